@@ -1,28 +1,29 @@
-//! The one thing every source does: give everything cumulative at one instant.
+//! The trait of all sources: a snapshot of all cumulative figures at one instant.
 
 use crate::error::SourceError;
 use exactop_model::{Needs, Provenance, Snapshot};
 
-/// When something that costs time is measured.
+/// When an optional figure is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
-    /// Whatever it costs.
+    /// Always, whatever it costs.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
-    /// While a column on screen asks for it and it stays under the budget.
+    /// While a column on the screen needs it and its cost is below the budget.
     #[default]
     WhileCheap,
 }
 
-/// User, system and interrupt time: how they are told apart, and what that may cost.
+/// Measurement of user, system and interrupt time, and its budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitOptions {
-    /// User from system time, at every system call; else by the kernel's tick-sampled ratio.
+    /// User and system time, at every system call; else the kernel's tick-sampled ratio.
     pub split: When,
-    /// Interrupts from whom they hit.
+    /// Interrupt time; else it is part of the task or idle time that was interrupted.
     pub irq: When,
-    /// For `WhileCheap`: the cost at which each of the two stops, as a share of the machine's CPU time (0..1).
+    /// For `WhileCheap`: the cost at which each of the two stops, as a share of the machine's CPU
+    /// time (0..1).
     pub budget: f64,
 }
 
@@ -32,58 +33,58 @@ impl Default for SplitOptions {
     }
 }
 
-/// What the next snapshot must hold.
+/// Request for the next snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// What the columns on screen need.
+    /// Needs of the columns on the screen.
     pub needs: Needs,
-    /// The process whose time on each CPU is to be counted from now on.
+    /// The process whose time on each CPU is counted from now on.
     pub watch: Option<u32>,
-    /// How often one is asked for, ns, where that is known.
+    /// Time between two requests, ns, if known.
     pub interval_ns: Option<u64>,
 }
 
-/// How many processes are followed at once, at most.
+/// Most followed processes at a time.
 pub const FOLLOWED_MOST: usize = 16;
 
 /// A process whose children begin a tree of descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// Its number.
+    /// Process number.
     pub tgid: u32,
-    /// When its leader began, since boot, ns; 0: whoever has this number.
+    /// Start time of its leader since boot, ns; 0: the process that has this number.
     pub start_ns: u64,
-    /// The number that samples of its descendants have ([`TaskSample::tree`](exactop_model::TaskSample)), never 0
-    /// and no other tree's.
+    /// Number of the tree in samples of its descendants
+    /// ([`TaskSample::tree`](exactop_model::TaskSample)); not 0, and different for each tree.
     pub tree: u32,
 }
 
-/// A source of snapshots. `Snapshot::system` and the user-space part of `Snapshot::cost` are
-/// filled in by the [`session`](crate::session), the same way for every source.
+/// A source of snapshots. The [`session`](crate::session) fills in `Snapshot::system` and the
+/// user-space part of `Snapshot::cost`, in the same way for every source.
 pub trait Source {
-    /// Everything cumulative at one instant, not earlier than the call.
+    /// All cumulative figures at one instant, not earlier than the call.
     ///
     /// # Errors
-    /// When nothing can be read any more; a single task that vanishes is not an error.
+    /// Nothing can be read any more. A single task that vanishes is no error.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError>;
 
-    /// Who this is and how good its figures are.
+    /// The source and the quality of its figures.
     fn provenance(&self) -> &Provenance;
 
-    /// From the next snapshot on the children of these begin trees, with everyone who descends from them by
-    /// birth, unless they belong to one already. Whoever belongs to a tree stays in it.
+    /// From the next snapshot on, the children of these processes begin trees with all their
+    /// descendants by birth. A task that already belongs to a tree stays in it.
     ///
     /// # Errors
-    /// This source does not see births, or they are more than [`FOLLOWED_MOST`].
+    /// This source does not see births, or there are more than [`FOLLOWED_MOST`] processes.
     fn follow(&mut self, _: &[Followed]) -> Result<(), SourceError> {
         Err(SourceError::Unavailable {
-            what: "this source follows nobody's descendants".into(),
-            advice: "the ledger does (--source ledger)".into(),
+            what: "this source cannot follow descendants".into(),
+            advice: "use --source ledger".into(),
         })
     }
 
-    /// Whether the snapshot taken last is the first of another ledger than the one before it: nothing
-    /// can be subtracted from it, and a book begins anew with it.
+    /// True if the last snapshot is the first one of a new ledger, such as after a daemon's
+    /// restart. Nothing can be subtracted from it, so the book begins again with it.
     fn has_begun_anew(&self) -> bool {
         false
     }

@@ -130,8 +130,9 @@ pub(super) const CHECKS: &[Check] = &[
         what: "tracepoints at both ends of interrupts",
         vital: false,
         loses: NO_INTERRUPTS,
-        remedy: "x86 and a kernel built with CONFIG_TRACEPOINTS; on other machines the kernel shows \
-                 device interrupts and softirqs only",
+        remedy:
+            "x86 and a kernel built with CONFIG_TRACEPOINTS; elsewhere the kernel shows device \
+                 interrupts and softirqs only",
         look: |m| has_tracepoints(m, Some(NO_INTERRUPTS), Degraded),
     },
     Check {
@@ -198,7 +199,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "delayacct",
         what: "the kernel's delay accounting",
         vital: false,
-        loses: "the columns of delays (blkio_delay_ns and others) of the source taskstats; nothing of \
+        loses:
+            "the columns of delays (blkio_delay_ns and others) of the source taskstats; nothing of \
                 the ledger",
         remedy: "sysctl kernel.task_delayacct=1, in a kernel built with CONFIG_TASK_DELAY_ACCT",
         look: |m| switch(m, "sys/kernel/task_delayacct"),

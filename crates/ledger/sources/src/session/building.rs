@@ -1,4 +1,4 @@
-//! How a session is put together: its source, who is told of it, and what is wanted from its first window on.
+//! Builds a session: its source, its taps, and what it measures from the first window on.
 
 use super::row_details::RowDetails;
 use super::watched::{Attaches, Watched};
@@ -13,10 +13,10 @@ use exactop_model::{Book, Tap};
 use std::path::Path;
 
 impl Session {
-    /// A session on a source; `root` is where /proc is, for details and the header.
+    /// Makes a session on a source; `root` is the /proc for details and the header.
     ///
     /// # Errors
-    /// [`SourceError::Read`] when `root` cannot be opened.
+    /// [`SourceError::Read`] if `root` cannot be opened.
     pub fn new(source: Box<dyn Source>, root: &Path) -> Result<Session, SourceError> {
         Ok(Session {
             source,
@@ -34,31 +34,31 @@ impl Session {
         })
     }
 
-    /// Whoever is to be told of everything from the first snapshot on. It wants to know of the
-    /// machine, whatever is on the screen.
+    /// Adds a tap that gets everything from the first snapshot on. The session then always reads
+    /// the machine's values, whatever the screen shows.
     pub fn tapped(mut self, tap: Box<dyn Tap>) -> Session {
         self.tap = Some(tap);
         self
     }
 
-    /// Whoever is to be told of every snapshot, and is no reason to measure anything.
+    /// Adds a tap that gets every snapshot and does not make the session measure anything.
     pub fn remembered(mut self, memory: Box<dyn Tap>) -> Session {
         self.memory = Some(memory);
         self
     }
 
-    /// Names of control groups are wanted from now on. Whoever knows that beforehand says so while it
-    /// has all of its rights: what looks at groups that are made comes before others then.
+    /// Requests names of control groups from now on. A caller that needs them says so while it
+    /// still has all rights: the thread that reads names of new groups then gets a high priority.
     pub fn name_groups(&mut self) {
         self.names.want();
     }
 
-    /// The source tells names with its snapshots: none is looked for here.
+    /// Leaves names to the source, which delivers them with its snapshots.
     pub fn names_are_told(&mut self) {
         self.names.leave_to_source();
     }
 
-    /// Programs for the process that is watched are attached by this from now on.
+    /// Attaches programs for the watched process through `attaches` from now on.
     pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
         self.watched = Watched::by(attaches);
     }

@@ -1,5 +1,5 @@
-//! Control groups that were held back: where a window has to say something of one, it is told of the group
-//! that has the quota, with what that allows.
+//! Throttled control groups: reports each under the group that has the quota, with the CPUs that
+//! the quota allows.
 
 use super::Session;
 use crate::cgroups::quota;
@@ -10,14 +10,14 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 impl Session {
-    /// Reads what nobody told of the groups among the findings: no more than a file or two for each on the way to
-    /// a group of which somebody was throttled.
+    /// Completes the findings on throttled groups from the groups' files. It reads one or two files
+    /// for each group between a throttled group and the root.
     pub(super) fn name_held_back(&mut self, frame: &mut Frame) {
         let paths = self.paths_of_held_back(frame);
         let Some(window) = self.window.as_ref().filter(|_| has_throttled(&frame.findings)) else {
             return;
         };
-        // Where groups are mounted is read once, however many were held back.
+        // The mount of control groups is read once for all findings.
         let hierarchy = Hierarchy::of_this_machine().ok();
         let quota_of = |group: &Throttled| {
             let path = group.path.as_ref().or_else(|| paths.get(&group.cgroup_id))?;
@@ -31,12 +31,12 @@ impl Session {
         }
         frame.findings.retain(|finding| !is_throttled(finding));
         frame.findings.extend(told);
-        // As the model orders them.
+        // The order of the model.
         let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
         frame.findings.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     }
 
-    /// Of groups that nobody told of: as /proc says of the process that lost most.
+    /// Paths of groups without a name, from the /proc of the process that was throttled longest.
     fn paths_of_held_back(&mut self, frame: &mut Frame) -> FxHashMap<u64, Vec<u8>> {
         let Frame { findings, rows, .. } = frame;
         let mut paths = FxHashMap::default();
@@ -45,7 +45,7 @@ impl Session {
             else {
                 continue;
             };
-            // A process that was moved since is in another group.
+            // A process that moved since is in another group.
             let row = rows.iter_mut().find(|row| {
                 let is_worst = worst.is_some_and(|key| key.tgid == row.key.tgid);
                 is_worst && row.ident.cgroup_id == Some(*cgroup_id)

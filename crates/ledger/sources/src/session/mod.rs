@@ -1,4 +1,4 @@
-//! A source, the book and the readers of details put together: frames, one window after the other.
+//! A session: a source, the book and the readers of details, which make one frame for each window.
 
 mod building;
 mod held_back;
@@ -41,54 +41,54 @@ pub struct Session {
     watched: Watched,
     groups: GroupsBeside,
     names: GroupNames,
-    /// Who is told of everything, too.
+    /// The tap that gets everything.
     tap: Option<Box<dyn Tap>>,
-    /// Who keeps the last windows, and wants nothing for that which is not measured anyway.
+    /// The tap that keeps the last windows; it does not make the session measure anything.
     memory: Option<Box<dyn Tap>>,
-    /// Memory that goes back in time.
+    /// Decides when freed memory goes back to the kernel.
     spare: memory::Spare,
-    /// Rows that are given up for want of memory.
+    /// Pools rows when memory is short.
     pooling: Pooling,
 }
 
 impl Session {
-    /// Who measures and how good the figures are.
+    /// The source and the quality of its figures.
     pub fn provenance(&self) -> &Provenance {
         self.source.provenance()
     }
 
-    /// The window closed last, for callers that want more than a frame of it.
+    /// The last closed window, for callers that need more than a frame.
     pub fn window(&self) -> Option<&Window> {
         self.window.as_ref()
     }
 
-    /// Everything known of everyone as of the last snapshot.
+    /// All tasks and exited groups as of the last snapshot.
     pub fn book(&self) -> &Book {
         &self.book
     }
 
-    /// Has descendants of these followed from the next window on ([`Source::follow`]).
+    /// Follows the descendants of these processes from the next window on ([`Source::follow`]).
     ///
     /// # Errors
-    /// The source follows nobody.
+    /// The source cannot follow descendants.
     pub fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
         self.source.follow(followed)
     }
 
-    /// Pools these rows from the next window on. What was freed for it goes back to the kernel.
+    /// Pools these rows from the next window on, and returns the freed memory to the kernel.
     pub fn pool(&mut self, pools: Pools) {
         self.pooling.set(pools);
         self.spare.give_back_next();
     }
 
-    /// Closes the window that has been open since the call before, and forgets the details read
-    /// in it. `false`: this call only opened the first window.
+    /// Closes the window that has been open since the call before, and drops the details read in
+    /// it. Returns `false` if this call only opened the first window.
     ///
     /// # Errors
-    /// What the source could not read.
+    /// The source's error.
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
-        // The header's ticks right before the source's instant, so that they tell of the same
-        // window; how long the source takes to collect its tasks does not matter then.
+        // The header's ticks are read right before the source's instant, so that both cover the
+        // same window, however long the source takes to read its tasks.
         let looks = request.needs.has(Needs::PRESSURE);
         if !looks {
             self.system.leave_pressure();
@@ -102,7 +102,8 @@ impl Session {
             self.names.want();
         }
         let mut snapshot = self.source.snapshot(request)?;
-        // The window before is as large as the next one: in a storm of births the two are most of what is held.
+        // Drop the last window first. It may be as large as the next one, and in a storm of births
+        // the two are most of the memory.
         self.window = None;
         if self.source.has_begun_anew() {
             self.begin_anew();
@@ -129,13 +130,13 @@ impl Session {
         Ok(self.window.is_some())
     }
 
-    /// A process that the book knows.
+    /// The process with this number in the book.
     fn process(&self, tgid: u32) -> Option<ProcessRef> {
         let head = self.book.process(tgid)?.head()?;
         Some(ProcessRef { tgid, start_ns: self.book.task(head)?.key.start_ns })
     }
 
-    /// What comes is of another ledger: no window spans the two.
+    /// The source began again: no window may span the change.
     fn begin_anew(&mut self) {
         self.book = Book::new();
         self.watched.forget();
@@ -143,13 +144,14 @@ impl Session {
         self.details.begin_anew();
     }
 
-    /// Details of one row: what is kept of it, the rest read now.
+    /// Fills in the details of one row: cached ones, and the rest by reading.
     fn detail(&mut self, row: &mut Row, needs: Needs) {
         let now_ns = self.window.as_ref().map_or(0, |window| window.t1_ns);
         self.details.fill(row, needs, now_ns);
     }
 
-    /// Whose a row's control group is: as it was told, else by the path of the process's.
+    /// Fills in the owner of a row's control group: from the book, or else by the path of the
+    /// process's group.
     fn name(&mut self, row: &mut Row) {
         let told = row.ident.cgroup_id.and_then(|id| self.book.group(id));
         row.detail.named = match told {
@@ -212,7 +214,7 @@ impl Feed for Session {
             if let Some(tap) = self.tap.as_mut().filter(|_| !is_exited) {
                 tap.details(row);
             }
-            // Also where a task ended before its path could be read, as a replay does.
+            // Also for a task that ended before its path was read.
             if needs.has(Needs::CGROUP) {
                 row.name_group(&self.book);
             }

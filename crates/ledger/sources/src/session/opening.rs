@@ -1,4 +1,4 @@
-//! Which source a session is on: the one that was chosen, or the first that works here.
+//! Chooses the source of a session: the user's choice, or the first source that works here.
 
 use super::Session;
 use crate::error::SourceError;
@@ -7,18 +7,18 @@ use crate::source::{Source, SplitOptions};
 use crate::taskstats::Taskstats;
 use std::path::Path;
 
-/// Which source to take.
+/// Choice of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// The first of the others that works here, in their order; the provenance says why not the
-    /// ledger.
+    /// The first of the others that works here, in their order; the provenance gives the reason
+    /// against the ledger.
     #[default]
     Auto,
-    /// The ledger or nothing.
+    /// The ledger, or an error.
     Ledger,
-    /// The task iterator or nothing.
+    /// The BPF task iterator, or an error.
     Snapshot,
-    /// Taskstats or nothing.
+    /// Taskstats, or an error.
     Taskstats,
     /// /proc.
     Procfs,
@@ -27,12 +27,13 @@ pub enum Choice {
 /// Opens a session on this machine.
 ///
 /// # Errors
-/// `Auto` and `Procfs`: when /proc cannot be read. The others: what they could not get.
+/// `Auto` and `Procfs`: /proc cannot be read. The others: the source cannot be opened.
 pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError> {
     Session::new(source(choice, split)?, Path::new("/proc"))
 }
 
-/// Opens `Auto` where something better was refused: why, is told first where it is not the ledger that works.
+/// Opens `Auto` after a better source was refused. If the ledger does not work either, the
+/// provenance gives the reason `refused` first.
 ///
 /// # Errors
 /// As [`open`].
@@ -54,7 +55,8 @@ pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, So
     }
 }
 
-/// The first that works; of the others it tells why not the ledger, and why not what is better still.
+/// Opens the first source that works. Its provenance gives the reason against the ledger and
+/// against any better source.
 fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
     let why = match ledger(split) {
         Ok(source) => return Ok(source),

@@ -1,9 +1,9 @@
-//! Programs of our own for one process.
+//! Attaches programs for one process in this process itself.
 
 use super::watched::{Attached, Attaches};
 use exactop_model::on_demand::Subject;
 
-/// Programs of our own.
+/// Attaches programs in this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own;
 

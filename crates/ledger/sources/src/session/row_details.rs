@@ -6,70 +6,69 @@ use exactop_model::{Detail, Ident, Needs, Row, RowKind, TaskKey, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
-/// The needs that are details of a row; the others are the source's.
+/// The needs that are details of a row; the source serves the others.
 pub(super) const DETAILS: [Needs; 5] =
     [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
 
-/// How long details of a process that did nothing are kept. Without it doing anything only others
-/// can change them: the kernel by reclaiming its memory, or someone who moves it to another cgroup
-/// or gives it another priority.
+/// Longest time that details of an inactive process are kept, ns. In this time only others can
+/// change them: the kernel reclaims its memory, or a user changes its cgroup or priority.
 const KEPT_NS: u64 = 10_000_000_000;
 
-/// What was read for a row.
+/// Details read for a row.
 #[derive(Default)]
 struct Read {
     needs: Needs,
     detail: Detail,
-    /// As read with the detail: what a ledger does not hear of while the task sleeps.
+    /// Identity read with the details: changes that a ledger does not see while the task sleeps.
     ident: Option<Ident>,
-    /// End of the window it was read in.
+    /// End of the window in which it was read, ns.
     at_ns: u64,
-    /// End of the window it was last asked for in.
+    /// End of the window in which it was last requested, ns.
     used_ns: u64,
     open: OpenFiles,
 }
 
-/// The reader of details, and what it read.
+/// The reader of details and their cache.
 pub(super) struct RowDetails {
     details: Details,
-    /// By what the key stands for: a thread, or else a process.
+    /// Details by key, of a thread (true) or a process (false).
     read: FxHashMap<(bool, TaskKey), Read>,
-    /// The descriptors they keep open.
+    /// Number of descriptors that the cache keeps open.
     held: Held,
 }
 
 impl RowDetails {
-    /// From the /proc at `root`.
+    /// Opens the reader on the /proc at `root`.
     pub(super) fn open(root: &Path) -> Result<RowDetails, SourceError> {
         let details = Details::open(root)?;
         Ok(RowDetails { details, read: FxHashMap::default(), held: Held::default() })
     }
 
-    /// The name of a user.
+    /// Name of a user.
     pub(super) fn user(&mut self, uid: u32) -> String {
         self.details.user(uid)
     }
 
-    /// What there is for an exited group. They share one key: nothing is kept of them.
+    /// Fills in the details of an exited group. Exited groups share one key, so nothing is cached.
     pub(super) fn fill_exited(&mut self, row: &mut Row, needs: Needs) {
         self.details.fill(&mut [row], needs);
     }
 
-    /// Everything is read anew when it is next asked for.
+    /// Drops all cached details, so that they are read again when next requested.
     pub(super) fn forget(&mut self) {
         self.read.values_mut().for_each(Read::forget);
     }
 
-    /// Nothing that was read is of a task of the ledger that begins.
+    /// Drops the cache when a new ledger begins, whose tasks have other keys.
     pub(super) fn begin_anew(&mut self) {
         for (_, read) in self.read.drain() {
             self.held.changed(read.open.open(), 0);
         }
     }
 
-    /// Forgets what was read for processes that did something since, and what is old. A source
-    /// that looks at everyone cannot tell who did nothing: then all is forgotten. The files of
-    /// rows that are still looked at stay open.
+    /// Drops the details of processes that were active in the window, and old details. If the
+    /// source reads all tasks, it does not know the active ones, so all details are dropped. Files
+    /// of rows on the screen stay open.
     pub(super) fn window_closed(&mut self, window: Option<&Window>) {
         let Some(window) = window else { return self.read.clear() };
         let complete = window.end.complete;
@@ -90,13 +89,13 @@ impl RowDetails {
             }
             used
         });
-        // What a storm took is given back, where it is much.
+        // Give back memory of a storm if it is much.
         if self.read.capacity() > (8 * self.read.len()).max(4096) {
             self.read.shrink_to(2 * self.read.len());
         }
     }
 
-    /// Gives a row its details: what is kept of it, the rest read now, in the window that ended at `now_ns`.
+    /// Fills in a row's details, cached or read now, in the window that ended at `now_ns`.
     pub(super) fn fill(&mut self, row: &mut Row, needs: Needs, now_ns: u64) {
         let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_default();
         read.used_ns = now_ns;
@@ -126,7 +125,7 @@ impl RowDetails {
 }
 
 impl Read {
-    /// What was read may have changed; the files stay open.
+    /// Marks all details as changed; the files stay open.
     fn forget(&mut self) {
         self.needs = Needs::NONE;
         self.detail = Detail::default();

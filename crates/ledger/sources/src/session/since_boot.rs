@@ -1,5 +1,4 @@
-//! Everyone's figures since the machine began, from /proc: what there is to show before a window was
-//! measured.
+//! Figures since boot from /proc, to show before a window was measured.
 
 use super::Session;
 use crate::error::SourceError;
@@ -10,11 +9,12 @@ use exactop_model::{CpuSample, Snapshot};
 use std::path::Path;
 
 impl Session {
-    /// A session on /proc whose first window began with the machine, so that its first frame is
-    /// there at once: it tells of everyone's whole life ([`exactop_model::Frame::is_since_boot`]).
+    /// Opens a session on /proc whose first window began with the boot, so that its first frame is
+    /// ready at once. The frame has figures of whole lives
+    /// ([`exactop_model::Frame::is_since_boot`]).
     ///
     /// # Errors
-    /// [`SourceError::Read`] when `root` cannot be opened.
+    /// [`SourceError::Read`] if `root` cannot be opened.
     pub fn since_boot(root: &Path) -> Result<Session, SourceError> {
         let source = Procfs::open(root)?;
         let mut session = Session::new(Box::new(source), root)?;
@@ -24,8 +24,7 @@ impl Session {
     }
 }
 
-/// The machine at its beginning: nobody was there, and nothing had been counted. `now`: which CPUs
-/// there are.
+/// A snapshot of the machine at boot: no tasks, and all counts 0. `now` gives the CPUs.
 fn boot(source: &dyn Source, now: &System) -> Snapshot {
     let nothing = |&(cpu, _): &(u32, StatTicks)| (cpu, StatTicks::default());
     let cpu_ticks: Vec<_> = now.cpu_ticks.iter().map(nothing).collect();
@@ -45,7 +44,7 @@ fn boot(source: &dyn Source, now: &System) -> Snapshot {
             cpu_ticks: cpu_ticks.clone(),
             ..System::default()
         },
-        // The clock of windows began with the machine.
+        // CLOCK_MONOTONIC begins at boot.
         ..Snapshot::empty(source.provenance().clone(), 0)
     }
 }
@@ -57,7 +56,7 @@ mod tests {
     use exactop_model::{Ask, Counter, Feed, Needs, Still};
 
     #[test]
-    fn the_first_frame_is_there_at_once_and_tells_of_whole_lives() {
+    fn the_first_frame_is_ready_at_once_and_has_whole_lives() {
         let proc = FakeProc::new();
         proc.process(FakeTask { utime: 7, stime: 5, ..FakeTask::new(7) });
         proc.process(FakeTask { utime: 0, stime: 0, ..FakeTask::new(9) });
@@ -72,14 +71,14 @@ mod tests {
         assert_eq!(row(9).delta.get(Counter::RunNs), Some(0));
         assert_eq!((frame.t0_ns, frame.cpus.len()), (0, 2));
         assert_eq!(frame.ticks.expect("ticks since boot").total(), 24);
-        // Interrupts, hard and soft, and steal are known as of the beginning: nothing of them is left.
+        // Hard and soft interrupts and steal are known since boot, so none of them is in the rest.
         let books = &frame.books;
         let known = books.idle_ns + 3 * 2 * tick_ns + 3 * tick_ns;
         assert_eq!((books.irq_ns, books.steal_ns), (Some(3 * 2 * tick_ns), Some(3 * tick_ns)));
         let used = books.tasks_ns + books.unnamed_ns;
         assert_eq!(books.residual_ns, books.total_ns as i64 - (used + known) as i64, "{books:?}");
         assert!(!frame.exact && frame.is_since_boot() && frame.residual_ns().is_none());
-        // From there on it goes on as any other.
+        // From here on windows are normal ones.
         proc.process(FakeTask { utime: 8, stime: 5, ..FakeTask::new(7) });
         let next = session.next_frame(&ask).unwrap().expect("the next window");
         assert_eq!((next.t0_ns, next.is_since_boot()), (frame.t1_ns, false));

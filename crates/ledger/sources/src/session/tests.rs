@@ -32,7 +32,7 @@ fn the_first_call_opens_and_the_second_closes_a_window() {
 }
 
 #[test]
-fn looking_has_its_own_cost() {
+fn measuring_has_its_own_cost() {
     let proc = FakeProc::new();
     let mut session = session(&proc);
     session.advance(&Request::default()).unwrap();
@@ -76,7 +76,7 @@ fn a_session_on_this_machine_finds_its_own_process() {
 }
 
 #[test]
-fn the_best_source_is_taken_or_the_provenance_says_why_not() {
+fn auto_takes_the_best_source_or_gives_the_reason() {
     let session = open(Choice::Auto, SplitOptions::default()).unwrap();
     let provenance = session.provenance();
     assert_eq!(provenance.source == SourceKind::Procfs, provenance.reason.is_some());
@@ -85,7 +85,7 @@ fn the_best_source_is_taken_or_the_provenance_says_why_not() {
     }
 }
 
-/// Begins anew with the third snapshot.
+/// A source that begins again with the third snapshot.
 struct Restarted {
     source: Procfs,
     taken: u32,

@@ -1,34 +1,36 @@
-//! What programs count of the process whose page is open: attached for it alone, and only as long.
+//! On-demand programs for the process whose page is open: attached for that process alone, while
+//! its page is open.
 
 use crate::source::Request;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::{Listed, Panel, Programs, Subject, SubjectWindow};
 use exactop_model::{Frame, Needs, SourceKind};
 
-/// Who attaches programs for a process.
+/// Attaches programs for a process.
 pub trait Attaches {
-    /// Attaches those of a subject; `interval_ns`: how often a window is asked for.
+    /// Attaches the programs of a subject. `interval_ns` is the time between two requests for a
+    /// window.
     ///
     /// # Errors
-    /// Why they cannot be.
+    /// The reason, if they cannot be attached.
     fn attach(&mut self, subject: Subject, pid: u32, interval_ns: Option<u64>) -> Attached;
 }
 
-/// What came of attaching.
+/// Attached programs, or the reason why they are missing.
 pub type Attached = Result<Box<dyn Programs>, String>;
 
-/// One subject of the process that is watched.
+/// One subject of the watched process.
 #[derive(Default)]
 struct Watch {
     programs: Option<(ProcessRef, Attached)>,
-    /// The last window, or why it is not known; from the window after the one in which they were attached.
+    /// The last window or its error; `None` until one window after attaching.
     told: Option<Result<SubjectWindow, String>>,
-    /// The last window of the process that was watched last: shown until there is one again.
+    /// The last window of the process that was watched last; it is shown until there is a new one.
     kept: Option<(ProcessRef, SubjectWindow)>,
 }
 
 impl Watch {
-    /// Ends the window; from here on this process is watched, or none.
+    /// Ends the window, and watches this process or none from here on.
     fn advance(&mut self, process: Option<ProcessRef>, attach: impl FnOnce(u32) -> Attached) {
         if let (Some(Ok(window)), Some((of, _))) = (self.told.take(), &self.programs) {
             self.kept = Some((*of, window));
@@ -41,7 +43,7 @@ impl Watch {
             Some((of, Ok(programs))) if of.tgid == process.tgid => Some(programs.window()),
             Some((of, Err(why))) if of.tgid == process.tgid => Some(Err(why.clone())),
             other => {
-                // Those of another process go first.
+                // Detach the programs of another process first.
                 *other = None;
                 let programs = attach(process.tgid);
                 let failed = programs.as_ref().err().cloned();
@@ -51,9 +53,9 @@ impl Watch {
         };
     }
 
-    /// What there is to show of a process: the last window, or the one before it was last looked away from.
+    /// The window to show of a process: the last one, or else the last one of an earlier watch.
     fn shown(&self, process: Option<ProcessRef>) -> Option<Result<SubjectWindow, String>> {
-        // Of a process that the book does not know, nobody can say that it is the same.
+        // Without a start time the process may be another one with the same number.
         let is_same =
             |(kept, _): &&(ProcessRef, SubjectWindow)| Some(*kept) == process && kept.start_ns != 0;
         let kept = || self.kept.as_ref().filter(is_same).map(|(_, window)| Ok(window.clone()));
@@ -61,30 +63,31 @@ impl Watch {
     }
 }
 
-/// The process that is watched.
+/// The watched process and its programs.
 pub struct Watched {
     by: Box<dyn Attaches>,
     subjects: [Watch; Subject::ALL.len()],
-    /// Why nothing is attached, for what was asked for.
+    /// Why nothing is attached for these needs.
     not: Option<(Needs, String)>,
 }
 
 impl Watched {
-    /// Whoever measures began anew: programs that were its own are gone, and are attached again.
+    /// Drops all programs after the source began again. Programs of the old source are gone and are
+    /// attached again.
     pub fn forget(&mut self) {
         self.subjects = Default::default();
     }
 
-    /// By programs that this attaches.
+    /// Attaches programs through `by`.
     pub fn by(by: Box<dyn Attaches>) -> Watched {
         Watched { by, subjects: Default::default(), not: None }
     }
 
-    /// Ends the window; from here on the process that is asked for is watched, or none. What cannot
-    /// be attached or read is not known on the page, which is no reason not to show the rest.
-    /// `start_ns`: when that process began, 0: unknown.
+    /// Ends the window, and watches the requested process or none from here on. If programs cannot
+    /// be attached or read, the page shows the reason and everything else. `start_ns`: start time
+    /// of that process; 0: unknown.
     pub fn advance(&mut self, request: &Request, start_ns: u64, source: SourceKind) {
-        // A source that is none of the ledger is there where programs cannot be attached, or were not to be.
+        // With another source than the ledger, programs cannot be attached or are not wanted.
         let attaches = source == SourceKind::Ledger;
         for (watch, &subject) in self.subjects.iter_mut().zip(Subject::ALL) {
             let need = Needs::subject(subject);
@@ -96,7 +99,7 @@ impl Watched {
             (request.watch.is_some() && !attaches).then(|| (request.needs, not_attached(source)));
     }
 
-    /// A subject's last window, or why it is not known; nothing of an earlier time.
+    /// The last window of a subject or its error, without earlier watches.
     pub fn told<W: Listed + Clone>(&self) -> Option<Result<W, String>> {
         let told = self.subjects[W::SUBJECT as usize].told.as_ref()?;
         Some(told.as_ref().map_err(String::clone).and_then(|window| {
@@ -110,14 +113,14 @@ impl Watched {
         process: Option<ProcessRef>,
     ) -> Option<Result<SubjectWindow, String>> {
         let asked = |(needs, _): &&(Needs, String)| needs.has(Needs::subject(subject));
-        // What is always shown says so by itself.
+        // Subjects that are always on the page show the reason themselves.
         let is_always = subject.panel() == Some(Panel::Always);
         let not = || self.not.as_ref().filter(asked).filter(|_| !is_always);
         let why_not = || not().map(|(_, why)| Err(why.clone()));
         self.subjects[subject as usize].shown(process).or_else(why_not)
     }
 
-    /// Tells a frame of it, that is of this process; what is shown of it needs this.
+    /// Adds the windows of the process to its frame, as far as the view needs them.
     pub fn tell(&self, frame: &mut Frame, process: Option<ProcessRef>, needs: Needs) {
         for &subject in Subject::ALL {
             let process = process.filter(|_| needs.has(Needs::subject(subject)));
@@ -143,7 +146,7 @@ mod tests {
     const CALLS: Needs = Needs::subject(Subject::Syscalls);
     const MOVES: Needs = Needs::subject(Subject::Moves);
 
-    /// Notes who is attached for whom, and when they go.
+    /// Records which programs are attached for which process, and when they are dropped.
     #[derive(Clone, Default)]
     struct Noted(Rc<RefCell<Vec<String>>>);
 
@@ -193,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_there_for_what_is_looked_at_and_no_longer() {
+    fn programs_are_attached_only_while_their_page_is_open() {
         let noted = Noted::default();
         let done = |noted: &Noted| std::mem::take(&mut *noted.0.borrow_mut());
         let mut watched = Watched::by(Box::new(noted.clone()));
         let ledger = SourceKind::Ledger;
         watched.advance(&ask(None, CALLS | MOVES), 5, ledger);
-        assert!(done(&noted).is_empty(), "nobody is watched");
+        assert!(done(&noted).is_empty(), "no process is watched");
         watched.advance(&ask(Some(7), CALLS), 5, ledger);
         assert_eq!(done(&noted), ["+Waits 7", "+Syscalls 7"]);
         assert_eq!(watched.shown(Subject::Syscalls, None), None, "known from the next window on");
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_last_is_shown_until_it_is_counted_again() {
+    fn the_last_window_is_shown_until_there_is_a_new_one() {
         let mut watched = Watched::by(Box::new(Noted::default()));
         let (ledger, calls) = (SourceKind::Ledger, CALLS);
         let of = |start_ns| Some(ProcessRef { tgid: 7, start_ns });
@@ -240,7 +243,7 @@ mod tests {
                 None,
                 "another has its number by now"
             );
-            assert_eq!(watched.told::<WaitWindow>(), None, "of this window nothing is told");
+            assert_eq!(watched.told::<WaitWindow>(), None, "this window has none");
             watched.advance(&ask(Some(7), calls), 5, ledger);
         }
         watched.forget();
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_without_programs_says_why_where_they_are_asked_for() {
+    fn a_source_without_programs_gives_the_reason_on_request() {
         let noted = Noted::default();
         let mut watched = Watched::by(Box::new(noted.clone()));
         watched.advance(&ask(Some(7), CALLS), 5, SourceKind::Procfs);

@@ -1,16 +1,17 @@
-//! The source *snapshot*: everyone's own counters in one read by a BPF task iterator, filtered in the kernel to those that
-//! did something (bpf/snapshot/snapshot.bpf.c). Nothing is attached between two reads. Where the kernel lets
-//! a program walk the tasks itself (6.7), it does: that takes a quarter of the time.
+//! The source *snapshot*: a BPF task iterator reads the counters of all tasks at once, and filters
+//! them in the kernel to those that changed (bpf/snapshot/snapshot.bpf.c). No program is attached
+//! between two reads. On kernels since 6.7 a program walks the tasks itself, which takes a quarter
+//! of the time.
 //!
-//! What it sees, and what not:
-//! - CPU time in nanoseconds (`sum_exec_runtime`), with credit for what is on a CPU, up to one
-//!   instant for all; a task that was switched within the microseconds the read takes may be off by
-//!   as much;
-//! - run-queue wait, the present one included; context switches, faults, migrations; user and
-//!   system time as the kernel counts them, in ticks on most;
-//! - tasks that were born and died between two reads: never. Their time is in the unnamed account,
-//!   as is what a task did after the last read before it died;
-//! - the CPUs' time comes from /proc/stat, in ticks: the books close to within a few of them.
+//! What it sees:
+//! - CPU time in nanoseconds (`sum_exec_runtime`). The time of running tasks is added up to one
+//!   instant for all. A task that was switched during the read, which takes microseconds, may be
+//!   off by that time;
+//! - run-queue wait, with the present wait; context switches, faults, migrations; user and system
+//!   time by the kernel's accounting, in ticks on most machines;
+//! - never tasks that were born and exited between two reads. Their time is unnamed, and so is the
+//!   time of a task between its last read and its exit;
+//! - the CPUs' time from /proc/stat, in ticks: the books close to within a few ticks.
 
 /// Generated from bpf/snapshot/snapshot.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
@@ -41,15 +42,15 @@ plain! { ex_shot ex_there }
 /// EX_NO_CPU of bpf/snapshot/snapshot.h.
 const NO_CPU: u32 = u32::MAX;
 
-/// The source that asks the kernel for who changed.
+/// The source that reads changed tasks from the kernel.
 pub struct SnapshotSource {
     skel: SnapshotSkel<'static>,
-    /// What a walk told; `None`: this kernel knows iterators only.
+    /// Records of a walk over the tasks; `None` if this kernel has iterators only.
     shots: Option<Mapped<ex_shot>>,
-    /// Reads so far.
+    /// Number of reads so far.
     reads: u64,
     cpus: CpuReader,
-    /// Accounts that were there at the last read.
+    /// Accounts that existed at the last read.
     there: FxHashSet<u64>,
     errors: ErrorCounts,
     provenance: Provenance,
@@ -59,7 +60,7 @@ impl SnapshotSource {
     /// Loads the iterator.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open() -> Result<SnapshotSource, SourceError> {
         crate::clock::is_the_machines()?;
         let skel = load()?;
@@ -75,7 +76,7 @@ impl SnapshotSource {
         })
     }
 
-    /// Says why this source and not a better one, in one line.
+    /// Adds the reason for this source, in one line.
     pub fn because(mut self, reason: &str) -> Self {
         self.provenance.because(reason);
         self
@@ -86,21 +87,21 @@ impl SnapshotSource {
         self.skel.maps.bss_data.as_deref_mut().expect("the object has globals")
     }
 
-    /// The next read is of this instant.
+    /// Sets the instant of the next read.
     fn begin(&mut self, at_ns: u64) {
         self.reads += 1;
         let (globals, read_no) = (self.globals(), self.reads);
-        // SAFETY: words that the programs only read; none runs now.
+        // SAFETY: words that the programs only read; no program runs now.
         unsafe {
             std::ptr::write_volatile(&raw mut (*globals).at, at_ns);
             std::ptr::write_volatile(&raw mut (*globals).read_no, read_no);
         }
     }
 
-    /// Tasks there were in the last read, and those that could not be remembered.
+    /// Number of tasks in the last read, and of tasks without memory for their last state.
     fn counted(&mut self) -> (u64, u64) {
         let globals = self.globals();
-        // SAFETY: plain data that is always mapped; nobody else runs the programs.
+        // SAFETY: plain data that is always mapped; only this code runs the programs.
         unsafe {
             (
                 std::ptr::read_volatile(&raw const (*globals).alive),
@@ -109,7 +110,7 @@ impl SnapshotSource {
         }
     }
 
-    /// Those that did something.
+    /// Records of the tasks that changed.
     fn changed(&mut self) -> Result<Vec<ex_shot>, SourceError> {
         if self.shots.is_none() {
             return iterator::records(&self.skel.progs.changed);
@@ -134,7 +135,7 @@ impl SnapshotSource {
         }
     }
 
-    /// Who is not there any more. All are listed only if the number says that someone went.
+    /// Accounts that ended. All tasks are listed only if their number says that some ended.
     fn gone(&mut self, shots: &[ex_shot]) -> Result<Vec<AccountId>, SourceError> {
         self.there.extend(shots.iter().map(|shot| shot.serial));
         let (alive, unknown) = self.counted();
@@ -150,7 +151,7 @@ impl SnapshotSource {
     }
 }
 
-/// Loads with the program that walks the tasks itself where the kernel has it.
+/// Loads the programs, with the one that walks the tasks if the kernel accepts it.
 pub(crate) fn load() -> Result<SnapshotSkel<'static>, SourceError> {
     let of_v1 = cpu_controller_is_v1()?;
     let set_up = |open: &mut OpenSnapshotSkel<'static>| {
@@ -171,14 +172,15 @@ fn map_shots(skel: &SnapshotSkel<'static>) -> Result<Mapped<ex_shot>, SourceErro
 }
 
 impl Source for SnapshotSource {
-    /// The instant is the one at which the CPUs were read; what is on a CPU is credited up to it.
+    /// The snapshot's instant is that of reading the CPUs; the time of running tasks is added up to
+    /// it.
     ///
     /// # Errors
     /// [`SourceError::Read`] for /proc/stat, [`SourceError::Kernel`] for the iterator.
     fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
         let (mut snapshot, now) = self.cpus.begin(&self.provenance, &mut self.errors)?;
         self.begin(now.monotonic_ns);
-        // Updates the clock of our run queue, by which the program sets its own.
+        // Updates the clock of our run queue, from which the program sets its own.
         std::thread::yield_now();
         let shots = self.changed()?;
         snapshot.gone = self.gone(&shots)?;
@@ -228,7 +230,7 @@ fn counters(shot: &ex_shot) -> Counters {
     ] {
         counters.set(counter, value);
     }
-    // The process's, told by its leader; the sum over threads is right then.
+    // The process's counters stand at its leader, so that the sum over threads is right.
     counters.set(Counter::CutimeNs, shot.cutime);
     counters.set(Counter::CstimeNs, shot.cstime);
     counters

@@ -1,4 +1,4 @@
-//! How many users are logged in, as utmp has it (utmp(5)).
+//! Number of logged-in users, from utmp (utmp(5)).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 /// `ut_type` of a login.
 const USER_PROCESS: i16 = 7;
 
-/// Where the user's name is in a record, and how long it may be.
+/// Position and length of the user name in a record.
 const NAME: std::ops::Range<usize> = 44..76;
 
-/// Size of a record: where glibc keeps 32-bit times for old programs' sake, and elsewhere.
+/// Size of a record: smaller where glibc keeps 32-bit times for old programs.
 const RECORD_BYTES: usize = if cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",
@@ -22,24 +22,24 @@ const RECORD_BYTES: usize = if cfg!(any(
     400
 };
 
-/// How soon a file that could not be read is looked for again: most systems without one never get one.
+/// Time until a missing file is tried again; most systems without it never get one.
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// The file of logins.
 pub(super) struct Logins {
     utmp: PathBuf,
-    /// When it is looked for again.
+    /// The file is not tried before this instant.
     missing_until: Option<Instant>,
 }
 
 impl Logins {
-    /// Nothing is read yet.
+    /// Makes a reader that has not read yet.
     pub fn new(utmp: &Path) -> Logins {
         Logins { utmp: utmp.into(), missing_until: None }
     }
 
-    /// Logins with a name, as uptime(1) counts them; `None` without the file or if its records are
-    /// not of the size this architecture has.
+    /// Number of logins with a user name, as uptime(1) counts them. `None` without the file, or if
+    /// its records do not have this architecture's size.
     pub fn logged_in(&mut self, now: Instant) -> Option<u32> {
         if self.missing_until.is_some_and(|until| now < until) {
             return None;

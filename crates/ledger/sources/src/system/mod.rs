@@ -1,6 +1,6 @@
-//! The machine at one instant, for the header: time, users, load, memory, the kernel's own ticks.
+//! Values of the machine for the header: time, users, load, memory, the kernel's tick counts.
 //!
-//! A field that cannot be read is `None`; nothing here is an error.
+//! A field that cannot be read is `None`; there are no errors.
 
 mod logins;
 
@@ -14,19 +14,19 @@ use logins::Logins;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Where logins are recorded (utmp(5)); many systems no longer have it.
+/// File of logins (utmp(5)); many systems no longer have it.
 const UTMP: &str = "/run/utmp";
 
-/// Reads the machine; its files stay open.
+/// Reads the machine's values from files that stay open.
 pub struct SystemReader {
     uptime: Option<KeptFile>,
     load: Option<KeptFile>,
     memory: Option<KeptFile>,
     stat: Option<KeptFile>,
-    /// Opened when somebody wants to know: CPU, I/O and memory.
+    /// Files of CPU, I/O and memory pressure; open while a view shows pressure.
     pressure: Option<[Option<KeptFile>; 3]>,
     vmstat: Option<KeptFile>,
-    /// What went to and from disks at the last reading, bytes, and when that was.
+    /// Bytes read from and written to disks at the last reading, and its time.
     disk: Option<(Instant, [u64; 2])>,
     root: PathBuf,
     logins: Logins,
@@ -34,8 +34,8 @@ pub struct SystemReader {
 }
 
 impl SystemReader {
-    /// Opens a /proc; `root` is `/proc` outside of tests. The time zone is the one of `TZ`, else
-    /// of /etc/localtime, else UTC.
+    /// Opens a /proc; `root` is `/proc` outside of tests. The time zone is that of `TZ`, else of
+    /// /etc/localtime, else UTC.
     pub fn open(root: &Path) -> SystemReader {
         let file = |name| KeptFile::open(root.join(name)).ok();
         SystemReader {
@@ -52,18 +52,18 @@ impl SystemReader {
         }
     }
 
-    /// Takes logins from another file than `/run/utmp`.
+    /// Reads logins from another file than `/run/utmp`.
     pub fn with_utmp(mut self, path: PathBuf) -> SystemReader {
         self.logins = Logins::new(&path);
         self
     }
 
-    /// Only how long it has been up: a file instead of five.
+    /// Reads only the uptime: one file instead of five.
     pub fn read_uptime(&mut self) -> System {
         System { uptime_s: read(&mut self.uptime, uptime_s), ..System::default() }
     }
 
-    /// Everything as it is now.
+    /// Reads all values but pressure and disk I/O.
     pub fn read(&mut self) -> System {
         let now = Timestamp::now();
         let stat = read(&mut self.stat, KernelStat::parse).unwrap_or_default();
@@ -82,8 +82,8 @@ impl SystemReader {
         }
     }
 
-    /// Everything as it is now, with who waits for what and with disk I/O since the last call: files that
-    /// are opened by the first, and closed by [`SystemReader::leave_pressure`].
+    /// Reads all values, with pressure and the disk I/O since the last call. The first call opens
+    /// files for this; [`SystemReader::leave_pressure`] closes them.
     pub fn read_with_pressure(&mut self) -> System {
         let open = |name: &str| KeptFile::open(self.root.join(name)).ok();
         let files = self
@@ -100,14 +100,14 @@ impl SystemReader {
         System { pressure: known.then_some(Pressure { cpu, io, memory }), disk, ..self.read() }
     }
 
-    /// Nobody wants to know of pressure any more.
+    /// Closes the files of pressure and disk I/O, when no view shows them.
     pub fn leave_pressure(&mut self) {
         (self.pressure, self.vmstat, self.disk) = (None, None, None);
     }
 }
 
 fn read<T>(file: &mut Option<KeptFile>, parse: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-    // Why a figure of the header is missing is of no use to anyone: it shows as '-'.
+    // The header shows '-' for a missing value, without a reason.
     file.as_mut()?.read("", parse).ok()
 }
 
@@ -153,8 +153,8 @@ fn some_avg10(text: &[u8]) -> Option<f64> {
     number(line.split(|&b| b == b' ').next()?)
 }
 
-/// What was read from and written to block devices since boot, bytes: `pgpgin` and `pgpgout` of
-/// /proc/vmstat, which counts each byte once, whatever devices are stacked upon each other.
+/// Bytes read from and written to block devices since boot: `pgpgin` and `pgpgout` of /proc/vmstat,
+/// which counts each byte once even if devices are stacked.
 fn paged_bytes(text: &[u8]) -> Option<[u64; 2]> {
     let kib = |name: &[u8]| -> Option<u64> {
         let line = text.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(name))?;

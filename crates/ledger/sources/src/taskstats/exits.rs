@@ -1,5 +1,5 @@
-//! From exit records to groups of exited tasks: what each did since it was seen last, under its
-//! parent. Pure: records and processes in, groups out.
+//! Turns exit records into groups of exited tasks: what each task used since it was last seen,
+//! under its parent. No I/O: records and tasks go in, groups come out.
 
 use super::messages::Records;
 use super::record::Record;
@@ -7,13 +7,14 @@ use exactop_model::ledger::snapshot::{ExitSample, ProcessRef};
 use exactop_model::{AccountId, Comm, Counter, Counters, TaskSample};
 use rustc_hash::FxHashMap;
 
-/// Accounts of groups begin here; those of tasks are counted from 1.
+/// First account of groups; accounts of tasks count from 1.
 const FIRST_ACCOUNT: u64 = 1 << 62;
 
-/// Two clocks and a tick lie between a start as /proc has it and one worked out from a record.
+/// Largest difference between a start time in /proc and one computed from a record, ns: two clocks
+/// and a tick.
 const SLACK_NS: u64 = 50_000_000;
 
-/// When a window is closed, on two clocks.
+/// End of a window on two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
     /// CLOCK_MONOTONIC, ns.
@@ -22,7 +23,7 @@ pub struct Instant {
     pub boottime_ns: u64,
 }
 
-/// A process or thread as it was seen last.
+/// A process or thread at its last sight.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     process: ProcessRef,
@@ -31,24 +32,24 @@ struct Seen {
     counters: Counters,
 }
 
-/// What its records say of a process that is on its way out.
+/// Records so far of a process that is exiting.
 #[derive(Clone, Debug, Default)]
 struct Going {
-    /// The thread that was the last, or, of a process of one thread, its only one.
+    /// Record of its last thread, or of its only thread.
     last: Option<Record>,
-    /// The sum over its threads, of a process that had several.
+    /// Sum over the threads of a process with several threads.
     sum: Option<Record>,
-    /// The name of its main thread, if that one's record came.
+    /// Name of its main thread, if the thread's record came.
     leader: Option<Comm>,
     threads: u64,
     user_ns: u64,
     system_ns: u64,
 }
 
-/// What one exited, to be added to its group.
+/// Use of an exited process or thread, to be added to its group.
 struct Post {
     ancestors: [ProcessRef; 8],
-    /// The process whose thread it was, where that lives on.
+    /// The process of an exited thread, if that process lives.
     of: ProcessRef,
     comm: Comm,
     delta: Counters,
@@ -57,29 +58,29 @@ struct Post {
     tasks: u64,
 }
 
-/// A group, and the call in which one was added last.
+/// A group, and the number of the call that last added to it.
 struct Group {
     sample: ExitSample,
     round: u64,
 }
 
-/// All exited groups of late, and who is on the way.
+/// Recent exited groups, and processes that are exiting.
 #[derive(Default)]
 pub struct Exits {
     seen: FxHashMap<u32, Seen>,
     going: FxHashMap<u32, Going>,
     groups: FxHashMap<(ProcessRef, ProcessRef, Comm), Group>,
-    /// Groups there were so far.
+    /// Number of groups so far.
     accounts: u64,
-    /// Calls of [`Exits::advance`].
+    /// Number of calls of [`Exits::advance`].
     round: u64,
     before: Option<Instant>,
     threads: bool,
 }
 
 impl Exits {
-    /// Takes the records that came since the call before and the tasks as they are now: one a
-    /// process, or one a thread.
+    /// Takes the records since the call before and the present tasks: one for each process, or with
+    /// `threads` one for each thread.
     pub fn advance(
         &mut self,
         records: Vec<Records>,
@@ -89,7 +90,7 @@ impl Exits {
     ) {
         let again = self.threads != threads || self.before.is_none();
         self.round += 1;
-        // One that got nobody in a window has told all; should it come again, it is another.
+        // A group without an exit in a window is complete. A later exit begins a new group.
         self.groups.retain(|_, group| group.round + 1 >= self.round);
         let seen: FxHashMap<u32, Seen> =
             tasks.iter().map(|task| (task.key.tid, see(task))).collect();
@@ -123,14 +124,14 @@ impl Exits {
         going.user_ns += record.user_ns;
         going.system_ns += record.system_ns;
         going.sum = records.process.map(|(_, sum)| sum).or(going.sum.take());
-        // Before version 12 nothing says who is the last; whoever leads mostly is.
+        // Before version 12 records do not mark the last thread; usually it is the leader.
         if record.last.unwrap_or(record.pid == tgid) || threads {
             going.last = Some(record);
         }
     }
 
-    /// Posts processes whose last thread has exited. As long as one is still listed it is a zombie,
-    /// which keeps its time in its own row.
+    /// Posts processes whose last thread has exited. A process that is still listed is a zombie,
+    /// whose time stays in its own row.
     fn post_processes(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
         let done = |tgid: &u32, going: &Going| {
             let started = going.last.as_ref().map(|last| start_of(last, at));
@@ -163,14 +164,14 @@ impl Exits {
         for tgid in gone {
             self.going.remove(&tgid);
         }
-        // Of one whose last record was lost.
+        // Drop processes whose last record was lost.
         let seen = &self.seen;
         let known = |tgid: &u32| now.contains_key(tgid) || seen.contains_key(tgid);
         self.going.retain(|tgid, going| going.last.is_some() || known(tgid));
         posts.iter().for_each(|post| self.post(post));
     }
 
-    /// Posts threads; those of a process that lives on to that process.
+    /// Posts exited threads; those of a living process belong to that process.
     fn post_threads(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
         let going = std::mem::take(&mut self.going);
         let chain = Chain { now, before: &self.seen, going: &going };
@@ -201,8 +202,8 @@ impl Exits {
         self.going = stay;
     }
 
-    /// What a total says beyond what was seen. `None`: it lived before and was not seen then, so
-    /// nobody knows.
+    /// The increase of a total since the task was last seen. `None` if the task lived before the
+    /// window and was never seen.
     fn since_seen(
         &self,
         id: u32,
@@ -214,7 +215,7 @@ impl Exits {
         if let Some(seen) = self.seen.get(&id).filter(|seen| is_same(seen, start)) {
             let mut delta = Counters::unknown();
             for &counter in Counter::ALL {
-                // Ticks in /proc are coarser than what a record says: a little may be missing.
+                // Ticks in /proc are coarser than a record, so the difference may be too small.
                 if let (Some(now), Some(then)) = (total.get(counter), seen.counters.get(counter)) {
                     delta.set(counter, now.saturating_sub(then));
                 }
@@ -246,17 +247,18 @@ impl Exits {
     }
 }
 
-/// A group that has nobody yet.
+/// A group without tasks.
 fn empty(account: AccountId, first: &Post) -> ExitSample {
     ExitSample {
         of: first.of,
         counters: known(&first.delta),
-        // Without a user: the kernel tells the real one, and of who lives the effective one.
+        // No user: the kernel's record has the real user, samples of living tasks the effective
+        // one.
         ..ExitSample::empty(account, first.ancestors, first.comm)
     }
 }
 
-/// Zero where the other is known.
+/// Zero for each counter that `of` knows.
 fn known(of: &Counters) -> Counters {
     let mut zero = Counters::unknown();
     for &counter in Counter::ALL {
@@ -272,14 +274,14 @@ fn see(task: &TaskSample) -> Seen {
     Seen { process, ppid: task.ident.ppid, comm: task.ident.comm, counters: task.counters }
 }
 
-/// When it began, CLOCK_BOOTTIME; up to a window too late, as nobody knows when in the window the
-/// record came.
+/// Start of the task, CLOCK_BOOTTIME ns. It may be up to a window too late, because the time of the
+/// record in the window is unknown.
 fn start_of(record: &Record, at: Instant) -> u64 {
     at.boottime_ns.saturating_sub(record.elapsed_ns)
 }
 
-/// Whether the one that was seen is the one that began about then or, the record being older than
-/// we know, before.
+/// True if the seen task began at this start or before. The start from a record may be too late,
+/// never too early.
 fn is_same(seen: &Seen, start: u64) -> bool {
     seen.process.start_ns <= start + SLACK_NS
 }
@@ -288,7 +290,7 @@ fn is_there(now: &FxHashMap<u32, Seen>, id: u32, start: u64) -> bool {
     now.get(&id).is_some_and(|seen| is_same(seen, start))
 }
 
-/// Who descends from whom, now, before, and among those that just went.
+/// Parents of tasks: present ones, earlier ones, and those that just exited.
 struct Chain<'a> {
     now: &'a FxHashMap<u32, Seen>,
     before: &'a FxHashMap<u32, Seen>,
@@ -296,7 +298,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// What a process of which this thread exited is called: as its main thread is, where that is known.
+    /// Name of the process of an exited thread: its main thread's name, if known.
     fn name(&self, tgid: u32, thread: &Record, at: Instant) -> Comm {
         let told = self.going.get(&tgid).and_then(|going| going.leader);
         let start = start_of(thread, at);
@@ -306,7 +308,7 @@ impl Chain<'_> {
         told.or_else(|| it(self.now)).or_else(|| it(self.before)).unwrap_or(thread.comm)
     }
 
-    /// A parent and those above it, nearest first.
+    /// A parent and its ancestors, nearest first.
     fn of(&self, parent: u32) -> [ProcessRef; 8] {
         let mut chain = [ProcessRef::default(); 8];
         let mut next = parent;
@@ -330,7 +332,7 @@ impl Chain<'_> {
     }
 }
 
-/// All that a record tells in our terms.
+/// The counters of a record.
 pub fn of_record(record: &Record) -> Counters {
     let mut counters = Counters::unknown();
     for (counter, value) in [
@@ -351,9 +353,9 @@ pub fn of_record(record: &Record) -> Counters {
     counters
 }
 
-/// The same for the record of an exit. The kernel has not counted what the task ran since its last
-/// tick or switch, which for most short-lived ones is all. But one that never gave up the CPU
-/// itself either ran or waited for a CPU, all its life.
+/// The counters of an exit record. The kernel has not counted the task's time since its last tick
+/// or switch, which is all time of most short-lived tasks. A task that never gave up the CPU itself
+/// was running or waiting for a CPU all its life, so its run time is its life less its wait.
 pub fn of_exit(record: &Record) -> Counters {
     let mut counters = of_record(record);
     if record.switches.is_some_and(|(voluntary, _)| voluntary == 0) {
@@ -363,7 +365,7 @@ pub fn of_exit(record: &Record) -> Counters {
     counters
 }
 
-/// The delays, which say something only while they are counted.
+/// Sets the delays, which are valid only while the kernel counts them.
 pub fn set_delays(counters: &mut Counters, record: &Record) {
     let delays = &record.delays;
     for (counter, value) in [

@@ -1,4 +1,4 @@
-//! Fuzz targets: the kernel's messages, and records of exits in any order.
+//! Fuzz targets: messages of the kernel, and exit records in any order.
 
 use super::exits::{Exits, Instant};
 use super::messages::{answer, family_in, Answer, Records};
@@ -20,12 +20,12 @@ fn fuzz_taskstats_messages() {
     });
 }
 
-/// What a machine can have counted: 2^50 ns are 13 days.
+/// A figure that a machine can reach: 2^50 ns are 13 days.
 fn figure(choices: &mut Choices) -> u64 {
     choices.number() >> (14 + choices.below(48))
 }
 
-/// Few numbers, so that parents, children and reused ones meet.
+/// A small range, so that parents, children and reused ids occur.
 fn id(choices: &mut Choices) -> u32 {
     choices.below(7) as u32
 }

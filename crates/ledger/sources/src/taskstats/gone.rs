@@ -1,4 +1,4 @@
-//! Processes that exited, each by itself, as their records tell.
+//! Single exited processes, from their exit records.
 
 use super::exits::of_exit;
 use super::listeners::Listeners;
@@ -9,43 +9,43 @@ use crate::error::SourceError;
 use exactop_model::{Comm, Counter};
 use rustc_hash::FxHashMap;
 
-/// Processes that are on their way out at once, at most: of those whose last record was lost nothing more comes.
+/// Most exiting processes to keep. A process whose last record was lost never completes.
 const GOING: usize = 10_000;
 
-/// A process that exited.
+/// An exited process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gone {
     pub pid: u32,
     pub ppid: u32,
     pub comm: Comm,
-    /// Of the thread that lived longest.
+    /// Life of the thread that lived longest, ns.
     pub elapsed_ns: u64,
-    /// As the kernel knew when it began to exit: up to a tick for each thread may be missing.
+    /// CPU time at the begin of the exit, ns; up to a tick for each thread may be missing.
     pub run_ns: u64,
-    /// The largest resident set since its last exec, KiB.
+    /// Largest resident set since its last exec, KiB.
     pub resident_kib: Option<u64>,
 }
 
-/// What the records of its threads said so far.
+/// Records of its threads so far.
 #[derive(Clone, Copy, Debug)]
 struct Going {
     gone: Gone,
-    /// The sum over all its threads, of a process that had several.
+    /// Sum over all threads of a process with several threads, ns.
     sum_ns: Option<u64>,
     is_over: bool,
 }
 
-/// Everyone who exits, on the whole machine.
+/// Listens to all exits on the machine.
 pub(crate) struct Watch {
     listeners: Listeners,
     going: FxHashMap<u32, Going>,
 }
 
 impl Watch {
-    /// Begins to listen. There is room for some thousand exits on each CPU until they are taken.
+    /// Begins to listen. The buffers hold some thousand exits for each CPU.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`], as of the source.
+    /// [`SourceError::Unavailable`], as for the source.
     pub fn open() -> Result<Watch, SourceError> {
         let mut kernel = Kernel::connect()?;
         let family = kernel.family()?;
@@ -54,16 +54,16 @@ impl Watch {
         Ok(Watch { listeners, going: FxHashMap::default() })
     }
 
-    /// Who exited since they were taken last, and how many records were lost.
+    /// Takes the processes that exited since the last call, and the number of lost records.
     pub fn take(&mut self) -> (Vec<Gone>, u64) {
         let taken = self.listeners.take();
         let gone = together(&mut self.going, taken.records);
-        // Where no record came any more, nobody knows how many were lost: one at least.
+        // If records stopped, the number of lost ones is unknown, but at least one.
         (gone, taken.lost.max(taken.overflows).saturating_add(taken.damaged))
     }
 }
 
-/// Adds records to those of the same processes, whichever CPU they came from first; those that are over.
+/// Adds records to their processes, in any order of CPUs, and returns the complete processes.
 fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gone> {
     for records in records {
         let Some(record) = records.thread else { continue };
@@ -82,7 +82,7 @@ fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gon
         of.gone.resident_kib = of.gone.resident_kib.max(record.resident_kib);
         of.gone.run_ns += of_exit(&record).get(Counter::RunNs).unwrap_or(0);
         of.sum_ns = records.process.map(|(_, sum)| sum.run_ns).or(of.sum_ns);
-        // Before version 12 nothing says who is the last; whoever leads mostly is.
+        // Before version 12 records do not mark the last thread; usually it is the leader.
         of.is_over |= record.last.unwrap_or(record.pid == pid);
     }
     let mut gone = Vec::new();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_all_its_threads_in_whatever_order_they_are_told() {
+    fn a_process_sums_its_threads_in_any_order_of_records() {
         let mut going = FxHashMap::default();
         let sum = Some((7, record(7, 7, true, 0, 50)));
         let last = Records { sequence: 0, thread: Some(record(8, 7, true, 90, 20)), process: sum };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_never_over_is_let_go() {
+    fn a_process_without_a_last_record_is_dropped() {
         let mut going = FxHashMap::default();
         let said = (0..GOING as u32 + 1).map(|pid| alone(record(pid, pid, false, 1, 1)));
         assert!(together(&mut going, said.collect()).is_empty() && going.is_empty());

@@ -1,8 +1,8 @@
-//! Records of tasks that exit: one listener for each CPU, emptied by a thread of their own all the
-//! time, and by the reader at the end of a window.
+//! Listens to records of exiting tasks: one listener for each CPU. A thread of its own empties them
+//! all the time, and the reader empties them at the end of a window.
 //!
-//! A listener whose buffer is full loses records. The kernel numbers them on each CPU, so what was
-//! lost is known as soon as the next one arrives.
+//! A listener with a full buffer loses records. The kernel numbers records on each CPU, so lost
+//! ones are known when the next one arrives.
 
 use super::messages::{answer, Answer, Ask, Records};
 use super::socket::Kernel;
@@ -17,21 +17,21 @@ use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Room in each buffer: some 5,000 exits, a second of the fastest fork storm, that nobody took yet.
+/// Size of each buffer, bytes: some 5,000 exits, one second of the fastest fork storm.
 const ROOM: usize = 16 << 20;
-/// How long the thread sleeps when there is nothing.
+/// Sleep of the thread when the buffers are empty.
 const NAP: Duration = Duration::from_millis(200);
 
-/// What came since it was taken last.
+/// Records since the last call.
 #[derive(Default)]
 pub struct Taken {
     /// Records, in the order of each CPU.
     pub records: Vec<Records>,
-    /// Records that were lost, by the gaps in their numbers.
+    /// Number of lost records, by gaps in their numbers.
     pub lost: u64,
-    /// Times the kernel said that a buffer was full.
+    /// Number of times the kernel reported a full buffer.
     pub overflows: u64,
-    /// Messages that made no sense.
+    /// Number of invalid messages.
     pub damaged: u64,
 }
 
@@ -46,7 +46,7 @@ struct State {
     taken: Taken,
 }
 
-/// All listeners, until this is dropped.
+/// All listeners; dropping this ends them.
 pub struct Listeners {
     state: Arc<Mutex<State>>,
     stop: Arc<AtomicBool>,
@@ -58,18 +58,18 @@ impl Listener {
         let mut kernel = Kernel::connect()?;
         kernel.make_room(ROOM);
         kernel.never_wait().map_err(|error| SourceError::Kernel {
-            what: "cannot set a netlink socket up",
+            what: "cannot set up a netlink socket",
             error,
         })?;
         kernel.ask(Ask::ExitsOn(cpu), family)?;
-        // The kernel answers only if it refuses, and then before the sending returns.
+        // The kernel answers only a refusal, and does so before the send returns.
         match kernel.receive().map(answer) {
             Ok(Answer::Refused(errno)) if errno != 0 => Err(refused(errno)),
             _ => Ok(Listener { kernel, next: None }),
         }
     }
 
-    /// Takes all that is there.
+    /// Takes all messages from the socket.
     fn empty(&mut self, taken: &mut Taken) {
         loop {
             match self.kernel.receive().map(answer) {
@@ -97,7 +97,7 @@ impl State {
 }
 
 impl Listeners {
-    /// Listens on these CPUs.
+    /// Listens on these CPUs, with a thread that empties the buffers.
     ///
     /// # Errors
     /// [`SourceError::Unavailable`]: not permitted, or not in the initial namespaces.
@@ -119,13 +119,13 @@ impl Listeners {
             })
         };
         let thread = thread.map_err(|error| SourceError::Kernel { what: "no thread", error })?;
-        // Who goes on from here may rely on it.
+        // From here on the caller may rely on the thread.
         ready.wait();
         listeners.thread = Some(thread);
         Ok(listeners)
     }
 
-    /// The same for who takes what came often enough, and needs no thread that does.
+    /// Listens without a thread, for a caller that calls [`Listeners::take`] often enough.
     ///
     /// # Errors
     /// As above.
@@ -136,7 +136,7 @@ impl Listeners {
         Ok(Listeners { state, stop: Arc::new(AtomicBool::new(false)), thread: None })
     }
 
-    /// All that came up to now.
+    /// Takes all records up to now.
     pub fn take(&self) -> Taken {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.empty();
@@ -144,7 +144,7 @@ impl Listeners {
     }
 }
 
-/// Empties the buffers whenever something is there.
+/// Empties the buffers whenever messages arrive.
 fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
     let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as i64 };
     while !stop.load(Ordering::Relaxed) {
@@ -156,17 +156,17 @@ fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
             Ok(0) | Err(_) => {}
             Ok(_) => {
                 state.lock().unwrap_or_else(PoisonError::into_inner).empty();
-                // One look for many exits: a storm would wake this thread for each.
+                // Waits a moment, so that one wake-up serves many exits of a storm.
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
     }
 }
 
-/// This thread reads what is registered already. Capabilities are a thread's own, so nobody else
-/// can give them up for it.
+/// Drops the thread's rights: it only reads from open sockets. Capabilities belong to a thread, so
+/// the thread itself must drop them.
 fn give_up_rights() {
-    // Refused by a container's filter, it has what the process was given.
+    // If a container's filter refuses this, the thread keeps the rights of the process.
     let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
 }
 
@@ -179,7 +179,7 @@ impl Drop for Listeners {
     }
 }
 
-/// Why there are no records.
+/// Error for a refused request.
 pub fn refused(errno: i32) -> SourceError {
     let error = io::Error::from_raw_os_error(errno);
     match errno {
@@ -188,7 +188,7 @@ pub fn refused(errno: i32) -> SourceError {
             advice: "run as root, or with CAP_NET_ADMIN".into(),
         },
         libc::EINVAL => SourceError::Unavailable {
-            what: format!("taskstats tells of no exits here ({error})"),
+            what: format!("taskstats reports no exits here ({error})"),
             advice: "run it outside of containers, in the initial PID and user namespace".into(),
         },
         _ => SourceError::Kernel { what: "taskstats", error },

@@ -1,5 +1,5 @@
-//! The generic netlink family TASKSTATS (Documentation/accounting/taskstats.rst): what is asked,
-//! and what comes.
+//! Messages of the generic netlink family TASKSTATS (Documentation/accounting/taskstats.rst):
+//! requests and answers.
 
 use super::record::Record;
 use netlink_packet_core::{
@@ -8,7 +8,7 @@ use netlink_packet_core::{
 use netlink_packet_generic::ctrl::{nlas::GenlCtrlAttrs, GenlCtrl, GenlCtrlCmd};
 use netlink_packet_generic::{GenlFamily, GenlMessage};
 
-/// The header of generic netlink: command, version, two bytes of nothing.
+/// Size of the generic netlink header: command, version, two unused bytes.
 const GENERIC_HEADER: usize = 4;
 /// NLMSG_ERROR of linux/netlink.h.
 const ERROR: u16 = 2;
@@ -20,17 +20,17 @@ const ATTR_PID: u16 = 1;
 const ATTR_TGID: u16 = 2;
 const ATTR_REGISTER_CPUMASK: u16 = 3;
 
-// What an answer or an exit carries.
+// Attributes of an answer or an exit.
 const TYPE_PID: u16 = 1;
 const TYPE_TGID: u16 = 2;
 const TYPE_STATS: u16 = 3;
 const TYPE_AGGR_PID: u16 = 4;
 const TYPE_AGGR_TGID: u16 = 5;
 
-/// What is asked of the kernel.
+/// A request to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// One thread's record.
+    /// The record of one thread.
     Thread(u32),
     /// The sum over a process's threads.
     Process(u32),
@@ -82,7 +82,7 @@ impl Ask {
     }
 }
 
-/// The request for the family's number, which the kernel gives out at boot.
+/// The request for the family's number, which the kernel assigns at boot.
 pub fn family_request() -> Vec<u8> {
     let nlas = vec![GenlCtrlAttrs::FamilyName(Command::family_name().into())];
     serialize(NetlinkMessage::from(GenlMessage::from_payload(GenlCtrl {
@@ -101,7 +101,7 @@ fn serialize<I: netlink_packet_core::NetlinkSerializable>(
     bytes
 }
 
-/// The family's number in an answer.
+/// The family's number from an answer.
 pub fn family_in(bytes: &[u8]) -> Result<u16, Answer> {
     const FAMILY_ID: u16 = 1;
     let message = NetlinkBuffer::new_checked(bytes).map_err(|_| Answer::Damaged)?;
@@ -113,29 +113,29 @@ pub fn family_in(bytes: &[u8]) -> Result<u16, Answer> {
     found.and_then(|id| Some(u16::from_ne_bytes(id.try_into().ok()?))).ok_or(Answer::Damaged)
 }
 
-/// What came.
+/// A message from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A record, asked for or of a task that exited.
+    /// A record, on request or of a task that exited.
     Records(Box<Records>),
-    /// The kernel does not do what was asked: an errno. ESRCH: there is no such task. 0: it did.
+    /// The kernel's errno for a request. ESRCH: the task does not exist. 0: success.
     Refused(i32),
-    /// Not what was expected.
+    /// An invalid message.
     Damaged,
 }
 
-/// What one message carries.
+/// The content of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// For exits: a count for each CPU, so that gaps can be seen.
+    /// Number of an exit record on its CPU; a gap means lost records.
     pub sequence: u32,
-    /// Of one thread.
+    /// Record of one thread.
     pub thread: Option<Record>,
-    /// Of a process: who, and the sum over its threads.
+    /// A process with the sum over its threads.
     pub process: Option<(u32, Record)>,
 }
 
-/// Reads one message.
+/// Parses one message.
 pub fn answer(bytes: &[u8]) -> Answer {
     let Ok(message) = NetlinkBuffer::new_checked(bytes) else { return Answer::Damaged };
     if message.message_type() == ERROR {
@@ -155,7 +155,7 @@ pub fn answer(bytes: &[u8]) -> Answer {
     }
 }
 
-/// The id and the record in a nest.
+/// The id and the record in a nested attribute.
 fn pair(nest: &[u8], id: u16) -> Option<(u32, Record)> {
     let id = u32::from_ne_bytes(attribute(nest, id)?.try_into().ok()?);
     Some((id, Record::parse(attribute(nest, TYPE_STATS)?).ok()?))
@@ -164,12 +164,12 @@ fn pair(nest: &[u8], id: u16) -> Option<(u32, Record)> {
 fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     let found = NlasIterator::new(attributes).flatten().find(|nla| nla.kind() == kind)?;
     let length = found.value_length();
-    // The buffer's own lifetime is longer than the iterator's item.
+    // The buffer's own lifetime is longer than that of the iterator's item.
     let at = NlaBuffer::into_inner(found);
     at.get(4..4 + length)
 }
 
-/// What an NLMSG_ERROR says: its errno, which the kernel sends as a negative number.
+/// The errno of an NLMSG_ERROR; the kernel sends it as a negative number.
 fn refusal(payload: &[u8]) -> Answer {
     let bytes = payload.get(..4).and_then(|bytes| bytes.try_into().ok());
     let errno = bytes.and_then(|bytes| i32::from_ne_bytes(bytes).checked_neg());

@@ -1,19 +1,20 @@
-//! Everyone's time as the kernel's task statistics tell it: generic netlink, for CAP_NET_ADMIN
+//! The source *taskstats*: the kernel's task statistics by generic netlink, for CAP_NET_ADMIN
 //! (Documentation/accounting/taskstats.rst).
 //!
-//! Who is there comes from /proc; one request a process, or a thread, then fetches its record, so a
-//! look costs what procfs costs and the requests. In return CPU time is counted in nanoseconds, a
-//! process's run-queue wait is the sum over its threads, and every task that exits leaves a record,
-//! so that what lived and died between two looks has a name and a time.
+//! The list of tasks comes from /proc. One request for each process or thread then gets its record.
+//! So a read costs as much as with procfs, plus the requests. In return, CPU time is in
+//! nanoseconds, a process's run-queue wait is the sum over its threads, and every task that exits
+//! leaves a record. A task that was born and exited between two reads therefore has a name and a
+//! time.
 //!
 //! What a row holds:
-//! - CPU time is `sum_exec_runtime` as of the last tick or switch: what runs at the moment is up to
-//!   a tick behind;
-//! - user and system time are those of /proc/PID/stat, in ticks: a process's record sums only its
-//!   living threads;
-//! - an exited task's record is cut when it begins to exit: what its own end costs is unnamed, and
-//!   so is what it ran since its last tick or switch, unless it never gave up the CPU: then its life
-//!   less its run-queue wait is its CPU time;
+//! - CPU time is `sum_exec_runtime` as of the last tick or switch: a running task is up to a tick
+//!   behind;
+//! - user and system time come from /proc/PID/stat, in ticks, because a process's record sums only
+//!   its living threads;
+//! - an exit record is made when the task begins to exit. The CPU time of the exit itself is
+//!   unnamed, and so is the time since the last tick or switch. A task that never gave up the CPU
+//!   is an exception: its CPU time is its life less its run-queue wait;
 //! - the delays are `-` while the sysctl kernel.task_delayacct is 0, and 0 for tasks that were born
 //!   before it was set.
 
@@ -47,12 +48,13 @@ pub use record::{Delays, Malformed, Record};
 use socket::Kernel;
 use std::path::Path;
 
-/// Requests that are on their way at once: their answers fit into the socket's buffer.
+/// Number of requests sent at once; their answers fit into the socket's buffer.
 const BATCH: usize = 32;
-/// 1 while the kernel counts delays (Documentation/accounting/delay-accounting.rst).
+/// This file contains 1 while the kernel counts delays
+/// (Documentation/accounting/delay-accounting.rst).
 const DELAY_ACCOUNTING: &str = "/proc/sys/kernel/task_delayacct";
 
-/// The source that asks taskstats.
+/// The source that requests task statistics.
 pub struct Taskstats {
     procfs: Procfs,
     kernel: Kernel,
@@ -85,13 +87,13 @@ impl Taskstats {
         })
     }
 
-    /// Says why this source and not a better one, in one line.
+    /// Adds the reason for this source, in one line.
     pub fn because(mut self, reason: &str) -> Self {
         self.provenance.because(reason);
         self
     }
 
-    /// Puts the records over what /proc said, many requests at a time.
+    /// Replaces figures from /proc by those of records, with several requests at a time.
     fn overlay(&mut self, tasks: &mut [TaskSample], delays: bool) -> Result<(), SourceError> {
         for batch in tasks.chunks_mut(BATCH) {
             for task in batch.iter() {
@@ -114,24 +116,24 @@ impl Taskstats {
     }
 }
 
-/// What a record knows better than /proc, of a process too.
+/// Counters that are better in a record than in /proc, for threads and processes.
 const ALWAYS: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::Dispatches];
-/// What only a thread's record does.
+/// Counters that are better only in a thread's record.
 const OF_THREAD: [Counter; 4] =
     [Counter::Vcx, Counter::Icx, Counter::MinorFaults, Counter::MajorFaults];
 
-/// Enters one answer; `false`: it made no sense.
+/// Enters one answer. Returns false if it is invalid.
 fn enter(task: &mut TaskSample, answer: Answer, delays: bool) -> bool {
     let record = match answer {
         Answer::Records(records) => records.process.map(|(_, sum)| sum).or(records.thread),
-        // It is gone since /proc was read: what that said stands.
+        // The task has exited since /proc was read; the figures from /proc stay.
         Answer::Refused(libc::ESRCH) => return true,
         Answer::Refused(_) | Answer::Damaged => None,
     };
     let Some(record) = record else { return false };
     let counters = &mut task.counters;
     let from_record = exits::of_record(&record);
-    // Sums over living threads only would run backwards when one exits.
+    // Sums over living threads only would run backwards when a thread exits.
     let of_thread: &[Counter] = if task.threads.is_none() { &OF_THREAD } else { &[] };
     for &counter in ALWAYS.iter().chain(of_thread) {
         if let Some(value) = from_record.get(counter) {
@@ -145,8 +147,7 @@ fn enter(task: &mut TaskSample, answer: Answer, delays: bool) -> bool {
 }
 
 impl Source for Taskstats {
-    /// The instant is the one at which the CPUs were read; the tasks follow within the time the
-    /// look takes.
+    /// The snapshot's instant is that of reading the CPUs; the tasks follow during the read.
     ///
     /// # Errors
     /// [`SourceError::Read`] for /proc, [`SourceError::Kernel`] for netlink.
@@ -156,7 +157,7 @@ impl Source for Taskstats {
         if self.provenance.of(Counter::BlkioDelayNs) == Quality::Missing && delays {
             self.provenance = provenance(delays);
         }
-        // A record has the run-queue wait; of the rest only what rows need.
+        // A record has the run-queue wait, so schedstat is not read.
         let needs = request.needs.without(Needs::SCHEDSTAT);
         let mut snapshot = self.procfs.snapshot(&Request { needs, ..*request })?;
         self.overlay(&mut snapshot.tasks, delays)?;
@@ -182,7 +183,7 @@ impl Source for Taskstats {
     }
 }
 
-/// Asks for this process's own record.
+/// Checks the right by a request for this process's own record.
 fn permitted(kernel: &mut Kernel, family: u16) -> Result<(), SourceError> {
     kernel.ask(Ask::Process(std::process::id()), family)?;
     let bytes =
@@ -191,7 +192,7 @@ fn permitted(kernel: &mut Kernel, family: u16) -> Result<(), SourceError> {
         Answer::Records(_) => Ok(()),
         Answer::Refused(errno) => Err(refused(errno)),
         Answer::Damaged => Err(SourceError::Unavailable {
-            what: "the kernel's taskstats record makes no sense".into(),
+            what: "the kernel's taskstats record cannot be parsed".into(),
             advice: "use another source".into(),
         }),
     }
@@ -205,7 +206,7 @@ fn provenance(delays: bool) -> Provenance {
     let sampled = [Counter::Vcx, Counter::Icx, Counter::Dispatches];
     let provenance = Provenance::by_ticks(SourceKind::Taskstats).with(Quality::Sampled, &sampled);
     if delays {
-        // Counted only while the sysctl is on.
+        // The kernel counts them only while the sysctl is on.
         return provenance.with(Quality::Sampled, &Counter::DELAYS);
     }
     let reason = "delays are not counted: as root, sysctl kernel.task_delayacct=1, for tasks born \

@@ -1,17 +1,17 @@
-//! What the kernel says of one task: `struct taskstats` (include/uapi/linux/taskstats.h), read by
+//! Parses `struct taskstats` (include/uapi/linux/taskstats.h), the kernel's record of one task, by
 //! version and length.
 //!
-//! Fields were added at the end, version by version, except in version 15, which put the largest
-//! and the smallest delay behind each delay's total; version 16 moved them to the end.
+//! New versions add fields at the end. Version 15 is an exception: it put the largest and the
+//! smallest delay behind each delay's total. Version 16 moved them to the end.
 
 use exactop_model::Comm;
 
-/// The one whose layout differs.
+/// The version with another layout.
 const BROKEN: u16 = 15;
-/// Length of version 14, to which 15 added in the middle.
+/// Length of version 14; version 15 inserted fields into it.
 const LEN_14: usize = 432;
 
-/// Where fields are, in all versions but 15.
+/// Offsets of fields in all versions but 15.
 mod at {
     pub const VERSION: usize = 0;
     pub const EXITCODE: usize = 4;
@@ -41,7 +41,7 @@ mod at {
     pub const TGID: usize = 368;
     pub const WPCOPY_DELAY: usize = 408;
     pub const IRQ_DELAY: usize = 424;
-    /// The totals behind which version 15 inserted.
+    /// The totals behind which version 15 inserted fields.
     pub const TOTALS: [usize; 8] = [
         CPU_DELAY,
         BLKIO_DELAY,
@@ -54,47 +54,47 @@ mod at {
     ];
 }
 
-/// The last of its process (AGROUP of include/uapi/linux/acct.h), since version 12.
+/// Flag of a process's last thread (AGROUP of include/uapi/linux/acct.h), since version 12.
 const AGROUP: u8 = 0x20;
 
-/// Time a task waited for one thing, ns since its birth; counted only while the sysctl
-/// kernel.task_delayacct is on, but for the first and the last.
+/// Times that a task waited, ns since its birth. The kernel counts them only while the sysctl
+/// kernel.task_delayacct is on, except the first and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Delays {
-    /// For a CPU, while runnable; counted always.
+    /// Wait for a CPU while runnable; always counted.
     pub cpu_ns: u64,
     pub blkio_ns: u64,
     pub swapin_ns: u64,
-    /// For memory to be reclaimed (version 8).
+    /// Wait for memory reclaim (version 8).
     pub reclaim_ns: Option<u64>,
-    /// For a page that was evicted a moment ago (version 9).
+    /// Wait for pages that were evicted a moment ago (version 9).
     pub thrashing_ns: Option<u64>,
-    /// For memory to be compacted (version 11).
+    /// Wait for memory compaction (version 11).
     pub compact_ns: Option<u64>,
-    /// For a page to be copied on write (version 13).
+    /// Wait for copy on write (version 13).
     pub wpcopy_ns: Option<u64>,
-    /// Taken by interrupts (version 14); with CONFIG_IRQ_TIME_ACCOUNTING.
+    /// Time taken by interrupts (version 14); with CONFIG_IRQ_TIME_ACCOUNTING.
     pub irq_ns: Option<u64>,
 }
 
-/// One task, or the sum over a process's threads (then who it is and page faults are 0).
+/// One task, or the sum over a process's threads; the sum has no identity and no page faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Record {
     pub version: u16,
-    /// As wait(2) has it, once it exited.
+    /// Exit code as in wait(2), after the exit.
     pub exit_code: u32,
-    /// Whether it was the last of its process, where the kernel says so.
+    /// True for the last thread of its process, if the kernel says so.
     pub last: Option<bool>,
     pub nice: i8,
     pub policy: u8,
     pub dispatches: u64,
-    /// CPU time executed, ns: sum_exec_runtime.
+    /// CPU time, ns: sum_exec_runtime.
     pub run_ns: u64,
-    /// User time by the kernel's own accounting, ns; counted in microseconds.
+    /// User time by the kernel's accounting, ns; counted in microseconds.
     pub user_ns: u64,
-    /// System time, the same.
+    /// System time by the kernel's accounting, ns; counted in microseconds.
     pub system_ns: u64,
     /// Time since its birth, ns; counted in microseconds.
     pub elapsed_ns: u64,
@@ -104,31 +104,31 @@ pub struct Record {
     /// Thread id.
     pub pid: u32,
     pub ppid: u32,
-    /// Process (version 12).
+    /// Process number (version 12).
     pub tgid: Option<u32>,
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
-    /// The largest resident set of its memory so far, KiB: since its last exec (version 3).
+    /// Largest resident set since its last exec, KiB (version 3).
     pub resident_kib: Option<u64>,
     /// Voluntary and involuntary context switches (version 3).
     pub switches: Option<(u64, u64)>,
     pub delays: Delays,
 }
 
-/// A structure that is too short for its first version, or says that it is of version 0.
+/// A structure that is too short for version 1, or that claims version 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a taskstats record of version {version} and {length} bytes: too short, or damaged")]
 pub struct Malformed {
-    /// What it says.
+    /// The version field.
     pub version: u16,
-    /// Its length.
+    /// Length of the structure, bytes.
     pub length: usize,
 }
 
 struct Layout<'a> {
     bytes: &'a [u8],
     version: u16,
-    /// What version 15 inserted behind each total.
+    /// Bytes that version 15 inserted behind each total.
     inserted: usize,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Layout<'a> {
         self.bytes.get(self.place(at)).copied().unwrap_or(0)
     }
 
-    /// A field that came with a version.
+    /// A field that exists since a version.
     fn since(&self, version: u16, at: usize) -> Option<u64> {
         let there = self.version >= version && self.bytes.len() >= self.place(at) + 8;
         there.then(|| self.u64(at))
@@ -180,7 +180,7 @@ impl<'a> Layout<'a> {
 }
 
 impl Record {
-    /// Reads the structure.
+    /// Parses the structure.
     ///
     /// # Errors
     /// [`Malformed`].

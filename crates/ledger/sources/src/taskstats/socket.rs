@@ -6,9 +6,9 @@ use netlink_sys::{protocols::NETLINK_GENERIC, Socket, SocketAddr};
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The longest message: two records and their framing are below 2 KiB.
+/// Longest message, bytes: two records with their framing are below 2 KiB.
 const MESSAGE: usize = 8192;
-/// SO_RCVBUFFORCE of asm-generic/socket.h: above net.core.rmem_max, for CAP_NET_ADMIN.
+/// SO_RCVBUFFORCE of asm-generic/socket.h: exceeds net.core.rmem_max, for CAP_NET_ADMIN.
 const RECEIVE_BUFFER_FORCE: libc::c_int = libc::SO_RCVBUFFORCE;
 
 /// A connected socket.
@@ -18,10 +18,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Opens one.
+    /// Opens a socket.
     ///
     /// # Errors
-    /// No file descriptors, or no netlink.
+    /// No file descriptors are left, or the kernel has no netlink.
     pub fn connect() -> Result<Kernel, SourceError> {
         let connect = || -> io::Result<Socket> {
             let mut socket = Socket::new(NETLINK_GENERIC)?;
@@ -33,10 +33,10 @@ impl Kernel {
         Ok(Kernel { socket: connect().map_err(refused)?, buffer: Vec::with_capacity(MESSAGE) })
     }
 
-    /// The number of the family TASKSTATS.
+    /// Number of the family TASKSTATS.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] where the kernel has none.
+    /// [`SourceError::Unavailable`] if the kernel does not have it.
     pub fn family(&mut self) -> Result<u16, SourceError> {
         let refused = |what: String| SourceError::Unavailable {
             what,
@@ -49,14 +49,14 @@ impl Kernel {
                 "the kernel knows no netlink family TASKSTATS ({})",
                 io::Error::from_raw_os_error(errno)
             )),
-            _ => refused("the kernel's answer about TASKSTATS makes no sense".into()),
+            _ => refused("the kernel's answer about TASKSTATS cannot be parsed".into()),
         })
     }
 
     /// Sends a request.
     ///
     /// # Errors
-    /// What the kernel says of the sending, not of the request.
+    /// The kernel's error for sending, not for the request.
     pub fn ask(&mut self, ask: Ask, family: u16) -> Result<(), SourceError> {
         self.send(&ask.bytes(family))
     }
@@ -67,10 +67,10 @@ impl Kernel {
         Ok(())
     }
 
-    /// Receives one message, and waits for it unless [`Kernel::never_wait`].
+    /// Receives one message; waits for it unless [`Kernel::never_wait`] was called.
     ///
     /// # Errors
-    /// ENOBUFS: messages were lost. EAGAIN: none is there.
+    /// ENOBUFS: messages were lost. EAGAIN: no message is available.
     pub fn receive(&mut self) -> io::Result<&[u8]> {
         loop {
             self.buffer.clear();
@@ -82,15 +82,15 @@ impl Kernel {
         }
     }
 
-    /// From now on [`Kernel::receive`] answers EAGAIN rather than wait.
+    /// Makes [`Kernel::receive`] return EAGAIN instead of waiting.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn never_wait(&self) -> io::Result<()> {
         self.socket.set_non_blocking(true)
     }
 
-    /// Room for so many bytes of messages that nobody has received yet: as much as there may be.
+    /// Sets the size of the receive buffer, as near to `bytes` as permitted.
     pub fn make_room(&self, bytes: usize) {
         let size = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
         // SAFETY: the value lives until the call returns.
@@ -104,7 +104,7 @@ impl Kernel {
             )
         };
         if forced != 0 {
-            // At most net.core.rmem_max then; what does not fit is counted.
+            // This sets at most net.core.rmem_max; lost messages are counted.
             let _ = self.socket.set_rx_buf_sz(size);
         }
     }

@@ -1,4 +1,4 @@
-//! Records of several versions, messages, and drawn sequences of exits.
+//! Tests of records of several versions, of messages, and of generated sequences of exits.
 
 use super::exits::{of_record, Exits, Instant};
 use super::messages::{answer, Answer, Ask, Records};
@@ -8,7 +8,7 @@ use crate::source::{Request, Source};
 use exactop_model::{Comm, Counter, Counters, ErrorKind, Ident, TaskKey, TaskSample};
 use std::process::Command;
 
-/// A structure of a version as the kernel lays it out, with numbers that tell which field they are.
+/// A structure of a version in the kernel's layout; each field's value identifies the field.
 fn structure(version: u16, length: usize, inserted: usize) -> Vec<u8> {
     const TOTALS: [usize; 8] = [24, 40, 56, 320, 336, 360, 408, 424];
     let mut bytes = vec![0; length];
@@ -31,7 +31,7 @@ fn structure(version: u16, length: usize, inserted: usize) -> Vec<u8> {
 }
 
 #[test]
-fn fields_are_where_their_version_has_them() {
+fn fields_are_at_the_offsets_of_their_version() {
     // Lengths of struct taskstats: version 8 to 17 (include/uapi/linux/taskstats.h).
     for (version, length, inserted) in [
         (8, 328, 0),
@@ -66,16 +66,16 @@ fn fields_are_where_their_version_has_them() {
 }
 
 #[test]
-fn what_is_no_record_is_refused() {
+fn an_invalid_record_is_refused() {
     assert_eq!(Record::parse(&[]), Err(Malformed { version: 0, length: 0 }));
     assert!(Record::parse(&structure(1, 80, 0)).is_err(), "basic accounting came with version 2");
     assert!(Record::parse(&structure(14, 100, 0)).is_err(), "cut");
     assert!(Record::parse(&vec![0; 500]).is_err(), "nothing but zeros");
 }
 
-/// Messages as the kernel of the development machine (version 16) sent them, cut to what is read.
+/// Messages from a kernel with version 16, cut to the parsed part.
 #[test]
-fn a_damaged_message_is_told_from_a_refusal() {
+fn a_damaged_message_differs_from_a_refusal() {
     let mut refusal = vec![0; 36];
     refusal[..4].copy_from_slice(&36u32.to_ne_bytes());
     refusal[4..6].copy_from_slice(&2u16.to_ne_bytes());
@@ -89,8 +89,8 @@ fn a_damaged_message_is_told_from_a_refusal() {
     assert!(request.windows(4).any(|bytes| bytes == id), "{request:?}");
 }
 
-/// Answers of kernels as they came, recorded by the test below: a line each of the kernel's release,
-/// what /proc said of the process (PID, parent, name, run time before and after), and the message in
+/// Answers recorded from kernels by the test below. Each line has the kernel's release, values from
+/// /proc of the process (PID, parent, name, run time before and after), and the message in
 /// hexadecimal.
 const RECORDED: &str = include_str!("recorded.txt");
 
@@ -107,7 +107,7 @@ pub(super) fn recorded() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn recorded_answers_of_several_kernels_are_understood() {
+fn recorded_answers_of_several_kernels_parse() {
     let mut versions = Vec::new();
     for line in RECORDED.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -188,10 +188,10 @@ fn run_of(exits: &Exits) -> (u64, u64) {
 }
 
 #[test]
-fn an_exit_counts_what_came_since_it_was_seen() {
+fn an_exit_counts_the_use_since_the_task_was_last_seen() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[task(1, 0, 0, 0), task(5, 1, S, 3 * S)], false, at(10));
-    // It had 3 s, and 4 s at its end; another was born and died in between.
+    // The task had 3 s, and 4 s at its end; another task was born and exited in between.
     let gone = vec![one(record(5, 5, 1, 4 * S, 10 * S)), one(record(6, 6, 5, S / 2, S))];
     exits.advance(gone, &[task(1, 0, 0, 0)], false, at(11));
     assert_eq!(run_of(&exits), (S + S / 2, 2));
@@ -201,7 +201,7 @@ fn an_exit_counts_what_came_since_it_was_seen() {
 }
 
 #[test]
-fn a_group_that_got_nobody_is_given_up_and_begins_anew() {
+fn a_group_without_exits_ends_and_begins_again() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[], false, at(10));
     let mut accounts = Vec::new();
@@ -216,7 +216,7 @@ fn a_group_that_got_nobody_is_given_up_and_begins_anew() {
 }
 
 #[test]
-fn what_was_not_known_before_is_not_known_after() {
+fn a_counter_unknown_before_is_unknown_after() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
     exits.advance(vec![one(record(5, 5, 1, 4 * S, 10 * S))], &[], false, at(11));
@@ -230,7 +230,7 @@ fn what_was_not_known_before_is_not_known_after() {
 }
 
 #[test]
-fn a_zombie_keeps_its_time_until_it_is_gone() {
+fn a_zombie_keeps_its_time_until_it_is_reaped() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
     let zombie = task(5, 1, S, 4 * S);
@@ -241,19 +241,19 @@ fn a_zombie_keeps_its_time_until_it_is_gone() {
 }
 
 #[test]
-fn a_pid_that_has_a_new_owner_is_another() {
+fn a_reused_pid_is_another_process() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
     let next = task(5, 1, 10 * S + S / 2, 0);
     exits.advance(vec![one(record(5, 5, 1, 4 * S, 9 * S))], &[next], false, at(11));
     assert_eq!(run_of(&exits), (S, 1));
-    // One that lived before and was never seen: nobody knows what of it was in the window.
+    // The task lived before the window and was never seen, so its part in the window is unknown.
     exits.advance(vec![one(record(9, 9, 1, 4 * S, 9 * S))], &[next], false, at(12));
     assert_eq!(run_of(&exits), (S, 1));
 }
 
 #[test]
-fn threads_of_a_process_that_lives_are_its_own() {
+fn exited_threads_of_a_living_process_belong_to_it() {
     let mut exits = Exits::default();
     let leader = task(5, 1, S, S);
     let mut thread = task(6, 1, S, 2 * S);
@@ -263,14 +263,14 @@ fn threads_of_a_process_that_lives_are_its_own() {
     let samples = exits.samples();
     assert_eq!((samples[0].of.tgid, samples[0].processes, samples[0].tasks), (5, 0, 1));
     assert_eq!(run_of(&exits), (S, 0));
-    // Seen as processes, the process's own row has the time of its threads.
+    // With rows for processes, the process's own row has the time of its threads.
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[leader], false, at(10));
     exits.advance(vec![one(record(6, 5, 1, 3 * S, 9 * S))], &[leader], false, at(11));
     assert!(exits.samples().is_empty());
 }
 
-/// Whichever thread of it ended last, and whether its main thread's record came or is lost.
+/// Any of its threads may end last, and the main thread's record may be lost.
 #[test]
 fn a_process_that_exited_has_the_name_of_its_main_thread() {
     let named = |mut record: Record, name: &str, last| {
@@ -307,7 +307,7 @@ fn a_task_that_never_gave_up_the_cpu_ran_or_waited() {
     assert_eq!(run_of(&exits).0, S / 2 - S / 8);
 }
 
-/// The source on this machine, where that is permitted.
+/// The source on this machine, if permitted.
 fn here() -> Option<Taskstats> {
     let needed = rustix::process::geteuid().is_root()
         && std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none();
@@ -322,7 +322,7 @@ fn here() -> Option<Taskstats> {
 }
 
 #[test]
-fn its_own_record_lies_between_two_looks_of_its_own() {
+fn its_own_record_lies_between_two_reads_of_its_clock() {
     let Some(mut source) = here() else { return };
     let own_ns = || {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("schedstat");
@@ -335,7 +335,7 @@ fn its_own_record_lies_between_two_looks_of_its_own() {
     let after = own_ns();
     let me = snapshot.tasks.iter().find(|task| task.key.tid == tid).expect("this thread");
     let run_ns = me.counters.get(Counter::RunNs).expect("known");
-    // What runs is up to a tick behind.
+    // A running task is up to a tick behind.
     assert!(
         (before.saturating_sub(10_000_000)..=after).contains(&run_ns),
         "{before} {run_ns} {after}"
@@ -347,10 +347,11 @@ fn five_thousand_exits_leave_a_record_or_are_counted_as_lost() {
     let Some(mut source) = here() else { return };
     let request = Request::default();
     source.snapshot(&request).expect("a snapshot");
-    // Named as nobody else's processes are.
+    // A name that no other process has.
     let folder = tempfile::tempdir().expect("a folder");
     let own = folder.path().join("true-of-5000");
-    // By another process: what is open for writing here is so in whatever another test forks meanwhile.
+    // Another process makes the copy. A file that this process has open for writing would also be
+    // open in children forked by other tests.
     let copied = Command::new("cp").arg("/bin/true").arg(&own).status();
     assert!(copied.expect("cp(1)").success());
     let script = "i=0; while [ $i -lt 5000 ]; do \"$0\"; i=$((i+1)); done";
@@ -367,7 +368,7 @@ fn five_thousand_exits_leave_a_record_or_are_counted_as_lost() {
 }
 
 #[test]
-fn of_record_knows_what_a_record_tells() {
+fn of_record_has_all_counters_of_a_record() {
     let counters = of_record(&record(5, 5, 1, 4 * S, 9 * S));
     assert_eq!(counters.get(Counter::RunNs), Some(4 * S));
     assert_eq!(counters.get(Counter::BlkioDelayNs), None, "delays only while they are counted");

@@ -1,5 +1,5 @@
-//! Everything that descends from a process, added up over its whole life: also what was daemonised,
-//! double-forked, reaped by nobody, or orphaned, because descent is inherited at birth.
+//! Sums up all descendants of a process over their whole life. Descent is inherited at birth, so
+//! daemonised, double-forked, orphaned and never reaped processes count too.
 
 mod slowest;
 
@@ -19,8 +19,8 @@ use std::path::Path;
 
 fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window, tree: u32) {
     for task in window.tasks.iter().filter(|t| t.sample.tree == tree) {
-        // First seen after its first window: what it did is not known, and must not make the whole
-        // sum unknown.
+        // The task is new to the source but lived before: its use is unknown and must not make the
+        // whole sum unknown.
         if task.delta.get(Counter::RunNs).is_none() {
             totals.exact = false;
             totals.state = WindowState::Inexact;
@@ -60,7 +60,7 @@ fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window, tree:
     totals.audit.add(&Audit::of(&window.end.provenance, tasks, exited));
 }
 
-/// What is missing for a window's books to close, or those of its CPUs.
+/// The larger residual of a window: of its books, or of its CPUs.
 fn residual_ns(window: &Window) -> u64 {
     let of_cpus = window.cpus.iter().map(|cpu| cpu.residual_ns.unsigned_abs());
     let of_cpus = of_cpus.fold(0, u64::saturating_add);
@@ -70,38 +70,39 @@ fn residual_ns(window: &Window) -> u64 {
 /// A ledger that follows a tree.
 pub struct Tree {
     source: Box<dyn Source>,
-    /// The number of the tree.
+    /// Number of the tree.
     tree: u32,
-    /// Whether the source follows no other, so that its CPUs tell of this one.
+    /// True if the source follows no other tree, so that its CPUs hold the time of this one.
     is_alone: bool,
     book: Book,
     request: Request,
     totals: Totals,
-    /// Of whom something was set right so far, on the whole machine.
+    /// Tasks repaired so far, on the whole machine.
     repaired: RepairedTasks,
-    /// What those of the tree who live have used in windows that are over, ns, and their names.
+    /// Use of the tree's living tasks in earlier windows, ns, with their names.
     earlier: FxHashMap<AccountId, (Comm, u64)>,
-    /// Who exits, one by one; else why that is not known.
+    /// Listener for single exits, or the reason why it is missing.
     exits: Result<Watcher, String>,
-    /// Who is told of everything, too, and what it wants to know beside.
+    /// A tap that gets everything, with the machine's values for it.
     tap: Option<(Box<dyn Tap>, SystemReader)>,
 }
 
 impl Tree {
-    /// Attaches the ledger; user time is told from system time exactly if asked.
+    /// Attaches the ledger. With `exact_split` it measures user and system time exactly.
     ///
     /// # Errors
-    /// Why there is no ledger.
+    /// The ledger cannot be opened.
     pub fn open(exact_split: bool, tap: Option<Box<dyn Tap>>) -> Result<Tree, SourceError> {
         let mut ledger = Tree::ledger(exact_split)?;
         ledger.follow_children();
         Tree::begun(Box::new(ledger), OWN_TREE, true, tap)
     }
 
-    /// On a source that follows this process's children, among others, as the tree of this number.
+    /// Uses a source that follows this process's children under this tree number, possibly among
+    /// others.
     ///
     /// # Errors
-    /// What the source says.
+    /// The source's error.
     pub fn on(
         source: Box<dyn Source>,
         tree: u32,
@@ -140,20 +141,20 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Ends a window and adds it up. Windows should not be longer than a second or two: groups of
-    /// the exited are kept until their window was read.
+    /// Ends a window and adds it up. A window should not be longer than one or two seconds, because
+    /// exited groups are kept until their window is read.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn advance(&mut self) -> Result<(), SourceError> {
         let exits = self.exits.as_mut().ok().map(Watcher::take);
-        // Right before the snapshot, so that it tells of the same window.
+        // Read right before the snapshot, so that both cover the same window.
         let system = self.tap.as_mut().map(|(_, system)| system.read());
         let mut snapshot = self.source.snapshot(&self.request)?;
         if self.source.has_begun_anew() {
             return Err(SourceError::Unavailable {
                 what:
-                    "the daemon was started anew meanwhile, or let this connection go: what followed is not known"
+                    "the daemon restarted or closed the connection: the rest of the run is unknown"
                         .into(),
                 advice: "run the command again".into(),
             });
@@ -175,8 +176,8 @@ impl Tree {
         Ok(())
     }
 
-    /// An exited group holds what its tasks used in the window they died in. What they used before
-    /// goes to the name of their process.
+    /// Keeps the earlier use of living tasks. An exited group holds only the use in the window of
+    /// the exit; earlier use is added under the name of the process.
     fn remember(&mut self, window: &Window) {
         for task in window.tasks.iter().filter(|t| t.sample.tree == self.tree) {
             let leader = self.book.process(task.sample.key.tgid).and_then(|p| p.leader);
@@ -196,10 +197,10 @@ impl Tree {
         });
     }
 
-    /// Forgets what was so far.
+    /// Drops all sums so far.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
         self.totals = self.nothing_yet();
@@ -214,13 +215,13 @@ impl Tree {
         Totals { slowest, cpus, ..Totals::default() }
     }
 
-    /// What the tree did up to the last window's end.
+    /// Sums of the tree up to the last window's end.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 }
 
-/// Tasks of the tree that did nothing in the window were in their state all the while.
+/// Adds tasks of the tree without an event in the window: each was in its state throughout.
 fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window, tree: u32) {
     let changed: std::collections::HashSet<_> =
         window.tasks.iter().map(|t| t.sample.account).collect();
@@ -229,7 +230,7 @@ fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window, tree: u32) {
         let Some(sample) = book.task(account).filter(|sample| sample.tree == tree) else {
             continue;
         };
-        // The dead whom nobody has reaped yet live no more.
+        // A process that exited and was not reaped does not count as living.
         totals.living += u64::from(sample.state != MicroState::Zombie);
         if changed.contains(&account) {
             continue;
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
     use exactop_model::{Counters, SourceKind};
 
-    /// What a window of which this is true makes of a run.
+    /// Totals of a run with one window, changed by `change`.
     fn totals(change: impl Fn(&mut Window)) -> Totals {
         let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         window.tasks[2].sample.tree = 1;
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_run_is_inexact_is_kept() {
+    fn the_reason_of_an_inexact_run_is_kept() {
         let fine = totals(|_| ());
         assert!(fine.exact && fine.state == WindowState::Exact && fine.life_ns > 0);
         assert_eq!((fine.residual_ns, fine.late_tasks), (0, 0));
@@ -267,13 +268,13 @@ mod tests {
         });
         assert_eq!((open.state, open.residual_ns), (WindowState::Inexact, 12));
         let late = totals(|window| window.tasks[2].delta = Counters::unknown());
-        // What it ran is missing in the books, too.
+        // Its use is missing in the books, too.
         assert_eq!((late.state, late.late_tasks), (WindowState::Inexact, 1));
         assert!(!late.exact && late.life_ns == 0);
     }
 
     #[test]
-    fn who_is_set_right_of_in_every_window_is_one_task() {
+    fn a_task_repaired_in_every_window_counts_once() {
         let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         window.tasks[2].audit.as_mut().expect("it is not new").repairs = 1;
         window.repaired_tasks = Some(1);

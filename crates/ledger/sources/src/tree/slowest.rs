@@ -1,5 +1,6 @@
-//! The slowest processes of a tree, each by itself. The ledger sums up who exited; the kernel's task statistics have
-//! a record of each exit, and the ledger says which of them are the tree's.
+//! Finds the slowest processes of a tree. The ledger sums exited processes into groups. The
+//! kernel's task statistics have a record of each exit, and the ledger tells which of them belong
+//! to the tree.
 
 use crate::taskstats::{Gone, Watch};
 use exactop_model::run::{Single, Slowest};
@@ -7,16 +8,17 @@ use exactop_model::{Book, Comm, Window};
 use rustc_hash::FxHashMap;
 use std::io::Read;
 
-/// Bytes of a command line.
+/// Longest command line, bytes.
 const COMMAND: u64 = 4096;
-/// Command lines that are read at the end of a window, at most.
+/// Most command lines to read at the end of a window.
 const READ: usize = 64;
-/// So many windows one waits until the ledger has told of it, too: it tells of who was reaped.
+/// Number of windows that an exit waits for the ledger. The ledger reports a process when it is
+/// reaped.
 const PATIENCE: u8 = 4;
-/// And so many wait at once.
+/// Most exits that wait at the same time.
 const WAITING: usize = 20_000;
 
-/// A process of the tree that lived when a window ended.
+/// A process of the tree that was alive at the end of a window.
 #[derive(Clone, Debug)]
 struct Living {
     start_ns: u64,
@@ -24,25 +26,29 @@ struct Living {
     command: Option<Vec<u8>>,
 }
 
-/// Who exits, and whose they are.
+/// Listens to exits and decides their tree.
 pub(super) struct Watcher {
     watch: Watch,
     belongs: Belongs,
 }
 
 impl Watcher {
-    /// Begins to listen for this tree; why there is nothing to listen to.
+    /// Begins to listen for this tree.
+    ///
+    /// # Errors
+    /// The reason, if exits cannot be listened to.
     pub fn open(tree: u32) -> Result<Watcher, String> {
         let watch = Watch::open().map_err(|error| error.to_string())?;
         Ok(Watcher { watch, belongs: Belongs::to(tree) })
     }
 
-    /// Takes who exited. To be called before the snapshot that ends a window, so that the ledger tells of them, too.
+    /// Takes the exits since the last call. Call it before the snapshot that ends a window, so that
+    /// the ledger has these exits too.
     pub fn take(&mut self) -> (Vec<Gone>, u64) {
         self.watch.take()
     }
 
-    /// Sorts out who of them is one of the slowest.
+    /// Adds the tree's slowest exits of this window.
     pub fn window(
         &mut self,
         taken: (Vec<Gone>, u64),
@@ -56,7 +62,7 @@ impl Watcher {
     }
 }
 
-/// Tells whose a process was that exited.
+/// Decides whether an exited process belongs to the tree.
 struct Belongs {
     tree: u32,
     living: FxHashMap<u32, Living>,
@@ -84,13 +90,13 @@ impl Belongs {
                 None if waited < PATIENCE && self.waiting.len() < WAITING => {
                     self.waiting.push((gone, waited + 1));
                 }
-                // Somebody's whom the ledger does not tell of, or tells of in two ways.
+                // The ledger does not have the process, or has it under two trees.
                 None => slowest.lost += 1,
             }
         }
     }
 
-    /// `None`: not known yet.
+    /// True if the process belongs to the tree; `None`: not known yet.
     fn is_ours(
         &self,
         gone: &Gone,
@@ -109,13 +115,13 @@ impl Belongs {
 
     fn single(&self, gone: &Gone) -> Single {
         let Gone { pid, ppid, comm, elapsed_ns, run_ns, .. } = *gone;
-        // Since then it may have become another program.
+        // The process may have become another program since.
         let known = self.living.get(&pid).filter(|living| living.comm == comm);
         let command = known.and_then(|living| living.command.clone());
         Single { pid, ppid, comm, command, elapsed_ns, run_ns }
     }
 
-    /// Reads the command lines of those who live.
+    /// Reads the command lines of living processes.
     fn look(&mut self, book: &Book, read: impl Fn(u32) -> Option<Vec<u8>>) {
         let before = std::mem::take(&mut self.living);
         let mut left = READ;
@@ -134,8 +140,8 @@ impl Belongs {
     }
 }
 
-/// Whose the exited are, by parent and name. Below a parent that has those of two, such as the one who takes in orphans, nobody
-/// can say.
+/// The tree of exited processes by parent and name. A pair of parent and name with processes of two
+/// trees, such as below a reaper of orphans, has none.
 fn groups(window: &Window) -> FxHashMap<(u32, Comm), u32> {
     let mut groups: FxHashMap<(u32, Comm), Option<u32>> = FxHashMap::default();
     for group in window.exited.iter().filter(|group| group.processes > 0) {
@@ -147,7 +153,7 @@ fn groups(window: &Window) -> FxHashMap<(u32, Comm), u32> {
     groups.into_iter().filter_map(|(key, tree)| Some((key, tree?))).collect()
 }
 
-/// A command line; `None`: there is none, or none any more.
+/// The command line of a process; `None` if it has none or has exited.
 fn read(pid: u32) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let file = std::fs::File::open(format!("/proc/{pid}/cmdline")).ok()?;
@@ -165,14 +171,14 @@ mod tests {
     use exactop_model::SourceKind;
 
     fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> Gone {
-        // Who lived shortest is largest.
+        // The process with the shortest life has the largest resident set.
         let resident_kib = Some(1_000_000 - elapsed_ns);
         let (comm, run_ns) = (Comm::new(comm), elapsed_ns / 2);
         Gone { pid, ppid, comm, elapsed_ns, run_ns, resident_kib }
     }
 
     #[test]
-    fn the_ledger_says_whose_an_exit_was() {
+    fn the_ledger_gives_the_tree_of_an_exit() {
         let (mut window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         let group = window.exited.iter_mut().find(|group| group.processes > 0).expect("some");
         group.sample.tree = 1;
@@ -184,13 +190,13 @@ mod tests {
         let pids: Vec<u32> = slowest.list.iter().map(|single| single.pid).collect();
         assert_eq!(pids, [70_000]);
         assert_eq!(slowest.max_resident_kib, Some(1_000_000 - 500), "another is larger");
-        assert_eq!(slowest.list[0].command, None, "nobody looked while it lived");
+        assert_eq!(slowest.list[0].command, None, "it was never seen alive");
         assert_eq!(belongs.waiting.len(), 1, "the ledger may tell of it later");
         for _ in 0..PATIENCE {
             belongs.window(Vec::new(), &window, &book, &mut slowest);
         }
         assert!(belongs.waiting.is_empty());
-        // One of them is not ours: nobody knows which.
+        // One of the two belongs to another tree; it is unknown which.
         let mut both = *window.exited.iter().find(|g| g.sample.tree == 1).expect("some");
         both.sample.tree = 2;
         window.exited.push(both);
@@ -216,7 +222,7 @@ mod tests {
             (80_090..80_100).rev().map(|pid| format!("cc1 {pid}").into_bytes()).collect();
         assert_eq!(commands, expected);
         assert_eq!(slowest.max_resident_kib, Some(920_000), "its time kept it out of the list");
-        // It became another program after it was looked at.
+        // The process became another program after its command line was read.
         let mut slowest = Slowest::default();
         belongs.window(vec![gone(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);
         assert_eq!(slowest.list[0].command, None);

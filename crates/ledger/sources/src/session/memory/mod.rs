@@ -1,12 +1,12 @@
-//! Memory that is used once: the allocator keeps what is freed, for more of the same, and the kernel keeps
-//! what of the program was read for the start.
+//! Returns memory that is needed only once. The allocator keeps freed memory for later allocations,
+//! and the kernel keeps the pages of the program that only the start needs.
 
 mod own_file;
 
-/// Looks that pass before what is kept is looked at: that is not for nothing.
+/// Number of snapshots between two checks of the allocator, because a check costs time.
 const LOOKS: u32 = 64;
 
-/// When what was freed is given back.
+/// Decides when freed memory goes back to the kernel.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     looks: u32,
@@ -14,8 +14,9 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// After each look: the first is of everyone, later ones are of those who did something. And whoever
-    /// looks for days has seen storms, of which nothing is left but what the allocator keeps.
+    /// Called after each snapshot. The first one reads all tasks, later ones only changed tasks. A
+    /// session of several days also meets storms of tasks, which leave freed memory with the
+    /// allocator.
     pub fn looked(&mut self) {
         if self.looks == 1 || (self.looks.is_multiple_of(LOOKS) && is_much(kept_bytes())) {
             give_back();
@@ -29,7 +30,7 @@ impl Spare {
         self.looks = self.looks.wrapping_add(1);
     }
 
-    /// The next look gives back what is free, however little that is.
+    /// Returns freed memory of any amount after the next snapshot.
     pub fn give_back_next(&mut self) {
         self.is_urgent = true;
     }
@@ -39,10 +40,10 @@ fn is_much(bytes: u32) -> bool {
     bytes > 16 << 20
 }
 
-/// What is free and not the kernel's, modulo 4 GiB (mallinfo(3)).
+/// Freed memory that the allocator keeps, bytes modulo 4 GiB (mallinfo(3)).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn kept_bytes() -> u32 {
-    // SAFETY: only reads what the allocator knows. Its successor is not in every C library.
+    // SAFETY: only reads the allocator's figures. Not every C library has its successor.
     #[allow(deprecated)]
     let info = unsafe { libc::mallinfo() };
     info.fordblks.cast_unsigned()
@@ -53,32 +54,32 @@ fn kept_bytes() -> u32 {
     0
 }
 
-/// For a program that runs for months: what is large goes back to the kernel when it is freed, and threads share
-/// what is kept for more. Without it the allocator takes each large piece that was freed for a sign that more will
-/// come, keeps ever larger ones, and after each load of programs holds twice what is in use. To be called before there
-/// are threads.
+/// Sets up the allocator for a program that runs for months: large pieces go back to the kernel
+/// when freed, and threads share the kept memory. Otherwise the allocator keeps ever larger pieces
+/// for reuse, and holds twice the memory in use after each load of programs. Call it before other
+/// threads start.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn keep_little() {
-    // SAFETY: takes numbers (mallopt(3)); one that is refused changes nothing.
+    // SAFETY: takes numbers (mallopt(3)); a refused one changes nothing.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 256 << 10);
         libc::mallopt(libc::M_ARENA_MAX, 2);
     }
 }
 
-/// Other allocators do so by themselves.
+/// Other allocators need no setup.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn keep_little() {}
 
-/// Gives the kernel back what was freed. Loading programs takes several times what a session holds on
-/// to.
+/// Returns freed memory to the kernel. Loading programs takes several times the memory that a
+/// session keeps.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn give_back() {
-    // SAFETY: takes a number and touches only what nobody holds.
+    // SAFETY: takes a number and touches only freed memory.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Other allocators do so by themselves.
+/// Other allocators return it by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn give_back() {}
 
@@ -87,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_storm_left_is_given_back_in_time() {
+    fn memory_of_a_storm_is_returned_in_time() {
         let mut spare = Spare::default();
-        // Every other one is kept, so that none of it goes back by itself.
+        // Some pieces are kept, so that none of the memory goes back by itself.
         let storm: Vec<Vec<u8>> = (0..40_000).map(|n| vec![n as u8; 2_000]).collect();
         let left: Vec<Vec<u8>> = storm.into_iter().step_by(50).collect();
         let before = kept_bytes();

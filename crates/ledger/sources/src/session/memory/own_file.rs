@@ -1,29 +1,29 @@
-//! Our own file. Opening options, loading programs and reading everyone once takes code that no
-//! look takes again: three quarters of what of the file is in memory. The kernel does not take it back before
-//! memory is short. It is given up here, and what is needed again comes back from the page cache, page by
-//! page.
+//! Drops the pages of our own program file. Parsing options, loading programs and the first read of
+//! all tasks use code that later reads never use: three quarters of the file's pages in memory. The
+//! kernel keeps them until memory is short. Dropped pages that are needed again come back from the
+//! page cache.
 
 use std::ffi::{c_int, c_void};
 
-/// Gives up what of the file that this code is in is in memory: of the program's, or of the library's.
+/// Drops the pages of the file that contains this code: the program or the library.
 pub(super) fn give_back() {
     // SAFETY: it calls `segments` for each object, and returns.
     unsafe { libc::dl_iterate_phdr(Some(segments), std::ptr::null_mut()) };
 }
 
-/// Of the object that holds this function: its segments that nothing writes to, relocations neither, so that they
-/// are what the file holds.
+/// Drops the object's segments that nothing writes to, relocations included, so that memory equals
+/// the file. Only the object with this function counts.
 unsafe extern "C" fn segments(
     object: *mut libc::dl_phdr_info,
     _: libc::size_t,
     _: *mut c_void,
 ) -> c_int {
-    // SAFETY: dl_iterate_phdr(3) gives an object with as many headers as it says.
+    // SAFETY: dl_iterate_phdr(3) passes an object with the declared number of headers.
     let object = unsafe { &*object };
     if object.dlpi_phdr.is_null() {
         return 0;
     }
-    // SAFETY: the same.
+    // SAFETY: as above.
     let headers =
         unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
     let begin = |header: &libc::Elf64_Phdr| object.dlpi_addr.wrapping_add(header.p_vaddr);
@@ -38,13 +38,14 @@ unsafe extern "C" fn segments(
     1
 }
 
-/// A segment in memory: whole pages of it. The kernel's refusal is no harm.
+/// Drops the whole pages of a segment. A refusal by the kernel does no harm.
 fn give_up(at: u64, length: u64) {
     let page = rustix::param::page_size() as u64;
     let from = at.next_multiple_of(page);
     let to = (at + length) / page * page;
     if from < to {
-        // SAFETY: a private mapping of a file, which nobody wrote to: what is read again is the same.
+        // SAFETY: a private mapping of a file without writes: the pages that come back are the
+        // same.
         let _ = unsafe {
             libc::madvise(from as *mut c_void, (to - from) as libc::size_t, libc::MADV_DONTNEED)
         };
@@ -55,7 +56,7 @@ fn give_up(at: u64, length: u64) {
 mod tests {
     use super::*;
 
-    /// Of the program's text in memory, by its line in smaps (proc_pid_smaps(5)), kB.
+    /// Size of the program's text in memory, kB, by its line in smaps (proc_pid_smaps(5)).
     fn text_kb() -> u64 {
         let maps = std::fs::read_to_string("/proc/self/smaps").expect("it is there");
         let own = std::env::current_exe().expect("a file").display().to_string();
@@ -66,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_start_took_is_given_up_and_the_program_runs_on() {
-        // What other tests run meanwhile comes back at once: the least of some tries counts.
+    fn pages_of_the_start_are_dropped_and_the_program_runs_on() {
+        // Pages that other tests use come back at once, so the smallest of several tries counts.
         let before = text_kb();
         let after = (0..20).map(|_| {
             give_back();
