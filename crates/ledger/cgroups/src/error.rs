@@ -1,76 +1,76 @@
-//! What can be wrong with a group: what was found, and what would permit it.
+//! Errors of control groups: what failed, the value found, what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something about a group cannot be had or done.
+/// Why a control group cannot be read, changed or made.
 #[derive(Debug, thiserror::Error)]
 pub enum CgroupError {
     /// No hierarchy has the cpu controller.
     #[error("no cgroup hierarchy with the cpu controller is mounted: {advice}")]
     NoController {
-        /// What would help.
+        /// What to do.
         advice: &'static str,
     },
-    /// What is mounted, or who is where, cannot be read: that is not the same as nothing.
-    #[error("where control groups are is not known: cannot read {}: {error}", path.display())]
+    /// The mounts or a process's groups cannot be read, which differs from having none.
+    #[error("cannot find the cgroup mounts: cannot read {}: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The read error.
         error: io::Error,
     },
-    /// No group above this one hands out the controller.
+    /// No group above this one delegates the controller.
     #[error(
-        "no cgroup above this one hands out the cpu controller ({}): as root, echo +cpu > \
+        "no cgroup above this one delegates the cpu controller ({}): as root, echo +cpu > \
          cgroup.subtree_control there, or run it under systemd-run --scope -p Delegate=yes",
         top.display()
     )]
     NotHandedOut {
-        /// The highest group looked at.
+        /// The highest group tried.
         top: PathBuf,
     },
-    /// No such group.
+    /// The group does not exist.
     #[error("no cgroup {}: 'exactop cgroups' lists them", path.display())]
     NoGroup {
-        /// As it was asked for.
+        /// The path as the user gave it.
         path: PathBuf,
     },
-    /// The root group.
-    #[error("cannot {tried} /: the root group has no limits, name one below it ('exactop cgroups' lists them)")]
+    /// The root group has no limits.
+    #[error("cannot {tried} /: the root group has no limits, choose a group below it ('exactop cgroups' lists them)")]
     Root {
-        /// What was tried.
+        /// The attempted action.
         tried: String,
     },
-    /// Systemd refuses.
+    /// systemd refused.
     #[error("systemd does not {what}: {why}")]
     Systemd {
-        /// What was asked of it.
+        /// The request.
         what: &'static str,
-        /// Its answer.
+        /// The reason.
         why: String,
     },
-    /// Neither systemd nor this process may make a group.
+    /// Neither systemd nor this process can make a group.
     #[error("{systemd}; without it, {here}")]
     NoWay {
-        /// Why systemd does not.
+        /// Error of systemd.
         systemd: Box<CgroupError>,
-        /// Why it cannot be made here.
+        /// Error of making it here.
         here: Box<CgroupError>,
     },
-    /// A file of a group refuses.
+    /// A file of a group could not be read or written.
     #[error("cannot {what} {}: {error}{}", path.display(), permit(error))]
     File {
-        /// What was tried: read, write VALUE to, make, remove.
+        /// The attempted action: read, write VALUE to, make, remove.
         what: String,
         /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         error: io::Error,
     },
 }
 
-/// What would permit it, if that is what is missing.
+/// What would permit the action, if a right is missing.
 fn permit(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {

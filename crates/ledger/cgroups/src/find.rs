@@ -1,4 +1,4 @@
-//! Where the cpu controller's groups are.
+//! Finds the control groups of the cpu controller.
 
 use crate::mountinfo::{self, mounts, Mount};
 use crate::CgroupError;
@@ -9,40 +9,39 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Which of the two interfaces.
+/// Version of the control-group interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Version 1: each controller in a hierarchy of its own.
+    /// Version 1: each controller has a hierarchy of its own.
     V1,
-    /// Version 2: one hierarchy.
+    /// Version 2: one hierarchy for all controllers.
     V2,
 }
 
-/// The hierarchy that has the cpu controller.
+/// The hierarchy with the cpu controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     /// Its interface.
     pub version: Version,
-    /// Where its root is seen.
+    /// Directory of its root.
     pub root: PathBuf,
-    /// The same for cpuacct, in v1.
+    /// Directory of the cpuacct hierarchy's root, on v1.
     pub accounting: Option<PathBuf>,
-    /// The same for cpuset, in v1.
+    /// Directory of the cpuset hierarchy's root, on v1.
     pub cpusets: Option<PathBuf>,
-    /// This process's group in it, below the root: `/` or `/a/b`.
+    /// Path of this process's group below the root: `/` or `/a/b`.
     pub own: PathBuf,
-    /// This process's group in cpuacct's hierarchy, which need not have the same path.
+    /// Path of this process's group in the cpuacct hierarchy, which may differ.
     pub own_accounting: PathBuf,
 }
 
-/// The mount of v1's hierarchy that has a controller.
+/// The mount of the v1 hierarchy with this controller.
 pub fn v1_mount<'a>(mountinfo: &'a str, controller: &str) -> Option<Mount<'a>> {
     let has_it = |m: &Mount| m.options.split(',').any(|option| option == controller);
     mounts(mountinfo).find(|m| m.kind == "cgroup" && has_it(m))
 }
 
-/// Whether v1 has the cpu controller on this machine: then its groups, not v2's, are those that
-/// count.
+/// True if v1 has the cpu controller on this machine; its groups then count, not those of v2.
 ///
 /// # Errors
 /// [`CgroupError::Unreadable`].
@@ -50,8 +49,8 @@ pub fn cpu_controller_is_v1() -> Result<bool, CgroupError> {
     Ok(v1_mount(&our_mounts()?, "cpu").is_some())
 }
 
-/// The mount of v2's hierarchy that has the cpu controller. One that another mount hides has no such
-/// file.
+/// The mount of the v2 hierarchy with the cpu controller. A mount that is hidden by another one
+/// does not have its files.
 fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
     let mut silent = None;
     for mount in mounts(mountinfo).filter(|m| m.kind == "cgroup2") {
@@ -68,7 +67,8 @@ fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
     silent.map_or(Ok(None), Err)
 }
 
-/// A kernel without control groups has no such file of a process: then it is in none.
+/// The groups of a process. A kernel without control groups does not have this file, so the process
+/// is in none.
 fn groups_in(path: &Path) -> Result<Vec<u8>, CgroupError> {
     match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -85,7 +85,7 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> CgroupError + '_ {
 }
 
 impl Hierarchy {
-    /// That of this machine.
+    /// The hierarchy of this machine.
     ///
     /// # Errors
     /// [`CgroupError::NoController`], [`CgroupError::Unreadable`].
@@ -93,11 +93,11 @@ impl Hierarchy {
         Hierarchy::from(&our_mounts()?, &groups_in(Path::new("/proc/self/cgroup"))?)
     }
 
-    /// From the texts of /proc/self/mountinfo and /proc/self/cgroup.
+    /// The hierarchy from the content of /proc/self/mountinfo and /proc/self/cgroup.
     ///
     /// # Errors
-    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`]: a hierarchy that may have it does not
-    /// tell.
+    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`] if a hierarchy that may have the
+    /// controller cannot be read.
     pub fn from(mountinfo: &str, groups: &[u8]) -> Result<Hierarchy, CgroupError> {
         let v1 = |controller| v1_mount(mountinfo, controller);
         if let Some(mount) = v1("cpu") {
@@ -124,8 +124,8 @@ impl Hierarchy {
         })
     }
 
-    /// The directory of a group: as in /proc/PID/cgroup (`/a/b`), below the root (`a/b`), or where
-    /// it is mounted.
+    /// Directory of a group. The path may be that of /proc/PID/cgroup (`/a/b`), relative to the
+    /// root (`a/b`), or below the mount.
     ///
     /// # Errors
     /// [`CgroupError::NoGroup`].
@@ -139,23 +139,24 @@ impl Hierarchy {
         }
     }
 
-    /// The directory of a process's group.
+    /// Directory of a process's group.
     ///
     /// # Errors
-    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`], also if that process is gone.
+    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`], also if the process has exited.
     pub fn directory_of(&self, pid: u32) -> Result<PathBuf, CgroupError> {
         let path = PathBuf::from(format!("/proc/{pid}/cgroup"));
         let groups = fs::read(&path).map_err(unreadable(&path))?;
         Ok(Hierarchy::from(&our_mounts()?, &groups)?.own_directory())
     }
 
-    /// The directory of this process's group.
+    /// Directory of this process's group.
     pub fn own_directory(&self) -> PathBuf {
         joined(&self.root, &self.own)
     }
 
-    /// A group's directory in cpuacct's hierarchy: of the same path, if there is one. A group below this
-    /// process's own is else below its own there, too, as those are that [`Transient`](crate::Transient) makes.
+    /// Directory of a group in the cpuacct hierarchy: the one with the same path, if it exists.
+    /// Otherwise a group below this process's own group is below its own there too, as for groups
+    /// made by [`Transient`](crate::Transient).
     pub fn accounting_of(&self, directory: &Path) -> Option<PathBuf> {
         let root = self.accounting.as_ref()?;
         let same = root.join(directory.strip_prefix(&self.root).ok()?);
@@ -165,43 +166,44 @@ impl Hierarchy {
         }
     }
 
-    /// The directories of a group: the cpu controller's and, where that is another, cpuacct's.
+    /// Directories of a group: in the cpu hierarchy and, if different, in the cpuacct hierarchy.
     #[cfg(feature = "change")]
     pub(crate) fn places(&self, directory: &Path) -> Vec<PathBuf> {
         let accounting = self.accounting_of(directory).filter(|other| other != directory);
         [Some(directory.to_path_buf()), accounting].into_iter().flatten().collect()
     }
 
-    /// This process's group in cpuacct's hierarchy, where that is another than the cpu controller's.
+    /// Directory of this process's group in the cpuacct hierarchy, if that is another hierarchy.
     #[cfg(feature = "change")]
     pub(crate) fn own_accounting_directory(&self) -> Option<PathBuf> {
         let directory = joined(self.accounting.as_ref()?, &self.own_accounting);
         (directory != self.own_directory()).then_some(directory)
     }
 
-    /// A group's name below the root: `/` or `/a/b`.
+    /// Path of a group below the root: `/` or `/a/b`.
     pub fn name(&self, directory: &Path) -> PathBuf {
         Path::new("/").join(directory.strip_prefix(&self.root).unwrap_or(directory))
     }
 
-    /// The kernel's id of a group: its inode number, which is what the ledger has too.
+    /// Kernel id of a group: its inode number, as in the ledger.
     pub fn id(directory: &Path) -> Option<u64> {
         fs::metadata(directory).ok().map(|m| m.ino())
     }
 }
 
-/// The directory of a group (`/` or `/a/b`) below where its hierarchy is mounted.
+/// Directory of a group (`/` or `/a/b`) below the mount of its hierarchy.
 fn joined(root: &Path, group: &Path) -> PathBuf {
     root.join(group.strip_prefix("/").unwrap_or(group))
 }
 
-/// A process's group by the text of its /proc/PID/cgroup: that in v1's hierarchy with a `controller`,
-/// or that of v2 (cgroups(7): lines `id:controllers:path`; v2's id is 0 and it names none).
+/// A process's group from the content of its /proc/PID/cgroup: in the v1 hierarchy with
+/// `controller`, or in v2 (cgroups(7): lines `id:controllers:path`; v2 has id 0 and no
+/// controllers).
 pub fn path_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<&'a [u8]> {
     line_in(groups, controller).map(|(_, path)| path)
 }
 
-/// The number of that hierarchy.
+/// Number of that hierarchy.
 pub(crate) fn number_in(groups: &[u8], controller: Option<&str>) -> Option<u32> {
     std::str::from_utf8(line_in(groups, controller)?.0).ok()?.parse().ok()
 }
@@ -218,7 +220,7 @@ fn line_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<(&'a [u8], 
     })
 }
 
-/// This process's group. One outside of what is mounted (a container's) counts as the root.
+/// This process's group. A group outside of the mount, as in a container, counts as the root.
 pub(crate) fn own(groups: &[u8], controller: Option<&str>, mounted: &str) -> PathBuf {
     let path = path_in(groups, controller).unwrap_or(b"/");
     let below = path.strip_prefix(mounted.trim_end_matches('/').as_bytes()).unwrap_or(b"/");

@@ -1,12 +1,12 @@
-//! Control groups as files, and the containers and units that they belong to. It takes a directory or the path of a
-//! group and gives its use, its limits and its names; with the feature `change` it sets limits and makes groups.
-//! Every crate that measures or limits groups may depend on it.
+//! Control groups as files, and the containers and units that they belong to. It takes a directory
+//! or the path of a group and gives its use, its limits and its names; with the feature `change` it
+//! sets limits and makes groups. Every crate that measures or limits groups may depend on it.
 //!
-//! [`Hierarchy`] knows where the cpu controller is. Groups of one's own are systemd's where that runs
-//! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/). [`containers`] names the container, pod and unit of a
-//! group by its path and by files of runtimes.
+//! [`Hierarchy`] finds the groups of the cpu controller. If systemd runs, it makes exactop's own
+//! groups (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/). [`containers`] names the
+//! container, pod and unit of a group by its path and by files of runtimes.
 //!
-//! A reader leaves the feature out: then nothing in here writes, and nothing asks systemd.
+//! Without the feature `change` this crate writes nothing and sends no request to systemd.
 
 pub mod containers;
 mod error;

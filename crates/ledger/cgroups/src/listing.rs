@@ -1,4 +1,4 @@
-//! All groups with what their files say, once.
+//! Lists all groups with the values of their files.
 
 use crate::find::number_in;
 use crate::{Hierarchy, Version};
@@ -9,11 +9,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
 
-/// Groups beyond which there is a loop or a fault.
+/// Most groups; more mean a loop or a fault.
 const MOST: usize = 100_000;
 
 impl Hierarchy {
-    /// Every group, the root first. One that goes while it is read is left out.
+    /// All groups, the root first. A group that is removed meanwhile is left out.
     pub fn groups(&self) -> Vec<GroupSample> {
         let mut groups = Vec::new();
         let mut left = vec![self.root.clone()];
@@ -29,7 +29,7 @@ impl Hierarchy {
         groups
     }
 
-    /// The ids and paths (`/` or `/a/b`; raw bytes) of all groups, without opening any file of theirs.
+    /// Ids and paths (`/` or `/a/b`; raw bytes) of all groups, without opening their files.
     pub fn ids(&self) -> Vec<(u64, Vec<u8>)> {
         let mut ids = Vec::new();
         let mut left: Vec<(u64, PathBuf)> =
@@ -46,7 +46,7 @@ impl Hierarchy {
         ids
     }
 
-    /// The number of the hierarchy, as /proc/PID/cgroup has it.
+    /// Number of the hierarchy in /proc/PID/cgroup.
     pub fn number(&self) -> Option<u32> {
         let controller = (self.version == Version::V1).then_some("cpu");
         number_in(&fs::read("/proc/self/cgroup").ok()?, controller)
@@ -72,7 +72,8 @@ impl Hierarchy {
         })
     }
 
-    /// cpuset.cpus.effective; in v1 of the group of the same name in cpuset's hierarchy, if there.
+    /// cpuset.cpus.effective; on v1 that of the group with the same path in the cpuset hierarchy,
+    /// if it exists.
     fn effective_cpus(&self, directory: &Path) -> Option<String> {
         let read = |dir: PathBuf, file| {
             let text = fs::read_to_string(dir.join(file)).ok()?;
@@ -85,7 +86,7 @@ impl Hierarchy {
     }
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, in microseconds
+/// The `total` of a line such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, us
 /// (Documentation/accounting/psi.rst).
 fn total(pressure: &str, line: &str) -> Option<u64> {
     let figures = pressure.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(' '))?;

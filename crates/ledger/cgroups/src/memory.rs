@@ -1,22 +1,22 @@
-//! How much memory this process may still use before a control group's limit has it killed.
+//! Memory that this process may still use before a control group's limit kills it.
 
 use crate::find::{own, v1_mount};
 use crate::mountinfo::{self, mounts};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The tightest limit above this process.
+/// The tightest memory limit on this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {
-    /// What may come on top of what is used, bytes.
+    /// Memory left, bytes.
     pub bytes: u64,
     /// The limit, bytes.
     pub limit: u64,
-    /// The group that has it.
+    /// The group with the limit.
     pub group: PathBuf,
 }
 
-/// Files of one version: the limit, what is used, the beginning of names in memory.stat.
+/// Files of one version: limit, use, and the prefix of names in memory.stat.
 struct Files {
     limit: &'static str,
     used: &'static str,
@@ -27,7 +27,7 @@ const V1: Files =
     Files { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", prefix: "total_" };
 const V2: Files = Files { limit: "memory.max", used: "memory.current", prefix: "" };
 
-/// The tightest limit of this process's group and of all above it; `None`: no limit that is known.
+/// The tightest limit of this process's group and the groups above it; `None` if no limit is known.
 pub fn memory_left() -> Option<MemoryLeft> {
     left(&mountinfo::ours().ok()?, &fs::read("/proc/self/cgroup").ok()?)
 }
@@ -44,11 +44,12 @@ fn left(mountinfo: &str, groups: &[u8]) -> Option<MemoryLeft> {
 }
 
 impl Files {
-    /// What a group's own limit leaves. What the page cache holds can be given back.
+    /// Memory that the group's own limit leaves. The page cache can be reclaimed, so it counts as
+    /// free.
     fn left(&self, group: &Path) -> Option<MemoryLeft> {
         let text = |file: &str| fs::read_to_string(group.join(file)).ok();
         let number = |file| text(file)?.trim().parse::<u64>().ok();
-        // v2 says "max" for none.
+        // v2 has "max" for no limit.
         let limit = number(self.limit)?;
         let used = number(self.used)?;
         let stat = text("memory.stat")?;

@@ -1,26 +1,26 @@
-//! What is mounted where (proc_pid_mountinfo(5)).
+//! Parses /proc/PID/mountinfo (proc_pid_mountinfo(5)).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// This process's mounts.
+/// The mounts of this process.
 pub const OURS: &str = "/proc/self/mountinfo";
 
 /// A line of /proc/PID/mountinfo.
 pub struct Mount<'a> {
-    /// What of the file system is seen: `/`, or a directory in it.
+    /// The visible part of the file system: `/`, or a directory in it.
     pub root: &'a str,
-    /// The directory it is mounted on.
+    /// Mount point.
     pub point: &'a str,
-    /// The kind of file system.
+    /// Type of the file system.
     pub kind: &'a str,
     /// The file system's own options.
     pub options: &'a str,
 }
 
-/// The mounts in a mountinfo; after the optional fields and a lone `-` come the kind of file
-/// system, its source and its own options.
+/// The mounts in a mountinfo. After the optional fields and a single `-` come the type, the source
+/// and the file system's own options.
 pub fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
     mountinfo.lines().filter_map(|line| {
         let (mount, filesystem) = line.split_once(" - ")?;
@@ -35,16 +35,16 @@ pub fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
     })
 }
 
-/// What this process sees mounted, as [`mounts`] takes it. A mount point is called what its maker likes:
-/// bytes that are no UTF-8 are replaced, as no mount that is looked for has any.
+/// The content of [`OURS`], for [`mounts`]. A mount point may contain any bytes. Invalid UTF-8 is
+/// replaced, because no mount that is searched for contains any.
 ///
 /// # Errors
-/// What the kernel says to reading [`OURS`].
+/// The kernel's error for reading [`OURS`].
 pub fn ours() -> io::Result<String> {
     text(Path::new(OURS))
 }
 
-/// A file of the kernel as text, in which anyone may have put any bytes.
+/// A file of the kernel as text; users may have put any bytes into it.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
 }

@@ -1,4 +1,4 @@
-//! What a group's files say.
+//! Reads the files of a group.
 
 use crate::{Hierarchy, Version};
 use exactop_model::cgroups::limits::{weight_of_shares, Max};
@@ -6,11 +6,11 @@ use exactop_model::run::CpuStat;
 use std::fs;
 use std::path::Path;
 
-/// Ticks of cpuacct.stat a second (USER_HZ of include/asm-generic/param.h).
+/// Ticks per second in cpuacct.stat (USER_HZ of include/asm-generic/param.h).
 const USER_HZ: u64 = 100;
 
 impl Hierarchy {
-    /// What a group has used.
+    /// Use of a group.
     pub fn cpu_stat(&self, directory: &Path) -> CpuStat {
         let text = |dir: &Path, file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
         let stat = text(directory, "cpu.stat");
@@ -43,7 +43,7 @@ impl Hierarchy {
         }
     }
 
-    /// The weight, 1 to 10000, 100 by default; v1's shares in its terms. `None` at the root.
+    /// Weight, 1 to 10000, 100 by default; on v1 converted from cpu.shares. `None` at the root.
     pub fn weight(&self, directory: &Path) -> Option<u64> {
         let read = |file| fs::read_to_string(directory.join(file)).ok()?.trim().parse().ok();
         match self.version {
@@ -52,7 +52,7 @@ impl Hierarchy {
         }
     }
 
-    /// The quota. `None` at the root.
+    /// Quota. `None` at the root.
     pub fn max(&self, directory: &Path) -> Option<Max> {
         let read = |file| fs::read_to_string(directory.join(file)).ok();
         match self.version {
@@ -66,14 +66,14 @@ impl Hierarchy {
         }
     }
 
-    /// PIDs of the processes in a group, not below it.
+    /// PIDs of the processes in a group, without those in groups below.
     pub fn processes(directory: &Path) -> Vec<u32> {
         let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 }
 
-/// A line `name figure`.
+/// The number of a line `name number`.
 fn figure(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()

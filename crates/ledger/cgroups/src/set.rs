@@ -1,4 +1,4 @@
-//! Setting what a group may use.
+//! Sets the limits of a group.
 
 use crate::{CgroupError, Hierarchy, Version};
 use exactop_model::cgroups::limits::{shares_of_weight, Max};
@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The limits of a group.
+/// Limits of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its weight, 1 to 10000.
+    /// Weight, 1 to 10000.
     pub weight: Option<u64>,
-    /// Its quota.
+    /// Quota.
     pub max: Option<Max>,
 }
 
@@ -19,7 +19,7 @@ impl Hierarchy {
     /// Sets the weight.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn set_weight(&self, directory: &Path, weight: u64) -> Result<(), CgroupError> {
         let (file, value) = match self.version {
             Version::V2 => ("cpu.weight", weight),
@@ -31,7 +31,7 @@ impl Hierarchy {
     /// Sets the quota.
     ///
     /// # Errors
-    /// What the kernel says: a group of v1 may not have more than those above it.
+    /// The kernel's error: on v1 a group may not have more than the groups above it.
     pub fn set_max(&self, directory: &Path, max: Max) -> Result<(), CgroupError> {
         let set = |file, value: &str| {
             self.limit(directory, file, value, || format!("set the quota to {max} in"))
@@ -39,14 +39,14 @@ impl Hierarchy {
         if self.version == Version::V2 {
             return set("cpu.max", &max.to_string());
         }
-        // A quota that is shorter than the period's limit is refused, so the quota goes first.
+        // Remove the quota first: the kernel refuses a period that does not fit the present quota.
         set("cpu.cfs_quota_us", "-1")?;
         set("cpu.cfs_period_us", &max.period_us.to_string())?;
         let quota = max.quota_us.map_or("-1".into(), |us| us.to_string());
         set("cpu.cfs_quota_us", &quota)
     }
 
-    /// Writes a limit; what it is for is what fails, whatever has to be written for it.
+    /// Writes a limit. The error names the limit, whichever file has to be written for it.
     fn limit(
         &self,
         directory: &Path,

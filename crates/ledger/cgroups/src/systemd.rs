@@ -1,11 +1,10 @@
-//! A group that systemd makes: a transient scope (systemd.scope(5)), asked for over D-Bus
-//! (org.freedesktop.systemd1(5)) by busctl(1), which is wherever systemd is. Two calls a run are worth
-//! no D-Bus library.
+//! A group made by systemd: a transient scope (systemd.scope(5)), requested over D-Bus
+//! (org.freedesktop.systemd1(5)) by busctl(1), which every systemd has. Two calls for each run do
+//! not justify a D-Bus library.
 //!
-//! A scope is there as long as a process is in it, and what it used is gone with it. So a process
-//! of ours that does nothing keeps it: a cat(1) that waits for an end of file, which comes when
-//! this process lets go of the pipe or is killed. The scope goes with its last process, without
-//! anyone's help.
+//! A scope lasts while a process is in it, and its counters vanish with it. So an idle process of
+//! ours keeps it: a cat(1) that waits for the end of a pipe, which comes when this process closes
+//! the pipe or is killed. The scope then ends with its last process.
 
 use crate::{CgroupError, Hierarchy, Version, Wanted};
 use exactop_files::programs;
@@ -14,18 +13,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long systemd may take to make or remove a scope.
+/// Longest wait for systemd to make or remove a scope.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked at.
+/// Time between two checks.
 const STEP: Duration = Duration::from_millis(2);
-/// How long an empty scope may take to go, before we go on without it.
+/// Longest wait for an empty scope to vanish.
 const GONE: Duration = Duration::from_secs(1);
 
-/// systemd's manager on the bus: its name, its object, its interface.
+/// systemd's manager on the bus: name, object and interface.
 const MANAGER: [&str; 3] =
     ["org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"];
 
-/// A scope of ours, until this is dropped and its last process is gone.
+/// A scope of ours; it lasts until this is dropped and its last process has ended.
 #[derive(Debug)]
 pub struct Scope {
     unit: String,
@@ -33,16 +32,16 @@ pub struct Scope {
     keeper: Child,
 }
 
-/// Whether systemd runs this machine (sd_booted(3)).
+/// True if systemd runs this machine (sd_booted(3)).
 pub fn systemd_runs() -> bool {
     Path::new("/run/systemd/system").is_dir()
 }
 
 impl Scope {
-    /// Has systemd make one: the system's for root, else the user's own.
+    /// Makes a scope: by the system's manager for root, else by the user's own.
     ///
     /// # Errors
-    /// What systemd says, and what would permit it.
+    /// systemd's error, and what would permit it.
     pub fn new(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Scope, CgroupError> {
         let cat = programs::system("cat").map_err(|error| refused("keep a scope", error))?;
         let mut keeper = Command::new(cat);
@@ -57,7 +56,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// Waits until the keeper is in it, and says where that is.
+    /// Waits until the keeper is in the scope, and returns the scope's directory.
     fn arrive(&self, hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -73,22 +72,22 @@ impl Scope {
         }
     }
 
-    /// Its directory.
+    /// Directory of the scope.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Has systemd put a process into it.
+    /// Makes systemd move a process into the scope.
     ///
     /// # Errors
-    /// What systemd says.
+    /// systemd's error.
     pub fn take_in(&self, pid: u32) -> Result<(), CgroupError> {
         let pid = pid.to_string();
         call(&["AttachProcessesToUnit", "ssau", &self.unit, "/", "1", &pid].map(String::from))
             .map_err(|why| refused("put the command into its scope", why))
     }
 
-    /// Processes in it that are not ours.
+    /// Processes in the scope that are not ours.
     pub fn processes(&self) -> Vec<u32> {
         let mut pids = Hierarchy::processes(&self.directory);
         pids.retain(|&pid| pid != self.keeper.id());
@@ -114,7 +113,7 @@ impl Drop for Scope {
 /// Calls a method of the manager: the system's for root, else the user's own.
 ///
 /// # Errors
-/// What busctl(1) says: its words without "Call failed: " are systemd's.
+/// The message of busctl(1) without "Call failed: ", which is systemd's.
 fn call(method: &[String]) -> Result<(), String> {
     let busctl = programs::system("busctl").map_err(|error| error.to_string())?;
     let bus = if rustix::process::geteuid().is_root() { "--system" } else { "--user" };
@@ -127,16 +126,17 @@ fn call(method: &[String]) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let line = said.lines().next().unwrap_or("busctl(1) failed without a word");
+    let line = said.lines().next().unwrap_or("busctl(1) failed without a message");
     Err(line.strip_prefix("Call failed: ").unwrap_or(line).to_string())
 }
 
-/// `StartTransientUnit`: name, mode, properties (each a name and a typed value), no auxiliary units.
+/// Arguments of `StartTransientUnit`: name, mode, properties (each a name and a typed value), no
+/// auxiliary units.
 fn start(unit: &str, keeper: u32, wanted: &Wanted) -> Vec<String> {
     let mut properties = vec![
         ["Description", "s", "a command under exactop run"].map(String::from).to_vec(),
         ["PIDs", "au", "1", &keeper.to_string()].map(String::from).to_vec(),
-        // Others may be put into it only if it is handed over.
+        // Other processes may be moved into the scope only if it is delegated.
         ["Delegate", "b", "true"].map(String::from).to_vec(),
         ["CPUAccounting", "b", "true"].map(String::from).to_vec(),
         ["CollectMode", "s", "inactive-or-failed"].map(String::from).to_vec(),
@@ -157,7 +157,7 @@ fn start(unit: &str, keeper: u32, wanted: &Wanted) -> Vec<String> {
     begin.into_iter().chain(properties.concat()).chain(["0".into()]).collect()
 }
 
-/// A user's manager may have been handed no cpu controller.
+/// A user's manager may have no cpu controller.
 fn has_cpu(hierarchy: &Hierarchy, directory: PathBuf) -> Result<PathBuf, CgroupError> {
     let file = match hierarchy.version {
         Version::V1 => "cpu.shares",
@@ -167,7 +167,7 @@ fn has_cpu(hierarchy: &Hierarchy, directory: PathBuf) -> Result<PathBuf, CgroupE
         Ok(true) => Ok(directory),
         _ => Err(refused(
             "limit a scope's CPU time",
-            "it was handed no cpu controller (Delegate=cpu for user@.service permits it)",
+            "it has no cpu controller (Delegate=cpu for user@.service permits it)",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Hierarchies from recorded texts, limits at their edges, files of made-up groups.
+//! Tests on recorded texts of hierarchies, limits at their edges, and files of made-up groups.
 
 use super::*;
 use exactop_model::cgroups::limits::{shares_of_weight, weight_of_shares, Max, MaxError};
@@ -14,7 +14,7 @@ const V1: &str = "\
 ";
 
 #[test]
-fn v1_is_found_by_its_controller() {
+fn a_v1_hierarchy_is_found_by_its_controller() {
     let groups = b"5:memory:/m\n4:cpu,cpuacct:/user/7\n0::/\n";
     let found = Hierarchy::from(V1, groups).unwrap();
     let dir = Path::new("/sys/fs/cgroup/cpu,cpuacct");
@@ -40,7 +40,7 @@ fn without_a_controller_there_is_advice() {
 }
 
 #[test]
-fn names_of_any_bytes_hide_no_hierarchy() {
+fn a_mount_name_with_any_bytes_hides_no_hierarchy() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mountinfo");
     fs::write(&file, [b"29 25 0:25 / /m\xff rw - tmpfs m rw\n", V1.as_bytes()].concat()).unwrap();
@@ -50,7 +50,7 @@ fn names_of_any_bytes_hide_no_hierarchy() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_the_same_as_nothing_mounted() {
+fn an_unreadable_hierarchy_is_another_error_than_none() {
     let dir = tempfile::tempdir().unwrap();
     let mount = format!("30 25 0:26 / {} rw - cgroup2 cgroup2 rw\n", dir.path().display());
     let error = || Hierarchy::from(&mount, b"0::/\n").unwrap_err();
@@ -59,7 +59,7 @@ fn what_cannot_be_read_is_not_the_same_as_nothing_mounted() {
     fs::create_dir(&controllers).unwrap();
     let told = error().to_string();
     assert!(told.contains("cannot read") && told.contains("cgroup.controllers"), "{told}");
-    // One that tells is enough.
+    // One readable hierarchy is enough.
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("cgroup.controllers"), "cpu memory\n").unwrap();
     let both = format!("{mount}31 25 0:26 / {} rw - cgroup2 c rw\n", other.path().display());
@@ -121,7 +121,7 @@ fn a_group_of_v2_is_read_and_set() {
 }
 
 #[test]
-fn ours_is_made_where_the_controller_is_handed_out_and_goes_again() {
+fn a_group_is_made_where_the_controller_is_delegated_and_is_removed() {
     let (dir, hierarchy) = v2(&[("a/b/cgroup.procs", ""), ("cgroup.subtree_control", "memory\n")]);
     let error = Transient::new(&hierarchy).unwrap_err().to_string();
     assert!(error.contains("echo +cpu"), "{error}");
@@ -134,20 +134,21 @@ fn ours_is_made_where_the_controller_is_handed_out_and_goes_again() {
     assert_eq!(ours.directory().parent(), Some(dir.path()));
     assert!(ours.directory().exists() && !left.exists() && foreign.exists());
     let second = Transient::new(&hierarchy).unwrap();
-    assert!(ours.directory().exists(), "nobody removes what someone alive has made");
+    assert!(ours.directory().exists(), "a group of a living process stays");
     let path = ours.directory().to_path_buf();
     drop((ours, second));
     assert!(!path.exists());
 }
 
 #[test]
-fn ours_is_below_our_own_group_in_each_hierarchy_of_v1() {
+fn a_group_is_below_our_own_in_each_v1_hierarchy() {
     let dir = tempfile::tempdir().unwrap();
     let at = |path: &str| dir.path().join(path);
     let mount = |controller: &str| {
         format!("30 25 0:26 / {} rw - cgroup c rw,{controller}\n", at(controller).display())
     };
-    // In cpuacct this process is elsewhere than in cpu, where a group of the same path is somebody else's.
+    // In cpuacct this process is in another group than in cpu, and the group with the same path
+    // belongs to others.
     for group in ["cpu/a", "cpu/other", "cpuacct/b", "cpuacct/a", "cpuacct/other"] {
         fs::create_dir_all(at(group)).unwrap();
     }
@@ -156,7 +157,7 @@ fn ours_is_below_our_own_group_in_each_hierarchy_of_v1() {
     let left = at("cpuacct/b/exactop-run-4194305-7-0-1-2");
     fs::create_dir(&left).unwrap();
     let ours = Transient::new(&hierarchy).unwrap();
-    assert!(!left.exists(), "what an exactop that is gone left");
+    assert!(!left.exists(), "an abandoned group is removed");
     let name = ours.directory().file_name().unwrap().to_owned();
     let (cpu, accounting) = (at("cpu/a").join(&name), at("cpuacct/b").join(&name));
     assert_eq!(ours.directory(), cpu);
@@ -167,7 +168,7 @@ fn ours_is_below_our_own_group_in_each_hierarchy_of_v1() {
     assert_eq!(ours.doors().unwrap().len(), 2);
     fs::write(accounting.join("cpuacct.usage"), "7\n").unwrap();
     assert_eq!(hierarchy.cpu_stat(&cpu).usage_ns, Some(7));
-    // Groups of others are those of the same path.
+    // Groups of others have the same path in both.
     assert_eq!(hierarchy.accounting_of(&at("cpu/other")), Some(at("cpuacct/other")));
     for file in [
         cpu.join("cgroup.procs"),
@@ -181,7 +182,7 @@ fn ours_is_below_our_own_group_in_each_hierarchy_of_v1() {
 }
 
 #[test]
-fn quotas_are_read_as_people_write_them() {
+fn quotas_parse_in_all_written_forms() {
     let us = |text: &str| text.parse::<Max>().map(|m| (m.quota_us, m.period_us));
     assert_eq!(us("40%"), Ok((Some(40_000), 100_000)));
     assert_eq!(us("150%"), Ok((Some(150_000), 100_000)));
@@ -210,7 +211,7 @@ fn quotas_are_read_as_people_write_them() {
 }
 
 #[test]
-fn weights_survive_version_one() {
+fn weights_survive_conversion_to_shares() {
     for weight in [1, 2, 50, 100, 500, 9_999, 10_000] {
         assert_eq!(weight_of_shares(shares_of_weight(weight)), weight);
     }

@@ -1,4 +1,4 @@
-//! Directories that are held open, and what is written into them.
+//! Open directories, and safe operations on their entries.
 
 use crate::error::{FileError, Kind};
 use crate::path::{locate, look, open, own_uid, sync_entries, trust, Missing, Place, OTHERS_WRITE};
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Names that are tried for a directory.
+/// Number of names to try for a new directory.
 const TRIES: usize = 16;
 
-/// A directory. What happens to its path later changes nothing: it is the same directory.
+/// An open directory. It stays the same directory, whatever happens to its path later.
 #[derive(Debug)]
 pub struct Directory {
     held: OwnedFd,
@@ -22,24 +22,24 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// One to write into. As root it must be root's, and others must not be able to write to it,
-    /// unless the sticky bit keeps them from each other's entries.
+    /// Opens a directory for writing. For root, it must belong to root, and others must not be able
+    /// to write to it, unless the sticky bit protects the entries of each user.
     ///
     /// # Errors
-    /// [`FileError`]: it is not there, no directory, or of others.
+    /// [`FileError`]: it does not exist, is no directory, or belongs to others.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
         Directory::held(locate(path, Missing::Fail)?, path, true)
     }
 
-    /// One to read from, whosever it is.
+    /// Opens a directory of any owner for reading.
     ///
     /// # Errors
-    /// [`FileError`]: it is not there, or no directory.
+    /// [`FileError`]: it does not exist or is no directory.
     pub fn open_to_read(path: &Path) -> Result<Directory, FileError> {
         Directory::held(locate(path, Missing::Fail)?, path, false)
     }
 
-    /// [`Directory::open`] where there is one, else a new one for its owner alone.
+    /// Opens a directory as [`Directory::open`], or makes it for its owner alone.
     ///
     /// # Errors
     /// [`FileError`]
@@ -47,7 +47,7 @@ impl Directory {
         let place = locate(path, Missing::Make)?;
         if place.found.is_none() {
             match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
-                // What is synced in it is worth nothing while its name is not.
+                // Syncing files in the directory is useless until its own name is synced.
                 Ok(()) => sync_entries(&place.directory),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(FileError::io("make", path, errno)),
@@ -56,7 +56,7 @@ impl Directory {
         Directory::held(place, path, true)
     }
 
-    /// A new one for its owner alone; one that is there already is refused.
+    /// Makes a directory for its owner alone; refuses an existing one.
     ///
     /// # Errors
     /// [`FileError::Exists`] and others.
@@ -69,7 +69,7 @@ impl Directory {
         }
     }
 
-    /// A new one for its owner alone, whose name begins so and ends as nobody can guess.
+    /// Makes a directory for its owner alone. Its name begins with `begin` and ends at random.
     ///
     /// # Errors
     /// [`FileError`]
@@ -87,8 +87,9 @@ impl Directory {
         Err(FileError::Exists { path: begin.into() })
     }
 
-    /// [`Directory::open_or_make`], refused unless nobody but us (and root) can make or rename
-    /// anything in it, whoever we are.
+    /// Opens a directory as [`Directory::open_or_make`]. Refuses it unless only its owner, who must
+    /// be this user, and root can make or rename entries in it. This holds for every user, not only
+    /// for root.
     ///
     /// # Errors
     /// [`FileError`]
@@ -96,7 +97,7 @@ impl Directory {
         Directory::open_or_make(path)?.alone()
     }
 
-    /// [`Directory::for_us_alone`] of one that is there already.
+    /// Like [`Directory::for_us_alone`], for an existing directory.
     ///
     /// # Errors
     /// [`FileError`]
@@ -104,7 +105,7 @@ impl Directory {
         Directory::open(path)?.alone()
     }
 
-    /// Refused where somebody else could make or rename anything in it.
+    /// Refuses a directory in which other users could make or rename entries.
     fn alone(self) -> Result<Directory, FileError> {
         let path = || self.path.clone();
         let stat = fs::fstat(&self.held).map_err(|errno| FileError::io("open", &path(), errno))?;
@@ -135,15 +136,15 @@ impl Directory {
         Ok(Directory { held, path: path.into() })
     }
 
-    /// What it was called when it was opened.
+    /// Path at the time of opening.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is anything under this name, be it a link to nothing.
+    /// True if an entry with this name exists, even a dangling link.
     ///
     /// # Errors
-    /// [`FileError`]: it cannot be told.
+    /// [`FileError`]: the kernel does not tell.
     pub fn has(&self, name: &str) -> Result<bool, FileError> {
         match look(self.held.as_fd(), self.entry(name)?) {
             Ok(_) => Ok(true),
@@ -152,7 +153,7 @@ impl Directory {
         }
     }
 
-    /// A directory in it, made for its owner alone where there is none.
+    /// Opens a directory in it, or makes it for its owner alone.
     ///
     /// # Errors
     /// [`FileError`]
@@ -167,15 +168,16 @@ impl Directory {
         Directory::held(Place { directory, name: entry.into(), found: None }, &path, true)
     }
 
-    /// Writes a file, whole or not at all; whatever was there is replaced, a link not followed.
+    /// Writes a file, completely or not at all. It replaces the old entry and does not follow a
+    /// link.
     ///
     /// # Errors
-    /// [`FileError`], of a full disk too.
+    /// [`FileError`], also for a full disk.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
         put(&self.held, self.entry(name)?, &self.path.join(name), bytes)
     }
 
-    /// A new file for its owner alone, under a name that nothing has.
+    /// Makes a file for its owner alone; refuses an existing entry.
     ///
     /// # Errors
     /// [`FileError::Exists`] and others.
@@ -189,8 +191,8 @@ impl Directory {
         }
     }
 
-    /// A file to add to, made for its owner alone where there is none. One that is there must be a
-    /// regular file of our own without another name.
+    /// Opens a file for appending, or makes it for its owner alone. An existing one must be a
+    /// regular file of this user, without another name.
     ///
     /// # Errors
     /// [`FileError`]
@@ -201,20 +203,20 @@ impl Directory {
             Err(FileError::Exists { .. }) => {}
             other => return other,
         }
-        // Looked at before it is opened, because opening a device can do something already.
+        // Check before opening, because opening a device may already have an effect.
         check_own(&look(self.held.as_fd(), entry).map_err(failed)?, &path)?;
         let file = open(&self.held, entry, OFlags::WRONLY | OFlags::APPEND).map_err(failed)?;
         check_own(&fs::fstat(&file).map_err(failed)?, &path)?;
         Ok(file)
     }
 
-    /// Has its entries reach the disk, so that a file made here is there after a loss of power. Not
-    /// all file systems can.
+    /// Syncs its entries to disk, so that a new file survives a loss of power. Not all file systems
+    /// support this.
     pub fn sync_entries(&self) {
         sync_entries(self.held.as_fd());
     }
 
-    /// It once more, held by someone else, too.
+    /// Duplicates the open directory.
     ///
     /// # Errors
     /// [`FileError`]: too many files are open.
@@ -224,11 +226,11 @@ impl Directory {
         Ok(Directory { held, path: self.path.clone() })
     }
 
-    /// Takes it for oneself among those who ask for that, until what comes is closed. `None`: someone
-    /// else has it.
+    /// Locks the directory until the returned file is closed. `None` if another process has locked
+    /// it.
     ///
     /// # Errors
-    /// [`FileError`]: its file system knows no locks.
+    /// [`FileError`]: the file system has no locks.
     pub fn lock(&self) -> Result<Option<File>, FileError> {
         let failed = |errno| FileError::io("lock", &self.path, errno);
         let listing = open_listing(&self.held).map_err(failed)?;
@@ -239,7 +241,8 @@ impl Directory {
         }
     }
 
-    /// The names of what is in it, in no order; those that are not UTF-8 are nothing of ours.
+    /// Names of its entries, in no order. Names that are not UTF-8 are left out, because exactop
+    /// makes none.
     ///
     /// # Errors
     /// [`FileError`]: it cannot be listed.
@@ -258,7 +261,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// A regular file to read from; a link is not followed.
+    /// Opens a regular file for reading; does not follow a link.
     ///
     /// # Errors
     /// [`FileError`]
@@ -267,7 +270,7 @@ impl Directory {
         regular_file(&self.held, entry, &path)
     }
 
-    /// All of a regular file up to so many bytes.
+    /// The whole content of a regular file of at most `limit` bytes.
     ///
     /// # Errors
     /// [`FileError`]
@@ -276,7 +279,7 @@ impl Directory {
         bounded(&self.held, self.entry(name)?, &path, limit, |_| Ok(()))
     }
 
-    /// Removes a file or a link, if there is one.
+    /// Removes a file or a link, if it exists.
     ///
     /// # Errors
     /// [`FileError`]
@@ -287,7 +290,7 @@ impl Directory {
         }
     }
 
-    /// A name of one component: what is not stays outside.
+    /// Checks that a name is a single component, so that it cannot leave the directory.
     fn entry<'a>(&self, name: &'a str) -> Result<&'a OsStr, FileError> {
         let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
         match plain {
@@ -301,7 +304,8 @@ fn open_listing(held: &OwnedFd) -> Result<File, Errno> {
     open(held, OsStr::new("."), OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
-/// A regular file of our own without another name: nobody else can have put it there.
+/// Checks that it is a regular file of this user without another name, so that no other user can
+/// have put it there.
 pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
     if Kind::of(stat) != Kind::File {
         return Err(FileError::kind(path, stat, "a regular file"));
@@ -316,8 +320,9 @@ pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Writes a file for its owner alone, whole or not at all, and makes the directories above it. As
-/// root that directory must be root's; a link of our own at its end stays a link.
+/// Writes a file for its owner alone, completely or not at all, and makes the directories above it.
+/// For root, that directory must belong to root. If the path is a link of this user, the link stays
+/// and its target is written.
 ///
 /// # Errors
 /// [`FileError`]
@@ -328,7 +333,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     put(&place.directory, &place.name, path, bytes)
 }
 
-/// Under a random name first, on the disk, then under its own.
+/// Writes the file under a random name, syncs it, and renames it.
 pub(crate) fn put(
     directory: &OwnedFd,
     name: &OsStr,

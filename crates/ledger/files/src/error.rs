@@ -1,86 +1,86 @@
-//! What can be wrong with a file: what was found, and what to do about it.
+//! Errors of files: what failed, the value found, what to do.
 
 use rustix::fs::{FileType, Stat};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file is not used.
+/// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "`path` and `error` are what their names say")]
 pub enum FileError {
-    /// The kernel refused.
+    /// The kernel's error.
     #[error("cannot {what} {}: {error}", path.display())]
     Io {
-        /// Open, read, write, make.
+        /// The action: open, read, write, make.
         what: &'static str,
         path: PathBuf,
         error: io::Error,
     },
-    /// It is something else than a file or a directory.
+    /// The file has a wrong type.
     #[error("{} is {found}: give {wanted}", path.display())]
     Kind {
         path: PathBuf,
-        /// What it is.
+        /// Type of the file.
         found: Kind,
-        /// What it must be.
+        /// Expected type.
         wanted: &'static str,
     },
-    /// It is longer than anything of its kind.
-    #[error("{} is longer than {limit} bytes, which nothing of its kind is: give another", path.display())]
+    /// The file is longer than any valid one.
+    #[error("{} is longer than {limit} bytes, the limit for such a file: give another file", path.display())]
     TooLong {
         path: PathBuf,
-        /// How long it may be.
+        /// Longest valid length, bytes.
         limit: u64,
     },
-    /// It belongs to someone who could change it under our hands.
+    /// The file belongs to another user, who could change it at any time.
     #[error(
-        "{} belongs to uid {owner}, not to uid {own}: give one of your own, or do it as its owner",
+        "{} belongs to uid {owner}, not to uid {own}: give a file of your own, or run as its owner",
         path.display()
     )]
     Foreign {
         path: PathBuf,
-        /// Whose it is.
+        /// Owner of the file.
         owner: u32,
-        /// Who we are.
+        /// This user.
         own: u32,
     },
-    /// Others can write to it.
+    /// Other users can write to the file.
     #[error(
-        "others can write to {} (mode {mode:04o}): chmod go-w it, or give another",
+        "others can write to {} (mode {mode:04o}): run chmod go-w on it, or give another",
         path.display()
     )]
     Writable {
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
-    /// A link that someone else made.
+    /// The path is a link of another user.
     #[error(
-        "{} is a link that uid {owner} made: give the path that it stands for",
+        "{} is a link made by uid {owner}: give the path that it points to",
         path.display()
     )]
     Link {
         path: PathBuf,
-        /// Whose it is.
+        /// Owner of the link.
         owner: u32,
     },
-    /// It has another name, so that someone may have put it there.
-    #[error("{} has {links} names (hard links): remove it, or give another", path.display())]
+    /// The file has another name, so another user may have put it there.
+    #[error("{} has {links} names (hard links): remove it, or give another file", path.display())]
     Linked { path: PathBuf, links: u64 },
-    /// Something is there already.
-    #[error("{} is there already: give another, or remove it", path.display())]
+    /// The file exists already.
+    #[error("{} exists already: remove it, or give another path", path.display())]
     Exists { path: PathBuf },
 }
 
 impl FileError {
-    /// The kernel refused to do something with a path.
+    /// An error of the kernel for an action on a path.
     pub(crate) fn io(what: &'static str, path: &Path, error: impl Into<io::Error>) -> FileError {
         FileError::Io { what, path: path.into(), error: error.into() }
     }
 
-    /// The same, said of what was wanted in the end.
+    /// The same error for the caller's action `wanted`.
     pub(crate) fn while_to(self, wanted: &'static str) -> FileError {
         match self {
             FileError::Io { path, error, .. } => FileError::Io { what: wanted, path, error },
@@ -88,18 +88,18 @@ impl FileError {
         }
     }
 
-    /// A kind that cannot be used.
+    /// An error for a wrong type.
     pub(crate) fn kind(path: &Path, stat: &Stat, wanted: &'static str) -> FileError {
         FileError::Kind { path: path.into(), found: Kind::of(stat), wanted }
     }
 
-    /// Nothing is there.
+    /// True if the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, FileError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// What is found under a name.
+/// Type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -111,13 +111,13 @@ pub enum Kind {
     Link,
     /// A named pipe.
     Fifo,
-    /// A terminal, /dev/zero and the like.
+    /// A character device, such as a terminal or /dev/zero.
     CharacterDevice,
-    /// A disk.
+    /// A block device, such as a disk.
     BlockDevice,
     /// A socket.
     Socket,
-    /// What this program does not know.
+    /// Another type.
     Other,
 }
 

@@ -1,17 +1,17 @@
-//! How deep the brackets of a TOML text are nested, counted before it is read.
+//! Counts the nesting of brackets in a TOML text before it is parsed.
 //!
-//! The parser goes one call deeper for each bracket. It has a limit for those that are closed, but
-//! after an error it goes on behind brackets that were closed by the wrong one without counting
-//! them, and a file of a megabyte of these overflows any stack.
+//! The parser recurses at each bracket. It limits the depth of matched brackets. After an error,
+//! however, it continues behind mismatched brackets without counting them: a file of one megabyte
+//! with such brackets overflows any stack.
 
 use toml_parser::lexer::TokenKind;
 use toml_parser::Source;
 
-/// Deeper than anything that people write, and less than the parser's own limit.
+/// Deepest nesting: more than any hand-written file has, and less than the parser's own limit.
 const DEEPEST: usize = 64;
 
-/// The line at which a text has more brackets open than may be, if it has. Closed is a bracket only
-/// by its own counterpart.
+/// Line at which too many brackets are open, if there is one. A bracket is closed only by its own
+/// counterpart.
 pub fn too_deep(text: &str) -> Option<usize> {
     let mut open = Vec::new();
     for token in Source::new(text).lex() {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write_is_not_too_deep() {
+    fn hand_written_nesting_is_accepted() {
         let text =
             "# [[[[\na = [1, [2, { b = [] }]]\n[table]\n[[list]]\nc = \"[[[\"\n".repeat(1_000);
         assert_eq!(too_deep(&text), None);
@@ -43,9 +43,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_deeper_or_never_closed_is_told_by_its_line() {
+    fn too_deep_nesting_is_reported_with_its_line() {
         assert_eq!(too_deep(&format!("\na = {}", "[".repeat(65))), Some(2));
-        // Each line leaves two open: the wrong one closes nothing.
+        // Each line leaves two brackets open, because a wrong bracket closes none.
         assert_eq!(too_deep(&"a = [{ b = 1, c]]\n".repeat(100)), Some(33));
     }
 }

@@ -1,4 +1,5 @@
-//! Where someone wants output to go: a file, or on purpose a FIFO, a device or an open descriptor.
+//! Output to a path that the user chose: a file, or on purpose a FIFO, a device or an open
+//! descriptor.
 
 use crate::directory::check_own;
 use crate::error::{FileError, Kind};
@@ -11,28 +12,28 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::path::Path;
 
-/// An opened output.
+/// An open output.
 #[derive(Debug)]
 pub struct Output {
     file: File,
-    /// It is read by someone who may take his time: poll(2) before each write.
+    /// True if a slow reader may block a write: poll(2) before each write.
     stream: bool,
 }
 
-/// An output, or that one must wait for it.
+/// An output, or the need to wait for its reader.
 #[derive(Debug)]
 pub enum Await {
-    /// It can be written to.
+    /// The output is ready.
     Ready(Output),
-    /// A FIFO that nobody has opened to read from yet: try again in a while.
+    /// A FIFO without a reader: try again later.
     NoReader,
 }
 
 impl Output {
-    /// Opens it without waiting. A regular file is made anew for its owner alone, in the place of
-    /// what was there; what is behind a link is taken as it is only if the link is trusted. FIFOs
-    /// and character devices do not block. `/dev/stdout`, `/dev/stderr` and `/dev/fd/N` are the
-    /// descriptors that this program was started with.
+    /// Opens an output without blocking. A regular file is replaced by a new one for its owner
+    /// alone. If the path is a trusted link, its target is replaced. FIFOs and character devices do
+    /// not block. `/dev/stdout`, `/dev/stderr` and `/dev/fd/N` are the descriptors that this
+    /// program was started with.
     ///
     /// # Errors
     /// [`FileError`]
@@ -52,7 +53,7 @@ impl Output {
         }
     }
 
-    /// Whether a write can make us wait for someone else.
+    /// True if a write may block on a reader.
     pub fn is_stream(&self) -> bool {
         self.stream
     }
@@ -74,7 +75,7 @@ impl Write for Output {
     }
 }
 
-/// The number in the name of an open descriptor.
+/// The descriptor number in a name such as `/dev/fd/3`.
 fn descriptor(path: &Path) -> Option<RawFd> {
     match path.to_str()? {
         "/dev/stdout" => Some(1),
@@ -86,7 +87,7 @@ fn descriptor(path: &Path) -> Option<RawFd> {
     }
 }
 
-/// The descriptor itself: opening its name would begin a file anew that a shell writes to.
+/// The descriptor itself. Opening its name would truncate a file that a shell writes to.
 fn inherited(number: RawFd, path: &Path) -> Result<Output, FileError> {
     let failed = |error: io::Error| FileError::io("write", path, error);
     let file = match number {
@@ -104,21 +105,22 @@ fn inherited(number: RawFd, path: &Path) -> Result<Output, FileError> {
     Ok(Output { file, stream: Kind::of(&stat) != Kind::File })
 }
 
-/// A new file under that name at once, so that what is written is there if we are killed.
+/// Makes a new file under the final name at once, so that its content survives if this process is
+/// killed.
 fn fresh(place: &Place, path: &Path) -> Result<Output, FileError> {
     let renamed = Temporary::new(place.directory.as_fd(), path).and_then(|new| {
         new.rename(&place.name).map_err(|error| FileError::io("write", path, error))
     });
     match (renamed, &place.found) {
         (Ok(file), _) => Ok(Output { file, stream: false }),
-        // The directory takes no new file (or the file is mounted there): then the old one, if
-        // nobody can have put it there.
+        // The directory accepts no new file, or the file is a mount: use the old file, unless
+        // another user may have put it there.
         (Err(_), Some(stat)) if check_own(stat, path).is_ok() => again(place, path),
         (Err(error), _) => Err(error),
     }
 }
 
-/// The same file, emptied.
+/// Opens and empties the old file.
 fn again(place: &Place, path: &Path) -> Result<Output, FileError> {
     let failed = |errno: Errno| FileError::io("write", path, errno);
     let file = open(&place.directory, &place.name, OFlags::WRONLY).map_err(failed)?;
@@ -144,7 +146,7 @@ fn fifo(place: &Place, path: &Path) -> Result<Await, FileError> {
     }
 }
 
-/// Where everyone can make entries, another one's FIFO was not put there for us (protected_fifos of
+/// Refuses another user's FIFO in a directory where all users can make entries (protected_fifos of
 /// proc_sys_fs(5)).
 fn trust_fifo(fifo: &Stat, above: &Stat, path: &Path) -> Result<(), FileError> {
     let own = own_uid();
@@ -154,7 +156,7 @@ fn trust_fifo(fifo: &Stat, above: &Stat, path: &Path) -> Result<(), FileError> {
         (Kind::Fifo, false) => {
             Err(FileError::Foreign { path: path.into(), owner: fifo.st_uid, own })
         }
-        _ => Err(FileError::kind(path, fifo, "what it was a moment ago, a FIFO")),
+        _ => Err(FileError::kind(path, fifo, "a FIFO, which it was a moment ago")),
     }
 }
 
@@ -164,6 +166,6 @@ fn device(place: &Place, path: &Path) -> Result<Output, FileError> {
     let stat = fs::fstat(&file).map_err(failed)?;
     match Kind::of(&stat) {
         Kind::CharacterDevice => Ok(Output { file, stream: true }),
-        _ => Err(FileError::kind(path, &stat, "what it was a moment ago, a character device")),
+        _ => Err(FileError::kind(path, &stat, "a character device, which it was a moment ago")),
     }
 }

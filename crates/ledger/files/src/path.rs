@@ -1,4 +1,4 @@
-//! Walks a path component by component, so that no one else's link decides where it ends.
+//! Walks a path component by component, so that another user's link cannot decide where it ends.
 
 use crate::error::{FileError, Kind};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, CWD};
@@ -10,35 +10,36 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
 
-/// Links on the way at most, as in the kernel.
+/// Most links in a path, as in the kernel.
 const LINKS: usize = 40;
-/// What others may do to a file or directory that anyone but its owner can change.
+/// Permissions with which other users can change a file or directory.
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
-/// In such a directory an entry is changed by its owner alone.
+/// Flag of a directory in which only the owner may change an entry.
 const STICKY: u32 = 0o1000;
 
-/// Where a path leads: a name in a directory that is held open.
+/// The end of a path: a name in an open directory.
 pub(crate) struct Place {
     pub directory: OwnedFd,
     pub name: OsString,
-    /// What is there; never a link.
+    /// The file there; never a link.
     pub found: Option<Stat>,
 }
 
-/// What to do about directories that are not there.
+/// What to do about missing directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     Fail,
-    /// Make them, for their owner alone.
+    /// Make them for their owner alone.
     Make,
 }
 
-/// Who we are to the kernel when it comes to files.
+/// The user id that the kernel uses for file access.
 pub(crate) fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Walks. The last component need not be there; a link there is followed if it is trusted.
+/// Walks a path. The last component may be missing; if it is a link, it must be trusted and is
+/// followed.
 pub(crate) fn locate(path: &Path, missing: Missing) -> Result<Place, FileError> {
     let failed = |errno| FileError::io("open", path, errno);
     let mut ahead: VecDeque<OsString> = components(path);
@@ -91,18 +92,19 @@ fn components(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(named).collect()
 }
 
-/// What a name is, whatever a link there points to.
+/// The status of an entry, without following a link.
 pub(crate) fn look(at: BorrowedFd, name: &OsStr) -> Result<Stat, Errno> {
     fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Holds a directory for what is in it; searching it is all that takes.
+/// Opens a directory only to reach its entries, which needs only the right to search it.
 fn enter(at: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(at, name, flags, Mode::empty())
 }
 
-/// A directory for us alone; one that someone else made meanwhile is looked at by those who enter.
+/// Makes a directory for its owner alone. If another process made it meanwhile, the caller checks
+/// it when it enters.
 fn make_directory(at: BorrowedFd, name: &OsStr, path: &Path) -> Result<(), FileError> {
     match fs::mkdirat(at, name, Mode::RWXU) {
         Ok(()) => {
@@ -114,9 +116,10 @@ fn make_directory(at: BorrowedFd, name: &OsStr, path: &Path) -> Result<(), FileE
     }
 }
 
-/// As root, links are followed that root made. For others the rule is the kernel's
-/// (protected_symlinks of proc_sys_fs(5)), whether it is on or not: where everyone can make
-/// entries, only one's own and those of the directory's owner are followed.
+/// Checks if a link may be followed. Root follows only links of root. For other users the kernel's
+/// rule applies, whether it is on or not (protected_symlinks of proc_sys_fs(5)). In a directory
+/// where all users can make entries, only the user's own links and those of the directory's owner
+/// are followed.
 fn trust_link(at: BorrowedFd, link: &Stat, path: &Path) -> Result<(), FileError> {
     let own = own_uid();
     if link.st_uid == own || link.st_uid == 0 {
@@ -130,8 +133,8 @@ fn trust_link(at: BorrowedFd, link: &Stat, path: &Path) -> Result<(), FileError>
     }
 }
 
-/// As root, nothing is taken from where others could have put or changed it. A directory with the
-/// sticky bit is all right if `entries` are looked at one by one.
+/// For root, refuses a file or directory that other users could have made or changed. With
+/// `entries`, a directory with the sticky bit is accepted, because the caller checks each entry.
 pub(crate) fn trust(stat: &Stat, path: &Path, entries: bool) -> Result<(), FileError> {
     if own_uid() != 0 {
         return Ok(());
@@ -146,15 +149,16 @@ pub(crate) fn trust(stat: &Stat, path: &Path, entries: bool) -> Result<(), FileE
     }
 }
 
-/// Opens a name as it is: no link, no terminal that becomes ours, no wait for the other end.
+/// Opens an entry without following a link, without taking a controlling terminal, and without
+/// waiting for a FIFO's other end.
 pub(crate) fn open(at: impl AsFd, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
     let always = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let mode = Mode::RUSR | Mode::WUSR;
     fs::openat(at, name, flags | always, mode).map(File::from)
 }
 
-/// Has the directory's entries reach the disk. Not all file systems can, and then the file is there
-/// after a crash as it was or as it is, but whole.
+/// Syncs a directory's entries to disk. Not all file systems support this; there the file is the
+/// old or the new one after a crash, but complete.
 pub(crate) fn sync_entries(directory: impl AsFd) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     if let Ok(open) = open(directory, OsStr::new("."), flags) {

@@ -1,19 +1,19 @@
-//! Programs of the system that are started by us, perhaps as root: never what PATH happens to name.
+//! Finds programs of the system that exactop starts, perhaps as root, without using PATH.
 
 use std::path::{Path, PathBuf};
 
-/// Where systems keep them; the last is NixOS's.
+/// Directories of system programs; the last one is that of NixOS.
 const DIRECTORIES: [&str; 5] =
     ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
 
-/// There is no such program.
+/// The program does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("no {name} in {}", DIRECTORIES.join(", "))]
 pub struct NoProgram {
     name: &'static str,
 }
 
-/// The absolute path of a program of the system.
+/// The absolute path of a system program.
 ///
 /// # Errors
 /// [`NoProgram`].
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_have_absolute_paths_or_none() {
+    fn a_program_has_an_absolute_path_or_does_not_exist() {
         assert!(system("cat").unwrap().is_absolute());
         let error = system("no-such-program").unwrap_err().to_string();
         assert!(error.starts_with("no no-such-program in /usr/bin, /bin"), "{error}");

@@ -1,4 +1,4 @@
-//! Reading what someone else may have put there: regular files of bounded length.
+//! Reads files that another user may have put there: regular files of limited length.
 
 use crate::error::{FileError, Kind};
 use crate::path::{locate, look, open, trust, Missing};
@@ -10,14 +10,14 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Bytes of a configuration at most.
+/// Longest configuration, bytes.
 pub const CONFIGURATION: u64 = 1 << 20;
 
-/// All of a regular file up to so many bytes, whosever and behind whatever link; nothing is waited
-/// for.
+/// The whole content of a regular file of at most `limit` bytes, of any owner and through any link,
+/// without blocking.
 ///
 /// # Errors
-/// [`FileError`]: it is no regular file, too long, or cannot be read.
+/// [`FileError`]: it is no regular file, is too long, or cannot be read.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let failed = |errno| FileError::io("read", path, errno);
     regular(&fs::stat(path).map_err(failed)?, path)?;
@@ -27,8 +27,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     up_to(limit, File::from(file), path)
 }
 
-/// A configuration: [`read`] up to [`CONFIGURATION`] bytes; as root only what is root's, in a
-/// directory of root's, and what others cannot write to.
+/// Reads a configuration with [`read`] up to [`CONFIGURATION`] bytes. For root, the file and its
+/// directory must belong to root, and others must not be able to write to them.
 ///
 /// # Errors
 /// [`FileError`]
@@ -44,7 +44,7 @@ pub fn read_configuration(path: &Path) -> Result<Vec<u8>, FileError> {
     bounded(&place.directory, &place.name, path, CONFIGURATION, check)
 }
 
-/// Reads an entry, if it is a regular file that `check` lets pass.
+/// Reads an entry, if it is a regular file that `check` accepts.
 pub(crate) fn bounded(
     directory: impl AsFd,
     name: &OsStr,
@@ -53,8 +53,8 @@ pub(crate) fn bounded(
     check: impl Fn(&Stat) -> Result<(), FileError>,
 ) -> Result<Vec<u8>, FileError> {
     let failed = |errno| FileError::io("read", path, errno);
-    // Before it is opened, because that alone can start a tape; after it, because it may be
-    // another one by then.
+    // Check before opening, because opening can start a tape; and after it, because it may be
+    // another file by then.
     regular(&look(directory.as_fd(), name).map_err(failed)?, path)?;
     let file = open(directory, name, OFlags::RDONLY).map_err(failed)?;
     let stat = fs::fstat(&file).map_err(failed)?;
@@ -63,7 +63,7 @@ pub(crate) fn bounded(
     up_to(limit, file, path)
 }
 
-/// Opens an entry to read from, if it is a regular file and no link.
+/// Opens an entry for reading, if it is a regular file and no link.
 pub(crate) fn regular_file(
     directory: impl AsFd,
     name: &OsStr,
@@ -83,7 +83,7 @@ fn regular(stat: &Stat, path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// One byte more than may be there tells whether it is.
+/// Read one byte more than the limit, to see if the file is longer.
 fn up_to(limit: u64, file: File, path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);

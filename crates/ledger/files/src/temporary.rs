@@ -1,4 +1,4 @@
-//! New files under names that nobody can guess.
+//! New files with unguessable names.
 
 use crate::error::FileError;
 use crate::path::open;
@@ -10,10 +10,10 @@ use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// Names that are tried: one is enough unless someone fills the directory with guesses.
+/// Number of names to try. One is enough, unless another user fills the directory with guesses.
 const TRIES: usize = 16;
 
-/// So many characters, each of 32, as the kernel draws them.
+/// `N` random characters from an alphabet of 32.
 pub(crate) fn random_name<const N: usize>() -> io::Result<String> {
     let mut bytes = [0u8; N];
     let mut filled = 0;
@@ -25,7 +25,7 @@ pub(crate) fn random_name<const N: usize>() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect())
 }
 
-/// A file that is not under its name yet; dropped before that, it is removed.
+/// A file without its final name. It is removed if it is dropped before the rename.
 pub(crate) struct Temporary<'a> {
     directory: BorrowedFd<'a>,
     name: OsString,
@@ -33,12 +33,12 @@ pub(crate) struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    /// A new file for its owner alone. `path` is what errors call the target.
+    /// Makes a file for its owner alone. `path` names the target in errors.
     pub fn new(directory: BorrowedFd<'a>, path: &Path) -> Result<Temporary<'a>, FileError> {
         let failed = |error: io::Error| FileError::io("write", path, error);
         let mut last = Errno::EXIST;
         for _ in 0..TRIES {
-            // Hidden, and short whatever the target's name is.
+            // The name is hidden, and short whatever the target's name is.
             let name: OsString =
                 format!(".exactop-{}", random_name::<16>().map_err(failed)?).into();
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
@@ -51,13 +51,13 @@ impl<'a> Temporary<'a> {
         Err(failed(last.into()))
     }
 
-    /// All of it, on the disk.
+    /// Writes all bytes and syncs them to disk.
     pub fn fill(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.file.sync_all()
     }
 
-    /// Gives it its name, whatever was there: a link is replaced, not followed.
+    /// Renames the file to its final name. A link there is replaced, not followed.
     pub fn rename(mut self, name: &OsStr) -> io::Result<File> {
         fs::renameat(self.directory, &self.name, self.directory, name)?;
         self.name.clear();
@@ -68,7 +68,7 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
-            // Nothing more can be done about it.
+            // An error here has no remedy.
             let _ = fs::unlinkat(self.directory, &self.name, AtFlags::empty());
         }
     }

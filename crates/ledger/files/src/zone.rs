@@ -1,18 +1,18 @@
-//! The time zone, from files of bounded length: `TZ` may name any file there is.
+//! Reads the time zone from files of limited length, because `TZ` may name any file.
 
 use crate::read;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes of a zone at most; the longest of the database has some 4,000.
+/// Longest zone file, bytes; the longest in the database has some 4,000.
 const LONGEST: u64 = 1 << 16;
-/// Where zones are, unless `TZDIR` says otherwise.
+/// Directory of the zone database, unless `TZDIR` names another.
 const DATABASE: &str = "/usr/share/zoneinfo";
-/// The machine's own.
+/// The machine's zone.
 const LOCAL: &str = "/etc/localtime";
 
-/// The zone that `TZ` asks for (tzset(3)), else the machine's, else UTC.
+/// The zone of `TZ` (tzset(3)), else the machine's, else UTC.
 pub fn local() -> TimeZone {
     let directory = std::env::var_os("TZDIR").map_or(DATABASE.into(), PathBuf::from);
     match std::env::var_os("TZ") {
@@ -21,7 +21,7 @@ pub fn local() -> TimeZone {
     }
 }
 
-/// A file, a name of the database, or a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A file, a name in the database, or a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`.
 fn named(asked: &OsString, directory: &Path) -> Option<TimeZone> {
     let asked = asked.to_str()?;
     let name = asked.strip_prefix(':').unwrap_or(asked);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_or_never_begins_is_no_zone() {
+    fn an_endless_or_empty_file_is_no_zone() {
         for endless in [":/dev/zero", "/dev/zero", "/dev/null", "/proc/kmsg", "/"] {
             assert_eq!(offset(endless), None, "{endless}");
         }

@@ -1,5 +1,5 @@
-//! containerd and CRI-O: the runtime's configuration of a container (config.json of the OCI), in which
-//! both tell kubernetes' names as annotations.
+//! containerd and CRI-O: reads a container's runtime configuration (config.json of the OCI), in
+//! which both store Kubernetes names as annotations.
 
 use super::files::Files;
 use super::id::{is_id, is_plain};
@@ -8,16 +8,16 @@ use exactop_model::ledger::named::Runtime;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// It holds the environment, all mounts and the list of system calls.
+/// Longest configuration, bytes: it has the environment, all mounts and the list of system calls.
 const LIMIT: u64 = 1 << 20;
-/// Where containerd keeps what runs, by its own namespaces.
+/// Directory of running containers of containerd, by its namespaces.
 const CONTAINERD: &str = "/run/containerd/io.containerd.runtime.v2.task";
-/// Where CRI-O does, with podman's library.
+/// Directories of running containers of CRI-O, which uses podman's library.
 const CRIO: [&str; 2] = [
     "/run/containers/storage/overlay-containers",
     "/var/lib/containers/storage/overlay-containers",
 ];
-/// What the container is called that holds a pod's namespaces together, as `crictl` has none for it.
+/// Name of the container that holds a pod's namespaces together; `crictl` has none for it.
 const SANDBOX: &str = "(sandbox)";
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ impl Config {
         self.annotations.as_ref()?.get(name).filter(|text| !text.is_empty()).cloned()
     }
 
-    /// What nerdctl or kubernetes call it, by containerd's annotations.
+    /// Name by nerdctl or Kubernetes, from containerd's annotations.
     fn of_containerd(&self) -> Known {
         let cri = |name: &str| self.annotation(&format!("io.kubernetes.cri.{name}"));
         let sandbox = cri("container-type").is_some_and(|kind| kind == "sandbox");
@@ -56,7 +56,7 @@ impl Config {
     }
 }
 
-/// A container of containerd: kubernetes' are in its namespace `k8s.io`.
+/// A container of containerd. Containers of Kubernetes are in its namespace `k8s.io`.
 pub fn containerd(id: &str, files: &dyn Files) -> Option<Known> {
     if !is_id(id) {
         return None;
@@ -69,8 +69,8 @@ pub fn containerd(id: &str, files: &dyn Files) -> Option<Known> {
     Some(found.of_containerd())
 }
 
-/// A container that is called /NAMESPACE/ID after containerd's namespace and the id that it was given
-/// (`ctr run`), if containerd says that this is its group.
+/// A container whose group is /NAMESPACE/ID, by containerd's namespace and the given id (`ctr
+/// run`), if containerd's configuration names this group.
 pub fn plain_containerd(path: &str, files: &dyn Files) -> Option<Known> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let (namespace, id) = (parts.next()?, parts.next()?);

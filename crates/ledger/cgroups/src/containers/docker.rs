@@ -1,4 +1,4 @@
-//! Docker: what it keeps of each container (config.v2.json below its data root).
+//! Docker: reads a container's file (config.v2.json below its data root).
 
 use super::files::Files;
 use super::id::is_id;
@@ -6,7 +6,7 @@ use super::Known;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// It holds the environment and all mounts of a container.
+/// Longest file, bytes: it has the environment and all mounts of a container.
 const LIMIT: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct Config {
     labels: Option<HashMap<String, String>>,
 }
 
-/// What it calls a container, and kubernetes where that had it made (dockershim, cri-dockerd).
+/// Name by Docker, or by Kubernetes if that made the container (dockershim, cri-dockerd).
 pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
     if !is_id(id) {
         return None;

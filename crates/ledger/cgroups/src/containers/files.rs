@@ -1,9 +1,9 @@
-//! The files that are asked, as little of them as can be.
+//! Access to the runtimes' files, limited to what names need.
 
 use exactop_files::Directory;
 use std::path::Path;
 
-/// What must be readable for names to be known: for who fences itself in.
+/// Directories that must be readable for names; a sandbox must permit them.
 pub const READ: &[&str] = &[
     "/run",
     "/var/lib/docker/containers",
@@ -11,17 +11,18 @@ pub const READ: &[&str] = &[
     "/var/log/pods",
 ];
 
-/// Where files are read.
+/// A source of files.
 pub trait Files {
-    /// All of a regular file in a directory; `None`: there is none, or it is longer than `limit`.
+    /// The content of a regular file in a directory; `None` if it does not exist or is longer than
+    /// `limit` bytes.
     fn read(&self, directory: &str, name: &str, limit: u64) -> Option<Vec<u8>>;
-    /// Whether a directory has an entry of this name.
+    /// True if a directory has an entry with this name.
     fn has(&self, directory: &str, name: &str) -> bool;
-    /// The entries of a directory; none if there is no such directory.
+    /// The entries of a directory; empty if it does not exist.
     fn names(&self, directory: &str) -> Vec<String>;
 }
 
-/// Those of this machine.
+/// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine;
 
@@ -37,7 +38,7 @@ impl Files for Machine {
 
     fn names(&self, directory: &str) -> Vec<String> {
         let directory = Directory::open_to_read(Path::new(directory));
-        // Nothing that cannot be listed has a name for us.
+        // A directory that cannot be listed has no names.
         directory.and_then(|directory| directory.names()).map_or(Vec::new(), |names| names)
     }
 }

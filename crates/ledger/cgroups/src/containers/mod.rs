@@ -1,10 +1,11 @@
-//! Whose a control group is ([`name`]): a container's, with its pod and the pod's namespace; a unit's of
-//! systemd. By the group's path and by files that runtimes keep, without a socket or a server.
+//! Names the container, pod, namespace and systemd unit of a control group ([`name`]), by the
+//! group's path and by files of runtimes, without a socket or a server.
 //!
-//! What is read lies where containers are made, and what it says may be hostile: no link is followed
-//! that root did not make, reads are bounded, and an id that goes into a path is looked at first. A
-//! container in a container counts as the outer one, because the inner one can call itself anything. So
-//! can what a user's own systemd starts: it has that systemd's name in front, and no file of root's names it.
+//! The files lie where containers are made, and their content may be hostile. No link is followed
+//! unless root made it, reads are limited, and an id is checked before it becomes part of a path. A
+//! container inside a container counts as the outer one, because the inner one can choose any name.
+//! The same holds for the groups of a user's own systemd: their names have that systemd's name in
+//! front, and no file of root's names them.
 
 mod cri;
 mod docker;
@@ -20,10 +21,10 @@ pub use files::{Files, Machine, READ};
 use exactop_model::ledger::named::{Named, Runtime};
 use path::{Container, Place};
 
-/// Names are cut here: no runtime allows as much.
+/// Longest name, in characters; no runtime allows as many.
 const LONGEST: usize = 256;
 
-/// Whose a group of this path (`/a/b`, below the root of its hierarchy) is.
+/// Names the group with this path (`/a/b`, below the root of its hierarchy).
 pub fn name(path: &[u8], files: &dyn Files) -> Named {
     let text = String::from_utf8_lossy(path);
     let Place { unit, container, pod, .. } = path::parse(&text);
@@ -53,13 +54,13 @@ pub fn name(path: &[u8], files: &dyn Files) -> Named {
     named
 }
 
-/// Whether nothing was found of a container but its id: who looks again later may find its files.
+/// True if only a container's id was found. A later attempt may find its files.
 pub fn is_called_by_its_id(named: &Named) -> bool {
     let is_short = |name: &String| name.len() == 12 && name.bytes().all(|b| b.is_ascii_hexdigit());
     named.container.as_ref().is_some_and(is_short)
 }
 
-/// What a runtime's files say of a container.
+/// A container's names from a runtime's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     pub runtime: Option<Runtime>,
@@ -68,7 +69,8 @@ pub(crate) struct Known {
     pub namespace: Option<String>,
 }
 
-/// Asks the runtimes that may have made it. Without files it has the beginning of its id for a name.
+/// Asks the runtimes that may have made the container. Without files its name is the beginning of
+/// its id.
 fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
     let asked = runtimes.iter().find_map(|&runtime| {
         let known = match runtime {
@@ -86,7 +88,7 @@ fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
     known
 }
 
-/// The one that it must have been.
+/// The runtime, if there is only one candidate.
 fn only(runtimes: &[Runtime]) -> Option<Runtime> {
     match runtimes {
         [only] => Some(*only),
@@ -94,8 +96,8 @@ fn only(runtimes: &[Runtime]) -> Option<Runtime> {
     }
 }
 
-/// A group whose path says nothing: containerd without CRI names it /NAMESPACE/ID, runc after the
-/// container, and both keep a directory of that name while it is there.
+/// A group whose path names no runtime. containerd without CRI uses /NAMESPACE/ID, runc the
+/// container's name; both keep a directory of that name while the container runs.
 fn perhaps(path: &str, files: &dyn Files) -> Option<Known> {
     cri::plain_containerd(path, files).or_else(|| {
         let last = path.rsplit('/').next().filter(|last| id::is_plain(last))?;

@@ -1,38 +1,38 @@
-//! What a group's path says by itself.
+//! Parses a control group's path.
 
 use super::id::{has_id, is_id, is_plain, is_uid, short};
 use super::systemd::{is_of_user, slice, unescape, unit};
 use exactop_model::ledger::named::Runtime;
 
-/// Where a group is.
+/// The result of parsing a path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The unit that the group is of; of what is called after an id, the slice that it is in.
+    /// The systemd unit of the group. If that is named after an id, the slice around it.
     pub unit: Option<String>,
     /// The outermost container.
     pub container: Option<Container<'a>>,
-    /// The outermost pod, by its UID; podman's by its id.
+    /// The outermost pod, by its UID; a pod of podman by its id.
     pub pod: Option<String>,
     /// The innermost slice outside of units.
     slice: Option<&'a str>,
-    /// Below what everyone can make groups of any name.
+    /// Owner below which a user can make groups of any name.
     owner: Option<String>,
 }
 
-/// A container, as far as a path tells.
+/// A container, as far as the path shows.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Container<'a> {
-    /// Its name is in the path.
+    /// The path has its name.
     Called(Runtime, String),
-    /// Its id is; one of these made it.
+    /// The path has its id; one of these runtimes made it.
     Id(&'static [Runtime], &'a str),
-    /// What a user says is one, called so.
+    /// A user's group with this name that looks like a container.
     OfUser(&'static [Runtime], String),
-    /// Nothing in the path speaks for one or against it.
+    /// The path does not show if it is one.
     Perhaps,
 }
 
-/// Scopes and groups that are called after a runtime and an id.
+/// Prefixes of scopes and groups that are named after a runtime and an id.
 const PREFIXES: &[(&str, &[Runtime])] = &[
     ("docker-", &[Runtime::Docker]),
     ("cri-containerd-", &[Runtime::Containerd]),
@@ -41,7 +41,8 @@ const PREFIXES: &[(&str, &[Runtime])] = &[
     ("libpod-", &[Runtime::Podman]),
     ("crio-", &[Runtime::CriO]),
 ];
-/// A slice and a scope in one component: how runc writes what systemd was to make and did not.
+/// Infixes of components that contain a slice and a scope. runc makes them if it gets systemd's
+/// syntax but makes the directory itself.
 const INFIXES: &[(&str, &[Runtime])] = &[
     (":cri-containerd:", &[Runtime::Containerd]),
     (":nerdctl:", &[Runtime::Containerd]),
@@ -50,9 +51,8 @@ const INFIXES: &[(&str, &[Runtime])] = &[
     (":crio:", &[Runtime::CriO]),
 ];
 
-/// Takes a path apart. What lies within a container is the container's own affair, and so is what lies
-/// within a unit: the first that is met from the root counts. But the units of a user's own systemd are
-/// told, below its name.
+/// Parses a path from the root. The first container and the first unit count; what is inside them
+/// belongs to them. The units of a user's own systemd are named below its name.
 pub fn parse(path: &str) -> Place<'_> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let mut place = Place::default();
@@ -86,7 +86,7 @@ pub fn parse(path: &str) -> Place<'_> {
 }
 
 impl<'a> Place<'a> {
-    /// A component further in.
+    /// Enters one component further in.
     fn enter(&mut self, part: &'a str, is_called_after_an_id: bool) {
         if let Some(name) = slice(part).filter(|_| self.unit.is_none()) {
             if self.slice.is_none() && name == "user.slice" {
@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
         }
         let Some(name) = unit(part) else { return };
         match &mut self.unit {
-            // Ever new ids would be ever new units.
+            // A unit named after an id is left out: new ids would make new units all the time.
             _ if is_called_after_an_id => {}
             None => self.unit = Some(name.into()),
             Some(manager) if is_of_user(manager) => {
@@ -115,7 +115,8 @@ impl<'a> Place<'a> {
 }
 
 impl Container<'_> {
-    /// As it is told where a user may have made it: with an id, which no name of the system's has.
+    /// The same container below a user's groups. Only an id is accepted, because no system
+    /// container's name contains an id.
     fn of_user<'b>(self, owner: &str) -> Option<Container<'b>> {
         match self {
             Container::Id(runtimes, id) => {
@@ -126,7 +127,7 @@ impl Container<'_> {
     }
 }
 
-/// The container that a component below others is.
+/// The container that a component is.
 fn container<'a>(above: &[&'a str], part: &'a str) -> Option<Container<'a>> {
     let bare = part.strip_suffix(".scope").unwrap_or(part);
     for (prefix, runtimes) in PREFIXES {
@@ -145,7 +146,7 @@ fn container<'a>(above: &[&'a str], part: &'a str) -> Option<Container<'a>> {
     called(above, part, bare)
 }
 
-/// Who may have given a group nothing but an id.
+/// Runtimes that may have made a group with an id alone.
 fn makers(above: &[&str]) -> &'static [Runtime] {
     const OF_PODS: &[Runtime] = &[Runtime::Containerd, Runtime::Docker, Runtime::CriO];
     const ANY: &[Runtime] = &[Runtime::Docker, Runtime::Podman, Runtime::Containerd];
@@ -158,7 +159,7 @@ fn makers(above: &[&str]) -> &'static [Runtime] {
     }
 }
 
-/// Those whose name is in the path.
+/// Containers whose name is in the path.
 fn called<'a>(above: &[&str], part: &str, bare: &str) -> Option<Container<'a>> {
     let of =
         |runtime, name: &str| (!name.is_empty()).then(|| Container::Called(runtime, name.into()));
@@ -181,8 +182,8 @@ fn called<'a>(above: &[&str], part: &str, bare: &str) -> Option<Container<'a>> {
     }
 }
 
-/// What is registered with machined: libvirt's are called KIND-NUMBER-NAME, all others are nspawn's.
-/// A virtual machine is no container.
+/// A machine registered with machined: libvirt names its machines KIND-NUMBER-NAME; all others are
+/// nspawn's. A virtual machine is no container.
 fn machine<'a>(name: &str) -> Option<Container<'a>> {
     let mut parts = name.splitn(3, '-');
     let (kind, number, rest) = (parts.next(), parts.next(), parts.next());
@@ -195,8 +196,8 @@ fn machine<'a>(name: &str) -> Option<Container<'a>> {
     (!name.is_empty()).then(|| Container::Called(runtime, name.into()))
 }
 
-/// The pod that a component of kubernetes is: `podUID`, or `kubepods[-QOS]-podUID.slice`, where systemd
-/// has `_` for `-`.
+/// The pod of a Kubernetes component: `podUID`, or `kubepods[-QOS]-podUID.slice`, in which systemd
+/// writes `_` for `-`.
 fn pod_of(part: &str) -> Option<String> {
     let part = part.split_once(':').map_or(part, |(slice, _)| slice);
     let bare = part.strip_suffix(".slice").unwrap_or(part);
@@ -208,7 +209,7 @@ fn pod_of(part: &str) -> Option<String> {
     is_uid(&uid).then_some(uid)
 }
 
-/// The pod of podman that a component is: it tells nothing but its id.
+/// The pod of a podman component, which has only its id.
 fn podmans_pod(above: &[&str], part: &str) -> Option<String> {
     let bare = part.strip_suffix(".slice").unwrap_or(part);
     let id = match bare.split_once("-libpod_pod_") {

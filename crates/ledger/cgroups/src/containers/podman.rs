@@ -1,11 +1,11 @@
-//! podman: the list of its containers, of which root's is in one place (containers-storage.conf(5)).
+//! podman: reads the list of root's containers, which is in one place (containers-storage.conf(5)).
 
 use super::files::Files;
 use super::id::is_id;
 use super::Known;
 use serde::Deserialize;
 
-/// Of a machine with a thousand containers it is some hundred kilobytes.
+/// Longest list, bytes; for a thousand containers it has some hundred kilobytes.
 const LIMIT: u64 = 8 << 20;
 const STORAGE: &str = "/var/lib/containers/storage/overlay-containers";
 
@@ -15,13 +15,13 @@ struct Listed {
     names: Option<Vec<String>>,
 }
 
-/// What podman calls a container of root's. Users' are in their homes, where they can write what they
-/// like: those are called by their id.
+/// Name of a container of root's. Containers of other users have their files in homes, where the
+/// user can write anything, so they are named by their id.
 pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
     if !is_id(id) {
         return None;
     }
-    // Containers made with --rm are in the second.
+    // The second list has containers made with --rm.
     ["containers.json", "volatile-containers.json"].iter().find_map(|list| {
         let text = files.read(STORAGE, list, LIMIT)?;
         let listed: Vec<Listed> = serde_json::from_slice(&text).ok()?;

@@ -1,10 +1,11 @@
-//! Pods by their UID: kubelet keeps a directory of logs for each, which is called after it.
+//! Names of pods by their UID: kubelet keeps a directory of logs for each pod, whose name contains
+//! the UID.
 
 use super::files::Files;
 
 const LOGS: &str = "/var/log/pods";
 
-/// Namespace and name of a pod: from `NAMESPACE_NAME_UID`, of which neither can have a `_`.
+/// Namespace and name of a pod, from `NAMESPACE_NAME_UID`. Neither can contain a `_`.
 pub fn of_uid(uid: &str, files: &dyn Files) -> Option<(String, String)> {
     files.names(LOGS).iter().find_map(|entry| {
         let mut parts = entry.split('_');

@@ -1,28 +1,29 @@
-//! Names that systemd gives to groups (systemd.unit(5), systemd-escape(1)).
+//! Names of systemd's groups (systemd.unit(5), systemd-escape(1)).
 
-/// What units may be that have processes, beside slices.
+/// Unit types with processes, besides slices.
 const KINDS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
 
-/// The unit of a group's component, as systemctl has it: a name that could be one of the kernel's
-/// files has a `_` in front on disk (cg_escape() of systemd).
+/// The unit of a path component, as systemctl names it. On disk, a name that could be one of the
+/// kernel's files has a `_` in front (cg_escape() of systemd).
 pub fn unit(part: &str) -> Option<&str> {
     let name = part.strip_prefix('_').unwrap_or(part);
     KINDS.iter().any(|kind| name.len() > kind.len() && name.ends_with(kind)).then_some(name)
 }
 
-/// Whether it is the systemd of a user, who makes groups below it as they like (user@.service(5)).
+/// True for the systemd of a user, below which the user makes groups of any name
+/// (user@.service(5)).
 pub fn is_of_user(unit: &str) -> bool {
     unit.starts_with("user@") && unit.ends_with(".service") && !unit.contains('/')
 }
 
-/// The slice of a component.
+/// The slice of a path component.
 pub fn slice(part: &str) -> Option<&str> {
     let name = part.strip_prefix('_').unwrap_or(part);
     (name.len() > ".slice".len() && name.ends_with(".slice")).then_some(name)
 }
 
-/// What `systemd-escape --unescape` makes of it: `-` is `/`, `\xNN` a byte. What is not escaped so is
-/// left as it is.
+/// Unescapes like `systemd-escape --unescape`: `-` is `/`, `\xNN` a byte. An invalid escape stays
+/// as it is.
 pub fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut left = text.as_bytes();
@@ -41,7 +42,7 @@ pub fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// `xNN`; not a zero, which no name can have.
+/// Parses `xNN`, except 00, which no name can contain.
 fn hex(text: &[u8]) -> Option<u8> {
     let digit = |b: u8| char::from(b).to_digit(16);
     let [b'x', high, low, ..] = text else { return None };
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instances_are_unescaped_as_systemd_does() {
+    fn instances_unescape_as_in_systemd() {
         for (escaped, plain) in [
             ("web", "web"),
             ("my\\x2dmachine", "my-machine"),
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn units_lose_what_the_disk_needs() {
+    fn a_unit_loses_its_prefix_on_disk() {
         assert_eq!(unit("_cpu.service"), Some("cpu.service"));
         assert_eq!(unit("cron.service"), Some("cron.service"));
         assert_eq!((unit(".service"), unit("cron"), unit("a.slice")), (None, None, None));

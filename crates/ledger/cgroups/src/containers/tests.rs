@@ -1,11 +1,11 @@
-//! Paths and files as real systems have them, drawn; and what a hostile one may have.
+//! Tests on paths and files of real systems, written by hand, and on hostile ones.
 
 use super::*;
 use exactop_fuzzing::{corpus, Target};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Files that were drawn; what was asked for is kept.
+/// Files written by hand; records which ones were read.
 #[derive(Default)]
 struct Drawn {
     files: HashMap<String, Vec<u8>>,
@@ -40,7 +40,7 @@ impl Files for Drawn {
 const ID: &str = "4f0e1d2c3b4a59687786958493a2b1c0d9e8f7a6b5c4d3e2f10123456789abcd";
 const POD: &str = "9d2c0b1a-1f2e-4d3c-8b7a-001122334455";
 
-/// `ID`, `POD` and `P_D` (as systemd writes it) stand for what is too long to be read.
+/// `ID`, `POD` and `P_D` (systemd's form) stand for long ids.
 fn path_of(drawn: &str) -> Vec<u8> {
     let path = drawn.replace("ID", ID).replace("POD", POD).replace("P_D", &POD.replace('-', "_"));
     path.into_bytes()
@@ -108,7 +108,7 @@ fn docker_by_systemd_and_by_cgroupfs() {
             ("/docker/ID", "docker web", ""),
             ("/docker/ID/init", "docker web", ""),
             ("/docker/buildkit/ID", "docker web", ""),
-            // A systemd in it: its units are not the machine's.
+            // A systemd inside the container: its units are not the machine's.
             (
                 "/system.slice/docker-ID.scope/system.slice/cron.service",
                 "docker web",
@@ -132,7 +132,7 @@ fn kubernetes_on_containerd() {
             ("/kubepods.slice/kubepods-podP_D.slice/cri-containerd-ID.scope", whose, "kubepods.slice"),
             ("/kubepods/burstable/podPOD/ID", whose, ""),
             ("/kubepods/podPOD/ID", whose, ""),
-            // Where runc was told systemd's name and made the directory itself.
+            // runc got systemd's syntax and made the directory itself.
             ("/system.slice/containerd.service/kubepods-burstable-podP_D.slice:cri-containerd:ID", whose, "containerd.service"),
         ],
     );
@@ -141,7 +141,7 @@ fn kubernetes_on_containerd() {
 }
 
 #[test]
-fn pods_are_known_by_their_logs() {
+fn pods_are_named_by_their_logs() {
     let logs = Drawn::default().with(&format!("/var/log/pods/shop_web-0_{POD}/app/0.log"), "");
     check(
         &logs,
@@ -220,7 +220,7 @@ fn machines_of_nspawn_and_lxc() {
             ("/lxc.payload.ct1/system.slice/cron.service", "lxc ct1", ""),
             ("/lxc/101/ns/init.scope", "lxc 101", ""),
             ("/lxc.monitor.ct1", "", ""),
-            // Whoever may make groups elsewhere makes no machine of them.
+            // Other groups that a user may make are no machine.
             ("/machine.slice/machine-.scope", "", "machine-.scope"),
             ("/machine.slice/machine-lxc\\x2d7\\x2d.scope", "", "machine-lxc\\x2d7\\x2d.scope"),
             ("/machine.slice/systemd-nspawn@.service", "", "systemd-nspawn@.service"),
@@ -251,7 +251,7 @@ fn units_slices_and_sessions() {
 }
 
 #[test]
-fn what_a_user_makes_passes_for_nothing_of_the_systems() {
+fn a_users_groups_never_pass_as_the_systems() {
     let user = "/user.slice/user-1000.slice";
     let manager = format!("{user}/user@1000.service");
     let short = "4f0e1d2c3b4a";
@@ -268,7 +268,7 @@ fn what_a_user_makes_passes_for_nothing_of_the_systems() {
         ("/init.scope", &nobody, "user@1000.service/init.scope"),
         ("/app.slice/nginx.service", &nobody, "user@1000.service/nginx.service"),
         ("/x/user@0.service/cron.service", &nobody, "user@1000.service/user@0.service"),
-        // Ids of root's containers: their files are root's word for those of root's alone.
+        // Ids of root's containers: files of root's name only root's groups.
         ("/app.slice/docker-ID.scope", &own("docker "), unit),
         (
             "/app.slice/docker.service/docker/ID",
@@ -284,7 +284,7 @@ fn what_a_user_makes_passes_for_nothing_of_the_systems() {
         ),
         ("/kubepods/podPOD/crio-ID", &own("cri-o "), unit),
         ("/kubepods/podPOD", &nobody, unit),
-        // Names that a path alone gives.
+        // Names that come from a path alone.
         ("/lxc.payload.victim", &nobody, unit),
         ("/runc-victim.scope", &nobody, "user@1000.service/runc-victim.scope"),
         (
@@ -295,12 +295,12 @@ fn what_a_user_makes_passes_for_nothing_of_the_systems() {
         ("/machine.slice/machine-victim.scope", &nobody, "user@1000.service/machine-victim.scope"),
     ] {
         check(&files, &[(&format!("{manager}{below}"), whose, unit)]);
-        assert_eq!(files.asked.take(), [""; 0], "{below}: no file is asked");
+        assert_eq!(files.asked.take(), [""; 0], "{below}: no file is read");
     }
     let pod = format!("podman pod user@1000.service/{short} user@1000.service/{short}");
     let podmans = format!("{manager}/user.slice/user-libpod_pod_ID.slice/libpod-ID.scope");
     check(&files, &[(&podmans, &pod, unit)]);
-    // What is not below a user's systemd, and is a user's all the same.
+    // Not below a user's systemd, but still a user's.
     let session = format!("{user}/session-2.scope");
     check(
         &files,
@@ -312,16 +312,16 @@ fn what_a_user_makes_passes_for_nothing_of_the_systems() {
                 "session-2.scope",
             ),
             ("/user.slice/lxc.payload.victim", "", "user.slice"),
-            // Where a service was given its groups, what it makes there is its own.
+            // Groups that a service makes in its delegated group belong to the service.
             ("/system.slice/ci.service/nginx.service", "", "ci.service"),
         ],
     );
     let theirs = name(&path_of(&format!("{manager}/app.slice/docker-ID.scope")), &files);
-    assert!(!is_called_by_its_id(&theirs), "there is no file to be looked for again");
+    assert!(!is_called_by_its_id(&theirs), "it has no file to try again");
 }
 
 #[test]
-fn those_without_a_manager_are_known_by_what_is_kept_of_them() {
+fn containers_without_a_manager_are_named_by_their_files() {
     let config = r#"{"linux":{"cgroupsPath":"/default/job"}}"#;
     let kept = "/run/containerd/io.containerd.runtime.v2.task/default";
     let files = Drawn::default()
@@ -344,7 +344,7 @@ fn those_without_a_manager_are_known_by_what_is_kept_of_them() {
 #[test]
 fn a_container_cannot_pass_for_another() {
     let files = docker();
-    // From within its own group it can make any other, with the id of one that is there.
+    // From inside its own group a container can make any group, also with an existing id.
     let within = "/lxc.payload.mine/docker-ID.scope";
     check(&files, &[(within, "lxc mine", "")]);
     for path in ["/docker/../ID", "/docker/ID%2f..", "/system.slice/docker-ID.scope.d"] {
@@ -360,7 +360,7 @@ fn a_container_cannot_pass_for_another() {
 }
 
 #[test]
-fn files_that_say_nonsense_leave_the_id() {
+fn with_invalid_files_the_id_stays() {
     let kept = format!("/var/lib/docker/containers/{ID}/config.v2.json");
     let deep = "[".repeat(100_000);
     for text in ["", "{", "[]", "null", r#"{"Name":7}"#, r#"{"Name":""}"#, &deep] {
@@ -384,13 +384,13 @@ fn links_of_others_are_not_followed() {
     std::fs::write(at("plain.json"), "{}").expect("a file");
     let directory = directory.path().to_str().expect("a plain path");
     assert_eq!(Machine.read(directory, "plain.json", 10).as_deref(), Some(&b"{}"[..]));
-    assert_eq!(Machine.read(directory, "plain.json", 1), None, "longer than it may be");
+    assert_eq!(Machine.read(directory, "plain.json", 1), None, "longer than the limit");
     assert_eq!(Machine.read(directory, "config.json", 10), None);
     assert!(Machine.has(directory, "plain.json") && !Machine.has(directory, "none"));
     assert_eq!(Machine.names("/nowhere"), Vec::<String>::new());
 }
 
-/// The first byte says which of the files the rest is: a path, or what a runtime has written.
+/// The first byte chooses what the rest is: a path, or a runtime's file.
 #[test]
 fn fuzz_names_of_groups() {
     let examples = [

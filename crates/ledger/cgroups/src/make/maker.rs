@@ -1,9 +1,9 @@
-//! Who made a group, told by its name, and whether they are still there.
+//! Identifies the process that made a group by the group's name, and checks if it still lives.
 //!
-//! A PID means something only in its PID namespace, a start time only in its time namespace
-//! (time_namespaces(7)), and both only until the machine starts again: so all of them are in the
-//! name. Whether a maker from elsewhere lives, no name can tell; for that it holds a lock on the
-//! group's directory, which the kernel lets go of when it ends, however it ends (flock(2)).
+//! A PID is valid only in its PID namespace, a start time only in its time namespace
+//! (time_namespaces(7)), and both only until the next boot. So the name contains all of them. A
+//! name cannot tell if a maker in another namespace lives. For that the maker holds a lock on the
+//! group's directory, which the kernel releases when the process ends in any way (flock(2)).
 
 use rustix::fs::{flock, FlockOperation};
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What our groups are called; who made them follows.
+/// Prefix of our groups' names; the maker follows.
 const PREFIX: &str = "exactop-run-";
 
-/// What stands in a name for what could not be read.
+/// Stands in a name for a value that could not be read.
 const UNKNOWN: &str = "x";
 
-/// How often a new directory that was taken for an old one's is made again.
+/// Number of attempts to make a directory that another process took for an abandoned one.
 const TRIES: usize = 8;
 
-/// A process and where its numbers hold.
+/// A process, and the namespaces and boot in which its numbers are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Maker {
     pid: u32,
@@ -40,7 +40,7 @@ struct Place {
 impl Place {
     fn here() -> Place {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        // Half of the first group would do: it only tells boots apart.
+        // The first part of the boot id is enough to tell boots apart.
         let boot = boot.ok().and_then(|id| id.split('-').next().map(String::from));
         Place {
             boot: boot.unwrap_or_else(|| UNKNOWN.into()),
@@ -54,8 +54,8 @@ impl Place {
     }
 }
 
-/// The inode number of a namespace of ours (namespaces(7)). Kernels before 5.6 have no time
-/// namespaces: then everyone has the same none.
+/// Inode number of one of our namespaces (namespaces(7)). Kernels before 5.6 have no time
+/// namespaces, so all processes share the value for none.
 fn namespace(kind: &str) -> String {
     match fs::metadata(Path::new("/proc/self/ns").join(kind)) {
         Ok(file) => format!("{:x}", file.ino()),
@@ -71,14 +71,14 @@ impl Maker {
         Maker { pid, start: start_time(pid), place: Place::here() }
     }
 
-    /// What its group is called.
+    /// Name of its group.
     fn name(&self) -> String {
         let Maker { pid, start, place } = self;
         let start = start.map_or(UNKNOWN.into(), |start| start.to_string());
         format!("{PREFIX}{pid}-{start}-{}-{}-{}", place.boot, place.pids, place.times)
     }
 
-    /// Who made a group of this name, if it is one of ours.
+    /// The maker of a group with this name, if it is one of ours.
     fn of(name: &str) -> Option<Maker> {
         let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
         let [pid, start, boot, pids, times] = parts.as_slice() else { return None };
@@ -90,8 +90,8 @@ impl Maker {
         Some(Maker { pid: pid.parse().ok()?, start, place })
     }
 
-    /// Whether its numbers hold here and a process has them. `false` says nothing of a maker from
-    /// another namespace.
+    /// True if its numbers are valid here and a process has them. False says nothing about a maker
+    /// in another namespace.
     fn is_seen(&self) -> bool {
         let here = Place::here();
         here.is_known()
@@ -100,27 +100,27 @@ impl Maker {
     }
 }
 
-/// What a group of this process is called, so that another knows when it is left behind.
+/// Name for a group of this process, by which others recognize an abandoned group.
 pub fn own_name() -> String {
     Maker::this().name()
 }
 
-/// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in ticks.
+/// Start time of a process, in ticks: field 22 of /proc/PID/stat (proc_pid_stat(5)).
 fn start_time(pid: u32) -> Option<u64> {
     start_in(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The same of a line, in which a name of any bytes stands in brackets.
+/// Start time from a stat line, in which a name of any bytes stands in parentheses.
 fn start_in(stat: &[u8]) -> Option<u64> {
     let end = stat.iter().rposition(|&b| b == b')')?;
     std::str::from_utf8(&stat[end + 1..]).ok()?.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Makes a group's directory and holds it, so that nobody takes it for left behind. Where it cannot
-/// be locked, the name has to do.
+/// Makes a group's directory and locks it, so that no process takes it for abandoned. If locks do
+/// not work, the name must be enough.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         match fs::create_dir(directory) {
@@ -129,7 +129,7 @@ pub fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
         }
         let Ok(held) = File::open(directory) else { continue };
         if flock(&held, FlockOperation::NonBlockingLockShared).is_err() {
-            // Someone is looking whether it is left behind.
+            // Another process checks if the group is abandoned.
             std::thread::sleep(Duration::from_millis(1));
         } else if is_at(&held, directory) {
             return Ok(Some(held));
@@ -141,14 +141,14 @@ pub fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
     })
 }
 
-/// Whether the open directory is the one that has this path now.
+/// True if the open directory is still the one at this path.
 fn is_at(open: &File, path: &Path) -> bool {
     let same = || Some(open.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino());
     same() == Some(true)
 }
 
-/// Holds a group that nobody else holds and whose maker is not seen: until this is dropped no one
-/// can begin to use it.
+/// Locks a group that no process has locked and whose maker is not seen. Until the lock is dropped,
+/// no process can begin to use the group.
 pub fn hold_left_behind(directory: &Path) -> Option<File> {
     let name = directory.file_name()?.to_string_lossy();
     if Maker::of(&name)?.is_seen() {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_of_any_name_is_seen() {
+    fn a_maker_with_any_process_name_is_seen() {
         let rest = "S 1 2 3 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
         let line = [b"7 (a\xff) R 1) ".as_slice(), rest.as_bytes()].concat();
         assert_eq!(start_in(&line), Some(4711));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_group_keeps_it_wherever_they_are() {
+    fn a_locked_group_stays_whatever_namespace_its_maker_is_in() {
         let dir = tempfile::tempdir().unwrap();
         let theirs = dir.path().join("exactop-run-7-7-0-1-2");
         let held = make_and_hold(&theirs).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! A group of our own for one run: systemd's where that runs, else one made here.
+//! Makes a group for one run: by systemd if it runs, else directly.
 
 mod maker;
 mod nested;
@@ -12,30 +12,30 @@ use crate::{CgroupError, Hierarchy, Wanted};
 use std::fs::File;
 use std::path::Path;
 
-/// A group that goes when this is dropped, or with its last process.
+/// A group of ours. It is removed when this is dropped, or with its last process.
 #[derive(Debug)]
 pub enum Own {
-    /// Systemd's.
+    /// A group of systemd.
     Scope(Scope),
-    /// Made here; and why systemd did not, where it runs.
+    /// A group made directly, and why systemd did not make it, if it runs.
     Made(Transient, Option<Box<CgroupError>>),
 }
 
-/// How a process gets into a group.
+/// How a process enters a group.
 #[derive(Debug)]
 pub enum Entrance<'a> {
-    /// It writes `0` into each of these files.
+    /// The process writes `0` into each of these files.
     Doors(Vec<File>),
-    /// It waits until systemd has put it there.
+    /// The process waits until systemd has moved it.
     Taken(&'a Scope),
 }
 
 impl Own {
-    /// Makes one and limits it. Where systemd refuses, it is tried without it: a group may have
-    /// been handed to this process by other means.
+    /// Makes a group with limits. If systemd refuses, it tries directly: the user may have
+    /// delegated a group to this process in another way.
     ///
     /// # Errors
-    /// Why there can be none, and what would permit it.
+    /// Why no group can be made, and what would permit it.
     pub fn new(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Own, CgroupError> {
         if !systemd_runs() {
             return Ok(Own::Made(made(hierarchy, wanted)?, None));
@@ -50,7 +50,7 @@ impl Own {
         }
     }
 
-    /// Why it is not systemd's, where systemd runs.
+    /// Why systemd did not make it, if systemd runs.
     pub fn refused(&self) -> Option<&CgroupError> {
         match self {
             Own::Scope(_) => None,
@@ -58,7 +58,7 @@ impl Own {
         }
     }
 
-    /// Its directory.
+    /// Directory of the group.
     pub fn directory(&self) -> &Path {
         match self {
             Own::Scope(scope) => scope.directory(),
@@ -66,10 +66,10 @@ impl Own {
         }
     }
 
-    /// How the command gets in.
+    /// How the command enters the group.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
         match self {
             Own::Scope(scope) => Ok(Entrance::Taken(scope)),
@@ -77,7 +77,7 @@ impl Own {
         }
     }
 
-    /// Processes of the command that are in it.
+    /// Processes of the command that are in the group.
     pub fn processes(&self) -> Vec<u32> {
         match self {
             Own::Scope(scope) => scope.processes(),
@@ -85,7 +85,7 @@ impl Own {
         }
     }
 
-    /// Who removes it if processes stay in it.
+    /// Says who removes the group if processes stay in it.
     pub fn remover(&self) -> &'static str {
         match self {
             Own::Scope(_) => "systemd removes it when they have ended",

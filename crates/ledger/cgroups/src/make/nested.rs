@@ -1,4 +1,4 @@
-//! Groups of our own below one another, removed together.
+//! Makes groups below one of our own groups, and removes them together.
 
 use super::transient::{doors, make, Transient};
 use crate::set::write;
@@ -7,20 +7,20 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the last of killed processes may take to leave a group.
+/// Longest wait for killed processes to leave a group.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Groups below one of our own; those a killed program leaves behind are removed by the next.
+/// Groups below one of our own. If exactop is killed, the next exactop removes them.
 #[derive(Debug)]
 pub struct Nested {
     hierarchy: Hierarchy,
     top: Transient,
-    /// In the order they were made.
+    /// Paths in the order of making.
     paths: Vec<String>,
 }
 
 impl Nested {
-    /// Makes the group above all of them.
+    /// Makes the top group.
     ///
     /// # Errors
     /// As [`Transient::new`].
@@ -29,14 +29,15 @@ impl Nested {
         Ok(Nested { hierarchy: hierarchy.clone(), top, paths: Vec::new() })
     }
 
-    /// Makes a group below it, such as `a` or, when that is there, `a/b`; its directory.
+    /// Makes a group below the top, such as `a` or, if that exists, `a/b`, and returns its
+    /// directory.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn add(&mut self, path: &str) -> Result<PathBuf, CgroupError> {
         let above = path.rsplit_once('/').map_or(PathBuf::new(), |(above, _)| above.into());
         if self.hierarchy.version == Version::V2 {
-            // Groups below get a controller only if the one above hands it on.
+            // A group gets a controller only if the group above it delegates it.
             write(&self.top.directory().join(above), "cgroup.subtree_control", "+cpu")?;
         }
         let directory = self.directory(path);
@@ -47,15 +48,15 @@ impl Nested {
         Ok(directory)
     }
 
-    /// The directory of a group.
+    /// Directory of a group.
     pub fn directory(&self, path: &str) -> PathBuf {
         self.top.directory().join(path)
     }
 
-    /// Files that a process writes `0` to in order to be in a group.
+    /// Files to which a process writes `0` to enter a group.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn doors(&self, path: &str) -> Result<Vec<File>, CgroupError> {
         doors(&self.hierarchy, &self.directory(path))
     }
@@ -66,7 +67,8 @@ impl Drop for Nested {
         let end = Instant::now() + LEAVING;
         for path in self.paths.iter().rev() {
             for place in self.hierarchy.places(&self.directory(path)) {
-                // Busy until the last has left; what stays, the next exactop removes.
+                // A group is busy until its last process has left; the next exactop removes what
+                // stays.
                 while fs::remove_dir(&place).is_err() && place.exists() {
                     if Instant::now() > end {
                         break;

@@ -1,5 +1,5 @@
-//! A group of our own for one run, removed at its end. While processes are left in it, it stays, with
-//! its limits: the next exactop removes those that are empty and that nobody holds.
+//! A group for one run, removed at its end. While processes are in it, it stays with its limits.
+//! The next exactop then removes it, once it is empty and not locked.
 
 use super::maker::{hold_left_behind, make_and_hold, own_name};
 use crate::set::failed;
@@ -15,16 +15,17 @@ const MAKE: &str = "make the cgroup";
 pub struct Transient {
     hierarchy: Hierarchy,
     directory: PathBuf,
-    /// Its directories, locked, so that others see that we are there.
+    /// Its directories, locked so that others see that this process lives.
     held: Vec<File>,
 }
 
 impl Transient {
-    /// Makes a group named after this process where it may: in v1 below its own, in v2, where a group
-    /// with processes has no groups with controllers, beside it or above.
+    /// Makes a group named after this process at a permitted place. On v1 it is below the own
+    /// group. On v2 a group with processes has no groups with controllers below it, so the new
+    /// group is a sibling or further up.
     ///
     /// # Errors
-    /// Why there can be none, and what would permit it.
+    /// Why no group can be made, and what would permit it.
     pub fn new(hierarchy: &Hierarchy) -> Result<Transient, CgroupError> {
         let parent = parent(hierarchy)?;
         clean(hierarchy, &parent);
@@ -37,35 +38,35 @@ impl Transient {
         Ok(group)
     }
 
-    /// Its directory.
+    /// Directory of the group.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Files that a process writes `0` to in order to be in the group.
+    /// Files to which a process writes `0` to enter the group.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn doors(&self) -> Result<Vec<File>, CgroupError> {
         doors(&self.hierarchy, &self.directory)
     }
 
-    /// Processes that are still in it.
+    /// Processes that are still in the group.
     pub fn processes(&self) -> Vec<u32> {
         Hierarchy::processes(&self.directory)
     }
 }
 
-/// Files that a process writes `0` to in order to be in a group.
+/// Files to which a process writes `0` to enter a group.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, CgroupError> {
     let open = |dir: PathBuf| {
         let path = dir.join("cgroup.procs");
         OpenOptions::new().write(true).open(&path).map_err(|error| failed("write to", path, error))
     };
-    // A group that others made may have no counterpart in cpuacct's hierarchy.
+    // A group made by others may have no counterpart in the cpuacct hierarchy.
     let is_there = |place: &PathBuf| place == directory || place.exists();
     hierarchy.places(directory).into_iter().filter(is_there).map(open).collect()
 }
@@ -73,7 +74,7 @@ pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, Cgrou
 impl Drop for Transient {
     fn drop(&mut self) {
         for place in self.hierarchy.places(&self.directory) {
-            // With processes in it, it lasts; someone else may have removed it.
+            // A group with processes stays; another process may have removed it.
             let _ = fs::remove_dir(place);
         }
     }
@@ -88,7 +89,7 @@ pub(super) fn make(directory: &Path) -> Result<(), CgroupError> {
     }
 }
 
-/// The group to make ours in.
+/// The group in which to make ours.
 fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
     let own = hierarchy.own_directory();
     if hierarchy.version == Version::V1 {
@@ -103,8 +104,8 @@ fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
     found.ok_or_else(|| CgroupError::NotHandedOut { top: hierarchy.root.clone() })
 }
 
-/// Removes groups of exactops that are gone, if nobody is in them: a limit lives as long as what it
-/// limits.
+/// Removes empty groups that ended exactops have left. A group stays while it has processes,
+/// because it holds their limits.
 fn clean(hierarchy: &Hierarchy, parent: &Path) {
     let accounting = hierarchy.own_accounting_directory();
     for place in [Some(parent), accounting.as_deref()].into_iter().flatten() {
@@ -118,19 +119,19 @@ fn clean(hierarchy: &Hierarchy, parent: &Path) {
     }
 }
 
-/// The groups right below one.
+/// The groups directly below a group.
 fn below(group: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(group).into_iter().flatten().flatten();
     let groups = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     groups.map(|entry| entry.path()).collect()
 }
 
-/// Whether anyone is in a group or in one below it.
+/// True if a process is in the group or in a group below it.
 fn has_processes(group: &Path) -> bool {
     !Hierarchy::processes(group).is_empty() || below(group).iter().any(|group| has_processes(group))
 }
 
-/// Removes a group with all below it. The kernel keeps one with processes.
+/// Removes a group with all groups below it. The kernel refuses to remove one with processes.
 fn remove(group: &Path) {
     below(group).iter().for_each(|group| remove(group));
     let _ = fs::remove_dir(group);

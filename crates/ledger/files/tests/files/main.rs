@@ -1,4 +1,4 @@
-//! Files in places that others can write to: what they plant there, and what is no plain file.
+//! Tests of files in places that other users can write to, and of files that are not regular.
 
 mod planted;
 mod special;

@@ -1,4 +1,4 @@
-//! What an attacker can put in the way of a file that is written: links, other owners, modes.
+//! Attacks on a file that is written: links, other owners, other modes.
 
 use exactop_files::{replace, Await, Directory, FileError, Output};
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
-/// Someone else.
+/// Another user.
 const OTHER: u32 = 65_534;
 const SECRET: &str = "what root keeps";
 
-/// Whether owners can be changed here; without that there is no one else.
+/// True if owners can be changed here; without that there is no other user.
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -50,7 +50,7 @@ impl Ground {
         assert_eq!(fs::read_to_string(self.victim()).expect("it is there"), SECRET);
     }
 
-    /// Names in the place that are no links.
+    /// Names in the directory that are no links.
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.place()).expect("it is there").map(|e| e.expect("entry"));
         let own = entries.filter(|e| !e.file_type().expect("a kind").is_symlink());
@@ -91,7 +91,7 @@ fn three_thousand_planted_names_lead_nowhere() {
 }
 
 #[test]
-fn a_link_in_the_targets_place_is_replaced_or_refused_but_not_followed() {
+fn a_link_in_place_of_the_target_is_never_followed() {
     let ground = Ground::new();
     let directory = Directory::open(&ground.place()).expect("ours");
     for name in ["report.html", "points.jsonl"] {
@@ -105,7 +105,7 @@ fn a_link_in_the_targets_place_is_replaced_or_refused_but_not_followed() {
 }
 
 #[test]
-fn a_link_that_someone_else_made_is_named_with_its_maker() {
+fn a_link_of_another_user_is_refused_with_its_owner() {
     let ground = Ground::new();
     if !is_root() {
         return;
@@ -116,7 +116,7 @@ fn a_link_that_someone_else_made_is_named_with_its_maker() {
     for refused in [write_output(&link, b"x"), replace(&link, b"x")] {
         assert!(matches!(refused, Err(FileError::Link { owner: OTHER, .. })), "{refused:?}");
     }
-    // On the way, too.
+    // A link in the middle of the path, too.
     let way = ground.in_place("way");
     symlink(ground.home.path(), &way).expect("made");
     foreign(&way);
@@ -126,7 +126,7 @@ fn a_link_that_someone_else_made_is_named_with_its_maker() {
 }
 
 #[test]
-fn a_link_of_ones_own_stays_one() {
+fn a_link_of_the_user_stays_a_link() {
     let ground = Ground::new();
     let kept = ground.home.path().join("dotfiles.toml");
     fs::write(&kept, "old").expect("written");
@@ -150,7 +150,7 @@ fn a_directory_of_others_is_refused_as_root() {
     assert!(matches!(refused, Err(FileError::Foreign { owner: OTHER, .. })), "{refused:?}");
     assert!(replace(&ground.in_place("config.toml"), b"x").is_err());
     assert!(Directory::open_to_read(&ground.place()).is_ok(), "it can be read");
-    // A new one in it is ours, and the only thing that is used.
+    // A new directory in it is ours, and only that one is used.
     let own = Directory::make(&ground.in_place("own")).expect("made");
     fs::rename(ground.in_place("own"), ground.in_place("away")).expect("the owner can");
     symlink(ground.home.path(), ground.in_place("own")).expect("made");
@@ -183,19 +183,19 @@ fn a_directory_that_others_can_write_to_is_refused_as_root_unless_it_is_sticky()
 }
 
 #[test]
-fn what_has_another_name_is_not_added_to() {
+fn a_file_with_another_name_is_not_appended_to() {
     let ground = Ground::new();
     fs::hard_link(ground.victim(), ground.in_place("points")).expect("linked");
     let directory = Directory::open(&ground.place()).expect("ours");
     let refused = directory.append("points");
     assert!(matches!(refused, Err(FileError::Linked { links: 2, .. })), "{refused:?}");
-    // A new file takes the name; the other one keeps what it has.
+    // A new file takes the name; the other one keeps its content.
     write_output(&ground.in_place("points"), b"x").expect("written");
     ground.unharmed();
 }
 
 #[test]
-fn what_is_made_is_for_its_owner_alone() {
+fn new_files_are_for_their_owner_alone() {
     let ground = Ground::new();
     let directory = Directory::make(&ground.in_place("a/b/c")).expect("made");
     directory.replace("report", b"x").expect("written");
@@ -209,7 +209,7 @@ fn what_is_made_is_for_its_owner_alone() {
     for name in ["a", "a/b", "a/b/c"] {
         assert_eq!(mode(name), 0o700, "{name}");
     }
-    // Also where the old one was for everybody.
+    // Also if all users could read the old one.
     fs::set_permissions(ground.in_place("trace"), fs::Permissions::from_mode(0o666)).expect("set");
     write_output(&ground.in_place("trace"), b"y").expect("written");
     assert_eq!(mode("trace"), 0o600);
@@ -244,7 +244,7 @@ fn names_stay_in_their_directory() {
 }
 
 #[test]
-fn what_changes_while_we_write_changes_nothing_else() {
+fn a_change_during_a_write_affects_no_other_file() {
     let ground = Ground::new();
     let over = AtomicBool::new(false);
     let (target, aside) = (ground.in_place("target"), ground.in_place("aside"));
@@ -282,11 +282,11 @@ fn a_file_in_a_directory_that_takes_none_is_written_where_it_is() {
     for above in [ground.home.path(), &ground.place()] {
         fs::set_permissions(above, fs::Permissions::from_mode(0o755)).expect("set");
     }
-    // As that someone, who may write to the file and not to the directory.
+    // As the other user, who may write to the file but not to the directory.
     let thread = std::thread::spawn({
         let log = log.clone();
         move || {
-            // SAFETY: it takes numbers; the system call itself changes this thread alone.
+            // SAFETY: takes numbers; the raw system call changes this thread alone.
             let changed = unsafe { libc::syscall(libc::SYS_setresuid, OTHER, OTHER, OTHER) };
             assert_eq!(changed, 0);
             write_output(&log, b"new").expect("written");

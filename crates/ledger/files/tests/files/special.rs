@@ -1,4 +1,4 @@
-//! FIFOs, devices and endless files where a file is expected.
+//! FIFOs, devices and endless files in place of a file.
 
 use exactop_files::{
     read, read_configuration, replace, Await, Directory, FileError, Kind, Output, CONFIGURATION,
@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nothing here waits for anybody; a hang is a failure and not a test that never ends.
+/// Nothing here may block: a hang fails the test instead of blocking it.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -31,7 +31,7 @@ fn fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, mode, 0).expect("a FIFO");
 }
 
-/// One of each that is no regular file.
+/// One file of each type that is not regular.
 fn oddities(home: &TempDir) -> Vec<PathBuf> {
     let path = |name: &str| home.path().join(name);
     fifo(&path("fifo"));
@@ -60,20 +60,20 @@ fn only_a_regular_file_is_read() {
 }
 
 #[test]
-fn what_is_read_has_a_bound() {
+fn a_read_is_limited_in_length() {
     let home = home();
     let path = home.path().join("config.toml");
     let file = File::create(&path).expect("made");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
     file.set_len(CONFIGURATION).expect("set");
     assert_eq!(read_configuration(&path).map(|b| b.len() as u64).ok(), Some(CONFIGURATION));
-    // Sparse: it costs the one who planted it nothing.
+    // A sparse file, which costs an attacker nothing.
     for length in [CONFIGURATION + 1, 1 << 40] {
         file.set_len(length).expect("set");
         let found = read_configuration(&path);
         assert!(matches!(found, Err(FileError::TooLong { .. })), "{found:?}");
     }
-    // Files of the kernel say that they are empty and are not.
+    // Files of the kernel have length 0 and still have content.
     assert!(read(Path::new("/proc/self/status"), 1 << 20).is_ok_and(|bytes| !bytes.is_empty()));
     assert!(matches!(
         read(Path::new("/proc/self/status"), 10),
@@ -108,7 +108,7 @@ fn a_configuration_of_others_is_refused_as_root() {
 }
 
 #[test]
-fn a_fifo_is_written_to_once_someone_reads() {
+fn a_fifo_is_written_to_once_it_has_a_reader() {
     let home = home();
     let path = home.path().join("fifo");
     fifo(&path);
@@ -122,7 +122,7 @@ fn a_fifo_is_written_to_once_someone_reads() {
     let Ok(Await::Ready(mut output)) = open(&path) else { panic!("someone reads") };
     assert!(output.is_stream());
     output.write_all(b"told").expect("written");
-    // It does not block when the reader takes nothing.
+    // A write does not block when the reader takes nothing.
     let full = loop {
         if let Err(error) = output.write(&[0; 4096]) {
             break error;
@@ -135,7 +135,7 @@ fn a_fifo_is_written_to_once_someone_reads() {
 }
 
 #[test]
-fn a_fifo_that_someone_planted_where_all_can_is_refused() {
+fn a_fifo_of_another_user_in_a_shared_directory_is_refused() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -144,13 +144,13 @@ fn a_fifo_that_someone_planted_where_all_can_is_refused() {
     fifo(&path);
     std::os::unix::fs::chown(&path, Some(65_534), None).expect("given away");
     assert!(is_of_another(Output::open(&path)));
-    // In a directory of its owner's it is what someone asked for.
+    // In a directory of its owner the user named it on purpose.
     std::os::unix::fs::chown(home.path(), Some(65_534), None).expect("given away");
     assert!(matches!(Output::open(&path), Ok(Await::NoReader)));
 }
 
 #[test]
-fn devices_are_written_to_and_tell_what_they_cannot() {
+fn devices_are_written_to_and_return_their_errors() {
     let Ok(Await::Ready(mut full)) = Output::open(Path::new("/dev/full")) else {
         panic!("/dev/full opens")
     };
@@ -168,7 +168,7 @@ fn devices_are_written_to_and_tell_what_they_cannot() {
 }
 
 #[test]
-fn an_open_descriptor_goes_on_where_it_is() {
+fn an_open_descriptor_continues_at_its_position() {
     let home = home();
     let path = home.path().join("log");
     let mut file = File::create(&path).expect("made");
@@ -180,7 +180,7 @@ fn an_open_descriptor_goes_on_where_it_is() {
 }
 
 #[test]
-fn nothing_is_kept_in_the_place_of_a_device() {
+fn a_fifo_is_not_appended_to_and_is_replaced_by_a_file() {
     let home = home();
     fifo(&home.path().join("fifo"));
     let (path, inside) = (home.path().join("fifo"), home.path().to_path_buf());
