@@ -1,5 +1,5 @@
-//! Compiles the BPF programs and generates their Rust skeletons: each object only if its own files
-//! changed, and as many at once as cargo has jobs.
+//! Compiles the BPF programs and generates their Rust skeletons. An object is built again only if
+//! its own files changed; as many are built at once as cargo has jobs.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -19,7 +19,7 @@ mod bpf {
 
     const DIR: &str = "../../../bpf";
 
-    /// Every `NAME.bpf.c` in there is an object of its own.
+    /// Every `NAME.bpf.c` there is an object of its own.
     pub fn build() {
         println!("cargo:rerun-if-changed={DIR}");
         let named = |path: PathBuf| {
@@ -49,13 +49,13 @@ mod bpf {
         paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
     }
 
-    /// What becomes of one source, all in cargo's directory for this script.
+    /// The files made from one source, all in cargo's directory for this script.
     struct Object {
         object: PathBuf,
         skeleton: PathBuf,
         /// The files that clang read, as a rule of make.
         rule: PathBuf,
-        /// The hash of these and of how they were compiled.
+        /// Hash of these files and of the compiler's arguments.
         stamp: PathBuf,
         args: Vec<String>,
     }
@@ -65,7 +65,8 @@ mod bpf {
             let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
             let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets the target");
             let rule = out.join(format!("{name}.d"));
-            // Debian keeps asm/types.h, which linux/bpf.h includes, in a directory per architecture.
+            // Debian keeps asm/types.h, which linux/bpf.h includes, in a directory for each
+            // architecture.
             let multiarch = format!("-I/usr/include/{arch}-linux-gnu");
             // Version 3 of the instruction set: atomics that return a value (Linux 5.12).
             let flags = ["-mcpu=v3", "-Wall", "-Werror", "-I", DIR, &multiarch, "-MD", "-MF"];
@@ -103,11 +104,12 @@ mod bpf {
             }
         }
 
-        /// `None` before the first time.
+        /// Hash of the inputs; `None` before the first build.
         fn hash(&self) -> Option<String> {
             let mut hasher = DefaultHasher::new();
             self.args.hash(&mut hasher);
-            // This script holds libbpf's headers, which it puts into a directory of the moment.
+            // The hash of this program covers libbpf's headers, which it contains and writes to a
+            // temporary directory.
             fs::read(env::current_exe().ok()?).ok()?.hash(&mut hasher);
             let rule = fs::read_to_string(&self.rule).ok()?;
             let (_, files) = rule.split_once(": ")?;

@@ -1,5 +1,5 @@
-//! CPU time of each control group in a window, exited tasks included, beside the sum of all. Needs a
-//! source that knows control groups: the ledger or the snapshot.
+//! Prints the CPU time of each control group in a window, with exited tasks, and their sum. Needs a
+//! source with control groups: the ledger or the snapshot.
 //!
 //!     cargo run -p exactop-sources --example groups -- [SECONDS]
 
@@ -16,12 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     book.advance(source.snapshot(&Request::default())?);
     std::thread::sleep(length);
     let window = book.advance(source.snapshot(&Request::default())?).ok_or("no window")?;
-    // Who changed its group in the window counts for where it ended up: `moves` has the rest.
+    // A task that changed its group in the window counts in its last one; `moves` has the part of
+    // the others.
     let living = window.tasks.iter().map(|t| (t.sample.ident.cgroup_id, &t.delta));
     let exited = window.exited.iter().map(|e| (e.sample.cgroup_id, &e.delta));
     let mut groups: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for (group, delta) in living.chain(exited) {
-        // What a task did that was first seen now is not known.
+        // The use of a task in its first window is unknown.
         if let Some(run_ns) = delta.get(Counter::RunNs) {
             *groups.entry(group).or_default() += run_ns;
         }

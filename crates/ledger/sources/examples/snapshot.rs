@@ -1,4 +1,4 @@
-//! Prints a snapshot: every task with the CPU time it had so far, by any source.
+//! Prints a snapshot: the CPU time of every task so far, by any source.
 //!
 //!     cargo run -p exactop-sources --example snapshot -- procfs
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(other) => return Err(format!("no source '{other}'").into()),
     };
     let mut source = session::source(choice, SplitOptions::default())?;
-    // A source tells what changed; the book knows everyone.
+    // A source sends changes; the book has all tasks.
     let mut book = Book::new();
     book.advance(source.snapshot(&Request::default())?);
     println!("source {}", source.provenance().source.name());

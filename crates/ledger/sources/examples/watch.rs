@@ -1,4 +1,4 @@
-//! Watches one process, window after window: what it ran, waited and how often it was switched.
+//! Watches one process in each window: how long it ran and waited, and how often it was switched.
 //!
 //!     cargo run -p exactop-sources --example watch -- PID [WINDOWS [SECONDS]]
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("process {pid} is not there");
             return Ok(());
         };
-        // What a source does not know is told from 0.
+        // Counters that the source does not measure print as `-`.
         let figure = |c| row.delta.get(c).map_or("-".into(), |value: u64| value.to_string());
         println!(
             "{} ns: ran {} ns, waited {} ns for a CPU, switched {} + {} times",

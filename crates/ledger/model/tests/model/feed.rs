@@ -1,4 +1,4 @@
-//! Layers over a feed: each method that a layer does not change reaches the feed below.
+//! Tests of layers over a feed: each method that a layer does not change reaches the feed below.
 
 use exactop_model::feed::{FirstLook, Only};
 use exactop_model::{Ask, Feed};
@@ -29,7 +29,7 @@ fn a_layer_over_no_feed_has_no_source() {
 }
 
 #[test]
-fn the_first_look_forwards_all_but_the_frame_it_shows_at_once() {
+fn the_first_look_forwards_all_but_its_first_frame() {
     let opened = |feed| FirstLook::new(Box::new(|| None), Box::new(|| Ok(feed)));
     assert_eq!(not_forwarded(|feed| Box::new(opened(feed))), ["at_once"]);
 }

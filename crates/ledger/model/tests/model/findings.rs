@@ -1,5 +1,5 @@
-//! What windows have to say by themselves: drawn machines, and what is found on them held against the
-//! very figures of their tasks.
+//! Tests of findings on made-up machines: each finding's figures are compared with those of its
+//! tasks.
 
 use exactop_model::findings::{self, Finding, Leads, What};
 use exactop_model::ledger::named::{GroupName, Named};
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
 const T0: u64 = 100 * SECOND;
-/// Each task has a CPU of its own to run on.
+/// Each task has a CPU of its own.
 const CPUS: u32 = 16;
-/// A thousandth of the window, which is a second.
+/// A thousandth of the window, which is one second.
 const MILLE: u64 = 1_000_000;
 
-/// What somebody did in the window, in thousandths of it; the rest of it they slept.
+/// What a task did in the window, in thousandths of it; for the rest of the window it slept.
 #[derive(Clone, Copy, Debug)]
 struct Did {
     comm: &'static str,
@@ -34,7 +34,7 @@ struct Did {
 
 const NOTHING: Did = Did { comm: "idler", group: 1, run: 0, lat: 0, throttle: 0 };
 
-/// What else there is in the window.
+/// The other content of the window.
 #[derive(Clone, Debug, Default)]
 struct Drawn {
     tasks: Vec<Did>,
@@ -55,7 +55,7 @@ fn task(n: usize, did: &Did) -> TaskSample {
     samples::task(n as u64, key(n), ident)
 }
 
-/// Exited processes, children of the first task.
+/// Exited children of the first task.
 fn exited(comm: &str, processes: u64, run_ns: u64, life_ns: u64) -> ExitSample {
     let mut ancestors = [ProcessRef::default(); 8];
     ancestors[0] = ProcessRef { tgid: key(0).tgid, start_ns: key(0).start_ns };
@@ -66,12 +66,12 @@ fn exited(comm: &str, processes: u64, run_ns: u64, life_ns: u64) -> ExitSample {
     group
 }
 
-/// The first window of it.
+/// The first window of the machine.
 fn window(drawn: &Drawn) -> (Window, Book) {
     window_of(drawn, &[(1, "/"), (7, "/we\x1bb")])
 }
 
-/// The first window of it, on a machine with these groups.
+/// The first window of a machine with these groups.
 fn window_of(drawn: &Drawn, groups: &[(u64, &str)]) -> (Window, Book) {
     let group = |&(id, path): &(u64, &str)| {
         let (path, named) = (path.as_bytes().to_vec(), Arc::new(Named::default()));
@@ -122,14 +122,14 @@ fn found(drawn: &Drawn) -> Vec<Finding> {
     findings::of(&window, &book)
 }
 
-/// The sentences of a window in which these did something.
+/// The sentences of a window with these tasks.
 fn said(tasks: &[Did]) -> Vec<String> {
     let drawn = Drawn { tasks: tasks.to_vec(), ..Drawn::default() };
     found(&drawn).iter().map(|finding| sentence(finding, SECOND)).collect()
 }
 
 #[test]
-fn what_was_missed_comes_first_and_sampled_figures_are_marked() {
+fn missed_events_come_first_and_sampled_figures_are_marked() {
     let waits = Did { comm: "dd", lat: 990, run: 10, ..NOTHING };
     let all = found(&Drawn { tasks: vec![waits], errors: 2, ..Drawn::default() });
     let ids: Vec<&str> = all.iter().map(Finding::id).collect();
@@ -146,15 +146,15 @@ fn what_was_missed_comes_first_and_sampled_figures_are_marked() {
 }
 
 #[test]
-fn a_window_in_which_nobody_lost_anything_says_nothing() {
+fn a_window_without_losses_has_no_findings() {
     let busy = Did { comm: "busy", run: 1000, ..NOTHING };
     assert_eq!(said(&[NOTHING, busy, busy]), [""; 0]);
-    // Set right: the status line says so, and it is no finding.
+    // A repair is in the status line and is no finding.
     assert_eq!(found(&Drawn { tasks: vec![busy], ..Drawn::default() }), []);
 }
 
 #[test]
-fn a_group_that_is_held_back_is_told_by_its_path_with_what_it_got() {
+fn a_throttled_group_has_its_path_and_its_cpu_time() {
     let held = Did { comm: "serve", group: 7, run: 200, lat: 0, throttle: 300 };
     assert_eq!(
         said(&[NOTHING, held, held]),
@@ -169,10 +169,10 @@ fn a_group_that_is_held_back_is_told_by_its_path_with_what_it_got() {
 }
 
 #[test]
-fn groups_below_one_quota_are_told_as_the_one_that_has_it() {
+fn groups_below_one_quota_merge_into_its_group() {
     let held = |group| Did { comm: "serve", group, run: 100, lat: 0, throttle: 300 };
     let runs = Did { comm: "log", group: 9, run: 200, ..NOTHING };
-    // 7 and 8 are below 6, and so is 9, which only runs; 10 is beside it.
+    // Groups 7, 8 and 9 are below group 6; 9 only runs. Group 10 is beside 6.
     let drawn = Drawn {
         tasks: vec![NOTHING, held(7), held(8), held(8), runs, held(10)],
         ..Drawn::default()
@@ -196,7 +196,7 @@ fn groups_below_one_quota_are_told_as_the_one_that_has_it() {
     let figures = evidence(&told[0]);
     assert!(figures.starts_with("ran 500ms · waited for a CPU 0ns · throttled 900ms"), "{figures}");
     assert!(figures.contains(" · in 2 groups below it · most of it serve "), "{figures}");
-    // Nobody knows of quotas: each is told for itself.
+    // Without quotas each group stands for itself.
     let apart = findings::by_quota(&window, &book, |_| None);
     let all: Vec<Finding> = findings::of(&window, &book);
     let throttled = all.into_iter().filter(|finding| finding.id() == "throttled");
@@ -204,7 +204,7 @@ fn groups_below_one_quota_are_told_as_the_one_that_has_it() {
 }
 
 #[test]
-fn programs_that_wait_are_told_by_name_whoever_waits() {
+fn waiting_programs_are_named_whichever_process_waits() {
     let starved = Did { comm: "d\x07d", run: 10, lat: 323, ..NOTHING };
     assert_eq!(
         said(&[NOTHING, starved, starved, starved]),
@@ -215,7 +215,7 @@ fn programs_that_wait_are_told_by_name_whoever_waits() {
 }
 
 #[test]
-fn who_waits_from_end_to_end_is_found_though_nothing_happened_to_them() {
+fn a_task_that_waits_throughout_is_found_without_an_event() {
     for state in [MicroState::Lat, MicroState::LatPreempt, MicroState::Throttle] {
         let mut snapshot = samples::snapshot(SourceKind::Ledger, T0);
         let mut waiting = task(0, &Did { comm: "dd", group: 7, ..NOTHING });
@@ -239,7 +239,7 @@ fn who_waits_from_end_to_end_is_found_though_nothing_happened_to_them() {
 }
 
 #[test]
-fn short_lives_are_told_with_who_made_them() {
+fn short_lives_are_found_with_their_parent() {
     let shell = Did { comm: "sh", run: 600, ..NOTHING };
     let storm = exited("true", 2_000, 400 * MILLE, 800 * MILLE);
     let drawn = Drawn { tasks: vec![shell], exited: vec![storm], ..Drawn::default() };
@@ -249,13 +249,13 @@ fn short_lives_are_told_with_who_made_them() {
         "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
     assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
-    // The same time in one long life says nothing.
+    // The same time in one long life is no finding.
     let long = exited("cc1", 1, 400 * MILLE, 800 * MILLE);
     assert_eq!(found(&Drawn { exited: vec![long], ..drawn }), []);
 }
 
 #[test]
-fn what_the_machine_lacks_is_told() {
+fn steal_unnamed_time_and_residual_are_found() {
     let tasks = vec![Did { run: 800, ..NOTHING }];
     let said = |drawn: Drawn| -> Vec<(&'static str, String)> {
         let drawn = Drawn { tasks: tasks.clone(), ..drawn };
@@ -276,7 +276,7 @@ fn what_the_machine_lacks_is_told() {
 }
 
 #[test]
-fn a_machines_whole_life_is_no_window() {
+fn a_frame_since_boot_has_no_findings() {
     let starved = Did { run: 10, lat: 900, ..NOTHING };
     let (mut window, book) = window(&Drawn { tasks: vec![starved], ..Drawn::default() });
     assert_eq!(findings::of(&window, &book).len(), 1);
@@ -285,23 +285,23 @@ fn a_machines_whole_life_is_no_window() {
 }
 
 #[test]
-fn who_is_old_and_ends_as_the_window_begins_lived_no_short_life() {
+fn an_old_process_that_ends_as_the_window_begins_is_not_short_lived() {
     let shell = Did { comm: "sh", run: 100, ..NOTHING };
-    // Five milliseconds of the life of an old process with many threads lie in the window.
+    // An old process with many threads has five milliseconds of its life in the window.
     let mut old = exited("java", 1, 400 * MILLE, 1_000 * MILLE);
     old.tasks = 200;
     let drawn = Drawn { tasks: vec![shell], exited: vec![old], ..Drawn::default() };
     assert_eq!(found(&drawn), []);
     let many = ExitSample { processes: findings::SHORT_LIVES, ..old };
     assert_eq!(found(&Drawn { exited: vec![many], ..drawn.clone() })[0].id(), "short-lived");
-    // In a window that short everybody's life is.
+    // In such a short window every life is short.
     let (mut window, book) = window(&Drawn { exited: vec![many], ..drawn });
     window.t0_ns = window.t1_ns - findings::LEAST_WINDOW_NS + 1;
     assert!(findings::of(&window, &book).iter().all(|found| found.id() != "short-lived"));
 }
 
 #[test]
-fn a_group_whose_tasks_all_exited_was_held_back_no_less() {
+fn a_group_whose_tasks_all_exited_is_still_found_throttled() {
     let mut gone = exited("job", 3, 100 * MILLE, 1_000 * MILLE);
     gone.cgroup_id = Some(7);
     gone.counters.set(Counter::ThrottleNs, 500 * MILLE);
@@ -325,19 +325,19 @@ fn a_deadline_tasks_own_budget_is_no_quota_of_its_group() {
     };
     assert!(of(&[]).is_some());
     assert_eq!(of(&[0, 1]), None);
-    // The other is held back by the quota: it lost a third of what the group wanted.
+    // The quota holds the other one back: the group lost a third of the time it wanted.
     assert!(of(&[0]).is_some());
 }
 
 #[test]
-fn the_worst_process_is_the_one_whose_threads_waited_longest_together() {
+fn the_worst_process_has_the_longest_wait_over_its_threads() {
     let one = Did { comm: "x", run: 0, lat: 500, ..NOTHING };
     let each = Did { lat: 300, ..one };
     let drawn = Drawn { tasks: vec![one, each, each], ..Drawn::default() };
     let of = |threads: bool| {
         let (mut window, book) = window(&drawn);
         if threads {
-            // The third is a thread of the second.
+            // The third task is a thread of the second.
             window.tasks[2].sample.key.tgid = key(1).tgid;
         }
         findings::of(&window, &book)[0].leads()
@@ -382,7 +382,7 @@ prop_compose! {
     }
 }
 
-/// What each did, summed by `by`.
+/// What the tasks did, summed by `by`.
 fn sums<K: Ord>(tasks: &[Did], by: impl Fn(&Did) -> K) -> BTreeMap<K, [u64; 3]> {
     let mut sums: BTreeMap<K, [u64; 3]> = BTreeMap::new();
     for did in tasks {
@@ -395,8 +395,8 @@ fn sums<K: Ord>(tasks: &[Did], by: impl Fn(&Did) -> K) -> BTreeMap<K, [u64; 3]> 
 }
 
 proptest! {
-    /// Each finding's figures are those of the tasks it is about; what is above a threshold is told, what is
-    /// below is not.
+    /// A finding's figures are those of its tasks. A finding exists exactly if they exceed its
+    /// threshold.
     #[test]
     fn figures_are_the_tasks_own(tasks in prop::collection::vec(did(), 0..14)) {
         let all = found(&Drawn { tasks: tasks.clone(), ..Drawn::default() });

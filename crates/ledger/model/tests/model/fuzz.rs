@@ -1,4 +1,4 @@
-//! Fuzz targets: what people write (filters, limits, weights) and what names hold (escaping).
+//! Fuzz targets: user input (filters, limits, weights) and hostile names (escaping).
 
 use exactop_fuzzing::{corpus, Choices, Target};
 use exactop_model::cgroups::limits::{shares_of_weight, weight, weight_of_shares, Max};
@@ -11,7 +11,8 @@ use exactop_model::{
     TaskKey,
 };
 
-/// What no terminal, table or log may get: it would move a cursor or change the order of a line.
+/// True if a terminal, table or log may show the text: no character moves a cursor or changes the
+/// order of a line.
 fn is_harmless(text: &str) -> bool {
     let hidden = |c: char| matches!(c as u32, 0xad | 0x61c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff);
     !text.chars().any(|c| c.is_control() || hidden(c))
@@ -58,7 +59,7 @@ fn fuzz_filters() {
             let mut choices = Choices::new(bytes);
             let (row, context) = (row(&mut choices), context(&mut choices));
             let kept = filter.keeps(&row, &context);
-            // A sign in front turns it round; two would not be read.
+            // A `!` in front negates a filter; two do not parse.
             if !filter.text().starts_with('!') {
                 let opposite = Filter::parse(&format!("!{}", filter.text())).expect("the opposite");
                 assert_eq!(opposite.keeps(&row, &context), !kept, "{text:?}");
@@ -99,7 +100,7 @@ fn fuzz_limits() {
         .run(|bytes| {
             let text = String::from_utf8_lossy(bytes);
             match text.parse::<Max>() {
-                // What is written to the kernel's file reads back as what was asked for.
+                // The value written to the kernel's file parses back to the same limit.
                 Ok(max) => assert_eq!(Max::from_file(&max.to_string()), Some(max)),
                 Err(error) => assert!(!error.to_string().is_empty()),
             }
@@ -115,7 +116,7 @@ fn fuzz_limits() {
         });
 }
 
-/// A row with figures that a machine could have counted: below 2^54 ns, half a year of a CPU.
+/// A row with figures that a machine can reach: below 2^54 ns, half a year of a CPU.
 fn row(choices: &mut Choices) -> Row {
     Row {
         kind: *choices.pick(&[RowKind::Process, RowKind::Task, RowKind::Exited]),

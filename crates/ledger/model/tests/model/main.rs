@@ -1,4 +1,4 @@
-//! What is made of snapshots: frames, findings and sums by name, and whole histories of a machine.
+//! Tests of frames, findings and totals made from snapshots, and of whole histories of a machine.
 
 mod feed;
 mod findings;

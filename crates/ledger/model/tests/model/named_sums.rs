@@ -1,4 +1,5 @@
-//! Sums by container, pod, namespace, unit and user: all of the tasks' time, each nanosecond once.
+//! Tests of totals by container, pod, namespace, unit and user: they contain each nanosecond of
+//! task time once.
 
 use exactop_model::cgroups::{self, GroupSample, Groups};
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
@@ -21,7 +22,7 @@ fn name(id: u64, unit: Option<&str>, container: Option<(&str, &str)>) -> Arc<Gro
     Arc::new(GroupName { id, path: Vec::new(), named: Arc::new(named) })
 }
 
-/// The made-up machine, its tasks dealt to four control groups, of which 104 has no name.
+/// The made-up machine, its tasks spread over four control groups; group 104 has no name.
 fn snapshot(n: u64) -> Snapshot {
     let mut snapshot = made_up(SourceKind::Ledger, n, None);
     for (at, task) in (0..).zip(&mut snapshot.tasks) {
@@ -70,7 +71,7 @@ fn rows_are_tasks_and_exited_to_the_nanosecond() {
 }
 
 #[test]
-fn what_moved_counts_where_it_was_used() {
+fn moved_time_counts_in_the_group_where_it_was_used() {
     let run = |moves: &[GroupMove], name| {
         let (window, book) = window(moves);
         row(&NamedSums::of(&window, &book, By::Unit), name).run_ns
@@ -103,7 +104,7 @@ fn each_kind_of_sum_has_its_rest() {
 }
 
 #[test]
-fn what_exited_is_its_users_where_that_is_told() {
+fn exited_time_belongs_to_its_user_if_known() {
     let told = |n| {
         let mut snapshot = snapshot(n);
         for exit in &mut snapshot.exited {
@@ -120,13 +121,13 @@ fn what_exited_is_its_users_where_that_is_told() {
     assert!(exited_ns > 0 && !theirs.is_rest);
     assert_eq!(theirs.run_ns, exited_ns);
     assert!(sums.rows.iter().all(|row| !row.is_rest), "{:?}", sums.rows);
-    // And so are the rows of a frame.
+    // And so do the rows of a frame.
     let frame = Frame::new(&window, &book, &FrameOptions::default());
     assert!(frame.exited.iter().all(|row| row.uid() == Some(4711)));
 }
 
 #[test]
-fn a_name_outlives_its_group_and_is_in_what_a_book_opens_with() {
+fn a_name_outlives_its_group_and_is_in_a_books_whole_snapshot() {
     let (window, book) = window(&[]);
     let whole = book.whole().expect("a book that is open");
     assert_eq!(whole.groups.len(), 3);
@@ -137,7 +138,7 @@ fn a_name_outlives_its_group_and_is_in_what_a_book_opens_with() {
     assert_eq!((other.named(Some(104)), other.named(None)), (None, None));
 }
 
-/// Groups as /sys/fs/cgroup has them: a pod's quota above its container's weight.
+/// Groups as in /sys/fs/cgroup: a pod's quota is above its container's weight.
 fn groups() -> Groups {
     let group = |name: &str, id, weight, cpus, periods| GroupSample {
         name: name.into(),
@@ -163,7 +164,7 @@ fn groups() -> Groups {
 }
 
 #[test]
-fn what_each_may_use_stands_beside_what_it_got() {
+fn limits_stand_beside_the_use() {
     let (window, mut book) = window(&[]);
     let mut late = snapshot(2);
     late.groups = vec![name(110, None, Some(("web-0", "app")))];
@@ -172,7 +173,11 @@ fn what_each_may_use_stands_beside_what_it_got() {
     sums.beside(&groups(), &book);
     let may = row(&sums, "shop/web-0/app").may.clone().expect("its group is there");
     assert_eq!((may.weight, may.cpus), (Some(200), Some(0.5)), "the pod's quota is tighter");
-    assert_eq!((may.periods, may.throttled), (Some(8), Some(4)), "of its own, not of one in it");
+    assert_eq!(
+        (may.periods, may.throttled),
+        (Some(8), Some(4)),
+        "of its own group, not of a group below"
+    );
     assert_eq!(row(&sums, "shop/web-1/app").may, None, "its group is gone");
     let mut units = NamedSums::of(&window, &book, By::Unit);
     units.beside(&groups(), &book);
@@ -181,7 +186,7 @@ fn what_each_may_use_stands_beside_what_it_got() {
 }
 
 #[test]
-fn who_was_kept_from_running_is_told_in_words() {
+fn lost_time_is_explained_in_words() {
     let (window, book) = window(&[]);
     let options = FrameOptions { by: Some(By::Container), ..FrameOptions::default() };
     let frame = Frame::new(&window, &book, &options);
@@ -214,7 +219,7 @@ fn who_was_kept_from_running_is_told_in_words() {
 }
 
 #[test]
-fn a_source_that_tells_no_groups_says_so() {
+fn a_source_without_groups_is_reported() {
     let mut book = Book::new();
     book.advance(made_up(SourceKind::Procfs, 0, None));
     let mut next = made_up(SourceKind::Procfs, 1, None);
@@ -230,10 +235,10 @@ fn a_source_that_tells_no_groups_says_so() {
 }
 
 #[test]
-fn by_command_a_program_is_one_row_whoever_started_it_and_however_many_threads_it_has() {
+fn by_command_a_program_is_one_row_for_all_parents_and_threads() {
     let (window, book) = window(&[]);
     let sums = NamedSums::of(&window, &book, By::Command);
-    let run = |delta: &exactop_model::Counters| delta.get(Counter::RunNs).expect("it is told");
+    let run = |delta: &exactop_model::Counters| delta.get(Counter::RunNs).expect("it is known");
     let exits = window.exited.iter().filter(|exit| exit.sample.comm.bytes() == b"true");
     let told = exits.fold((0, 0), |(ns, n), exit| (ns + run(&exit.delta), n + exit.tasks));
     let row_of = |name: &str| row(&sums, name);
@@ -248,12 +253,12 @@ fn by_command_a_program_is_one_row_whoever_started_it_and_however_many_threads_i
 }
 
 #[test]
-fn the_kernels_workers_are_told_by_pool_and_threads_by_their_process() {
+fn kernel_workers_sum_by_pool_and_threads_by_process() {
     let mut book = Book::new();
     let named = |n: u64| {
         let mut snapshot = snapshot(n);
         for task in &mut snapshot.tasks {
-            // A thread may call itself as it likes; only the kernel's threads are its workers.
+            // A thread may choose any name; only kernel threads are workers.
             match (task.key.tgid, task.key.is_leader()) {
                 (14, _) | (311, _) => task.ident.comm = exactop_model::Comm::new(b"kworker/1:2-ev"),
                 (_, false) => task.ident.comm = exactop_model::Comm::new(b"own-name"),
@@ -266,12 +271,12 @@ fn the_kernels_workers_are_told_by_pool_and_threads_by_their_process() {
     let window = book.advance(named(1)).expect("a window");
     let sums = NamedSums::of(&window, &book, By::Command);
     assert_eq!(row(&sums, "kworker (each CPU's)").processes, 1);
-    assert_eq!(row(&sums, "kworker/1:2-ev").processes, 1, "a process that only calls itself so");
+    assert_eq!(row(&sums, "kworker/1:2-ev").processes, 1, "a process that only has the name");
     assert!(sums.rows.iter().all(|row| row.name != "own-name"), "{sums:?}");
 }
 
 #[test]
-fn by_control_group_each_is_told_by_its_path() {
+fn by_control_group_each_row_has_its_path() {
     let mut opened = snapshot(0);
     let path = |id, path: &[u8]| {
         Arc::new(GroupName { id, path: path.to_vec(), named: Arc::new(Named::default()) })
@@ -290,7 +295,7 @@ fn by_control_group_each_is_told_by_its_path() {
 }
 
 #[test]
-fn the_root_is_called_the_same_everywhere_though_nobody_tells_it() {
+fn the_root_has_one_name_everywhere_without_a_source() {
     let in_root = |n| {
         let mut snapshot = snapshot(n);
         snapshot.groups.clear();

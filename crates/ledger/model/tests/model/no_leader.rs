@@ -1,4 +1,4 @@
-//! A process whose leader no source can see: it has one name wherever it is named.
+//! A process whose leader no source sees has the same name everywhere.
 
 use exactop_model::frame::{Frame, FrameOptions};
 use exactop_model::{Book, Comm, Counter, Ident, Snapshot, SourceKind, TaskKey, TaskSample};
@@ -13,7 +13,7 @@ fn thread(tid: u32, comm: &str, run_ns: u64) -> TaskSample {
     task
 }
 
-/// The name of its row, and the one that sums and findings take, where this thread did something.
+/// The name of its row, and the name in totals and findings, when this thread was active.
 fn names(who: u32) -> [String; 2] {
     let mut book = Book::new();
     let all = |ran: u64| {
@@ -36,7 +36,7 @@ fn names(who: u32) -> [String; 2] {
 }
 
 #[test]
-fn who_has_no_leader_has_one_name_whoever_of_it_runs() {
+fn a_process_without_leader_has_one_name_whichever_thread_runs() {
     for who in 8..11 {
         assert_eq!(names(who), ["worker", "worker"], "{who} ran");
     }

@@ -1,4 +1,5 @@
-//! Rows are a partition of the accounts of tasks: their CPU time adds up to the books', whatever is not known.
+//! Rows partition the accounts of tasks: their CPU time sums to the books', even if some figures
+//! are unknown.
 
 use exactop_model::frame::{Frame, FrameOptions, Still};
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -10,7 +11,7 @@ use exactop_testkit::samples;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Of process 7; an account has the number of its thread.
+/// A thread of process 7; its account has the number of the thread.
 fn thread(tid: u32, run_ns: u64) -> TaskSample {
     let key = TaskKey { tgid: 7, tid, start_ns: 1 };
     let mut task = samples::task(tid.into(), key, Ident::default());
@@ -27,7 +28,7 @@ fn run_ns(rows: &[Row]) -> u64 {
     rows.iter().filter_map(|row| row.delta.get(Counter::RunNs)).sum()
 }
 
-/// The frame of the window between two snapshots, its rows held against its books.
+/// The frame of the window between two snapshots; building it checks the rows against the books.
 fn frame(first: Snapshot, second: Snapshot, threads: bool) -> Frame {
     let mut book = Book::new();
     book.advance(first);
@@ -39,9 +40,9 @@ fn frame(first: Snapshot, second: Snapshot, threads: bool) -> Frame {
     frame
 }
 
-/// As of a thread that was born before the window and is told of for the first time.
+/// A thread that was born before the window and is new to the source.
 #[test]
-fn what_is_known_of_a_process_is_in_its_row_beside_a_thread_of_which_nothing_is() {
+fn a_row_has_the_known_part_beside_an_unknown_thread() {
     for threads in [false, true] {
         let now = vec![thread(7, 15_849), thread(8, 99)];
         let frame = frame(at(1, vec![thread(7, 0)]), at(2, now), threads);
@@ -49,7 +50,7 @@ fn what_is_known_of_a_process_is_in_its_row_beside_a_thread_of_which_nothing_is(
     }
 }
 
-/// A process that ended and one that has its number by now.
+/// A process that ended, and a new one with its number.
 #[test]
 fn a_number_with_two_owners_hides_no_time() {
     let mut zombie = thread(7, 0);
@@ -69,7 +70,7 @@ fn a_task_that_ends_with_its_window_has_a_row() {
 }
 
 #[test]
-fn a_task_that_ran_when_it_was_last_told_of_has_no_time_that_is_in_no_account() {
+fn a_task_last_seen_running_has_no_time_outside_of_the_accounts() {
     for threads in [false, true] {
         let mut runs = thread(7, 0);
         runs.state = MicroState::Run;
@@ -78,7 +79,7 @@ fn a_task_that_ran_when_it_was_last_told_of_has_no_time_that_is_in_no_account() 
     }
 }
 
-/// Its process lives, or lives and does nothing, or is gone.
+/// Its process is active, is still, or has exited.
 #[test]
 fn a_thread_that_exited_is_in_one_row() {
     let exited = |run_ns: u64| {

@@ -1,4 +1,4 @@
-//! A process has the name of its main thread, whichever of its threads did something.
+//! A process has the name of its main thread, whichever thread was active.
 
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
@@ -8,7 +8,7 @@ use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
 use exactop_model::on_demand::{Choice, SubjectWindow};
 use exactop_model::{Comm, SyscallNr, Who};
 
-/// A worker of a process whose main thread did nothing.
+/// A worker thread of a process whose main thread did nothing.
 fn worker() -> Who {
     Who::thread(1, 68, Comm::new(b"tokio-rt-worker"), Comm::new(b"process_api"))
 }
@@ -16,14 +16,14 @@ fn worker() -> Who {
 const NAME: &str = "process_api (1)";
 
 #[test]
-fn waits_are_of_the_process_by_its_name() {
+fn waits_by_process_have_its_name() {
     let (t0_ns, t1_ns, losses) = (0, 1, Losses::default());
     let waits = WaitWindow { t0_ns, t1_ns, rows: vec![WaitRow::new(worker())], losses };
     assert_eq!(waits.by_process()[0].who.to_string(), NAME);
 }
 
 #[test]
-fn moves_are_of_the_process_by_its_name() {
+fn moves_by_process_have_its_name() {
     let sums = MoveSums::default();
     let rows = vec![MoveRow { who: worker(), from: 0, to: 1, cause: Cause::Unknown, sums }];
     let (unknown, missed, losses) = (Vec::new(), 0, Losses::default());
@@ -32,7 +32,7 @@ fn moves_are_of_the_process_by_its_name() {
 }
 
 #[test]
-fn wakeups_are_between_processes_by_their_names() {
+fn wakeups_between_processes_have_their_names() {
     let edge = Edge {
         waker: worker(),
         wakee: worker(),
@@ -49,7 +49,7 @@ fn wakeups_are_between_processes_by_their_names() {
 }
 
 #[test]
-fn system_calls_are_of_the_process_by_its_name() {
+fn system_calls_by_process_have_its_name() {
     let calls = SubjectWindow::Syscalls(SyscallWindow {
         t0_ns: 0,
         t1_ns: 1,
@@ -67,10 +67,10 @@ fn system_calls_are_of_the_process_by_its_name() {
     assert_eq!(who.as_deref(), Some(NAME));
 }
 
-/// A daemon or a recording of an earlier version tells no names of processes.
+/// A daemon or a recording of an earlier version has no names of processes.
 #[test]
-fn where_the_name_is_not_told_a_threads_stands_for_it() {
+fn without_a_process_name_the_threads_name_is_used() {
     let told = r#"{"tgid":7,"tid":8,"comm":[119,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#;
-    let who: Who = serde_json::from_str(told).expect("as it was told");
+    let who: Who = serde_json::from_str(told).expect("the old format parses");
     assert_eq!(who.process().to_string(), "w (7)");
 }

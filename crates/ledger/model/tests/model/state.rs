@@ -1,10 +1,10 @@
-//! How far a window can be relied on.
+//! Tests of a window's exactness.
 
 use exactop_model::ledger::audit::Held;
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::{SourceKind, Window};
 
-/// The state of a window of which this is true.
+/// The state of a window after `change`.
 fn state(change: impl Fn(&mut Window)) -> WindowState {
     let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
     change(&mut window);
@@ -16,7 +16,7 @@ fn off(window: &mut Window) {
 }
 
 #[test]
-fn a_window_whose_audit_finds_run_time_off_is_not_exact() {
+fn a_window_with_a_run_time_difference_in_its_audit_is_not_exact() {
     assert_eq!(state(|_| ()), WindowState::Exact);
     assert_eq!(state(off), WindowState::Inexact);
     let repaired = state(|window| {

@@ -1,5 +1,5 @@
-//! The beginning: programs are attached one after the other while everything runs, and the first
-//! window must close all the same.
+//! Tests of the start: programs are attached one after the other under load, and the first window
+//! must still close.
 
 use crate::books::Books;
 use crate::until;
@@ -17,7 +17,7 @@ fn first_windows_close_under_load() {
     let Some(_machine) = crate::machine() else { return };
     let _storm = ForkStorm::start(1).expect("a fork storm");
     let _pipes = PipePingPong::start(40).expect("ping-pong");
-    // Ours alone, after the loads inherited the old one.
+    // Only for this process, after the loads inherited the old value.
     let _ = rustix::process::setpriority_process(None, -19);
     let times = if crate::emulated() { 2 } else { 8 };
     let mut faults = Vec::new();
@@ -33,11 +33,11 @@ fn first_windows_close_under_load() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// A hypervisor that takes the CPU of the reader just then makes another end late, now and then.
+/// A hypervisor that stops the reader at this moment sometimes makes another end late.
 const TRIES: usize = 5;
 
-/// A ledger whose reader was held up at the end of one window, 0 for the first one's beginning; under
-/// a load that is charged at each system call.
+/// Opens a ledger whose reader was late at the end of one window (0: the beginning of the first
+/// one), under a load that is charged at each system call.
 fn late_at(window: u32) -> Books {
     let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
     let late = Some(LateEnd { window, by_ns: 20_000_000 });
@@ -50,7 +50,7 @@ fn next(books: &mut Books) -> Window {
 }
 
 #[test]
-fn a_beginning_that_was_published_late_is_taken_anew() {
+fn a_late_beginning_is_repeated() {
     let Some(_machine) = crate::machine() else { return };
     let _pipes = PipePingPong::start(40).expect("ping-pong");
     for _ in 0..TRIES {
@@ -67,9 +67,9 @@ fn a_beginning_that_was_published_late_is_taken_anew() {
     panic!("late in each of {TRIES} tries");
 }
 
-/// What the one has too much the other has too little.
+/// The time that one window has too much is missing in the other.
 #[test]
-fn an_end_that_was_published_late_is_told_in_both_windows() {
+fn a_late_end_marks_both_windows() {
     let Some(_machine) = crate::machine() else { return };
     let _pipes = PipePingPong::start(40).expect("ping-pong");
     for _ in 0..TRIES {
@@ -89,17 +89,17 @@ fn an_end_that_was_published_late_is_told_in_both_windows() {
     panic!("late in each of {TRIES} tries");
 }
 
-/// Whoever slept when the ledger came, and sleeps on, is asleep for what it fell asleep for.
+/// A task that was asleep when the ledger started, and stays asleep, has the kind of its sleep.
 #[test]
 fn sleepers_from_before_are_known_to_wait_for_a_lock() {
     let Some(_machine) = crate::machine() else { return };
-    // A connection in ten minutes: after the first one all workers wait.
+    // One connection in ten minutes: after the first one all workers wait.
     let herd = Herd::start(20, Wake::One, 1.0 / 600.0).expect("a herd");
     let threads = || {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", herd.pid())).expect("threads");
         tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse().ok()).collect::<Vec<u32>>()
     };
-    // For the same word: none is still on its way past the lock.
+    // All for the same word: no worker is still on its way past the lock.
     let workers = wait::find("all workers to wait", || {
         let waits = |tid| until::call(herd.pid(), tid).filter(|(nr, _)| *nr == 202);
         let waiting: Vec<_> =
@@ -133,13 +133,13 @@ fn the_thread_that_adds_slots_has_no_rights_but_those_for_maps() {
         let line = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"))?;
         u64::from_str_radix(line, 16).ok()
     };
-    // It gives up rights as the first thing it does, some time after it was started.
+    // The thread drops its rights first, some time after its start.
     wait::until("it to have no more rights", || {
         effective().is_some_and(|caps| caps & !FOR_PROGRAMS == 0)
     });
 }
 
-/// Programs of this process that are in the kernel, by the descriptors it has open.
+/// Number of this process's programs in the kernel, by its open descriptors.
 fn programs_here() -> usize {
     let mut ids = std::collections::BTreeSet::new();
     for entry in std::fs::read_dir("/proc/self/fdinfo").expect("/proc").flatten() {
@@ -149,8 +149,8 @@ fn programs_here() -> usize {
     ids.len()
 }
 
-/// How many instructions the kernel looked at before it took each program of this process: what a
-/// start costs. More than there are, since each way through a program is looked at for itself.
+/// Number of instructions that the kernel verified for each program of this process: the cost of a
+/// start. It exceeds the size of a program, because each path is verified separately.
 fn looked_at() -> Vec<u64> {
     let mut programs = std::collections::BTreeMap::new();
     for entry in std::fs::read_dir("/proc/self/fdinfo").expect("/proc").flatten() {
@@ -158,7 +158,7 @@ fn looked_at() -> Vec<u64> {
         let field = |name: &str| -> Option<u64> {
             info.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
         };
-        // What attaches a program names it, too.
+        // A link's descriptor names its program, too.
         if let (Some(id), Some(n)) = (field("prog_id:"), field("verified_insns:")) {
             programs.insert(id, n);
         }
@@ -166,8 +166,8 @@ fn looked_at() -> Vec<u64> {
     programs.into_values().collect()
 }
 
-/// What is rare is in functions that are looked at once. One that is not, in the program at a
-/// switch, makes it ten times as dear.
+/// Rare paths are in functions that are verified once. In the program at a switch, a rare path that
+/// is not in a function makes the program ten times as expensive.
 #[test]
 fn a_start_costs_the_kernel_no_more_than_it_must() {
     let Some(_machine) = crate::machine() else { return };
@@ -179,7 +179,7 @@ fn a_start_costs_the_kernel_no_more_than_it_must() {
 }
 
 #[test]
-fn what_nobody_can_ask_for_is_not_loaded_and_all_is_counted_the_same() {
+fn unneeded_programs_are_not_loaded_and_the_rest_counts_the_same() {
     let Some(_machine) = crate::machine() else { return };
     let with = |split, irq| {
         let split = SplitOptions { split, irq, ..SplitOptions::default() };
@@ -194,9 +194,9 @@ fn what_nobody_can_ask_for_is_not_loaded_and_all_is_counted_the_same() {
         (with(When::WhileCheap, When::WhileCheap), with(When::WhileCheap, When::Never));
     let (without_split, neither) =
         (with(When::Never, When::WhileCheap), with(When::Never, When::Never));
-    // sys_enter, sys_exit, and the faults of user mode where the kernel tells of them.
+    // sys_enter, sys_exit, and page faults of user mode if the kernel has the tracepoint.
     assert!((2..=3).contains(&(all - without_split)), "{all} programs, {without_split} without");
-    // Both ends of seven kinds at most.
+    // Begin and end of at most seven kinds.
     assert!((1..=14).contains(&(all - without_irq)), "{all} programs, {without_irq} without");
     assert_eq!(all - neither, (all - without_split) + (all - without_irq));
 }

@@ -1,4 +1,4 @@
-//! The audit: what the ledger says of each task against what the kernel counted of it.
+//! Tests of the audit: the ledger's figures of each task against the kernel's counts.
 
 use crate::beside_schedstat::{self, Apart, Beside};
 use crate::books::Books;
@@ -31,8 +31,8 @@ fn loads() -> impl Sized {
     )
 }
 
-/// Tasks that the kernel showed all events of, in this window and the one before: of the others
-/// something may be off by what was set right.
+/// Tasks without a repair in this window and the one before; a repair may leave a difference in the
+/// others.
 #[derive(Default)]
 struct Seen {
     repaired: HashSet<AccountId>,
@@ -55,22 +55,22 @@ impl Seen {
     }
 }
 
-/// Waits that are off by more than this and a twentieth of the window: moved to another run queue
-/// while it waited, a task is in none for a moment, and a hypervisor may make that long.
+/// Largest difference of a wait, with a twentieth of the window. While a task moves between run
+/// queues it is in none for a moment, which a hypervisor may prolong.
 const MOVED_NS: u64 = 1_000_000;
-/// Tasks to hold against the kernel's counts, and windows at most until there were as many.
+/// Number of tasks to compare, and most windows until then.
 const ENOUGH: u32 = 500;
 const AT_MOST: usize = 200;
 
 #[test]
-fn where_nothing_was_missed_ours_is_what_the_kernel_counted() {
+fn without_missed_events_the_ledger_equals_the_kernels_counts() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let _loads = loads();
     let (mut seen, mut beside, mut faults) = (Seen::default(), Beside::default(), Vec::new());
     let (mut audited, mut run_off, mut lat_off) = (0, 0, 0);
     let (mut bias_ns, mut windows) = (0, 0);
-    books.window(Duration::from_millis(100)); // in which accounts begin
+    books.window(Duration::from_millis(100)); // in this window accounts begin
     while windows < 20 || (audited < ENOUGH && windows < AT_MOST) {
         windows += 1;
         let window = books.window(Duration::from_millis(100));
@@ -101,7 +101,7 @@ fn where_nothing_was_missed_ours_is_what_the_kernel_counted() {
 }
 
 #[test]
-fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
+fn lost_events_show_in_the_audit_of_their_task() {
     let Some(_machine) = crate::machine() else { return };
     if crate::emulated() {
         eprintln!("left out: emulated");
@@ -118,24 +118,24 @@ fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
         let (run, lat) = held.expect("this kernel counts both");
         assert!(run.worst.is_some() == (run.max_ns > 0), "{run:?}");
         assert!(lat.worst.is_some() == (lat.max_ns > 0), "{lat:?}");
-        // The last of a window may show in the next.
+        // The last lost event of a window may show in the next.
         if books.ledger.lost_on_purpose() - lost < 10 {
             continue;
         }
         windows += 1;
         noticed += u32::from(run.sum_ns > 0);
-        assert!(window.repaired_tasks > Some(0), "some are set right in each: {window:?}");
+        assert!(window.repaired_tasks > Some(0), "some are repaired in each: {window:?}");
         let of_tasks = window.tasks.iter().filter_map(|t| t.audit).map(|audit| audit.repairs);
         let frame = books.threads(&window);
         let shown = frame.rows.iter().filter_map(|row| row.repairs);
-        assert_eq!(of_tasks.sum::<u64>(), shown.sum::<u64>(), "whose it was, its row tells");
+        assert_eq!(of_tasks.sum::<u64>(), shown.sum::<u64>(), "the rows have the repaired tasks");
     }
     println!("{noticed} of {windows} windows");
     assert!(windows > 0 && noticed == windows, "{noticed} of {windows}");
 }
 
-/// Threads that send bursts of messages to others, as hackbench does: a CPU that has nothing left to run often finds
-/// one that waits at another CPU.
+/// Threads that send bursts of messages to each other, as hackbench does: a CPU without work often
+/// finds a task that waits at another CPU.
 struct Messages {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -148,7 +148,7 @@ impl Messages {
         Messages { threads: groups.collect(), stop }
     }
 
-    /// As many senders as receivers, each of which has messages from all of them.
+    /// As many senders as receivers; each receiver gets messages from all senders.
     fn group(group: u64, stop: &Arc<AtomicBool>) -> Vec<JoinHandle<()>> {
         let pairs = (0..10).map(|_| UnixStream::pair().expect("a pair"));
         let (to, from): (Vec<_>, Vec<_>) = pairs.unzip();
@@ -181,10 +181,10 @@ impl Drop for Messages {
     }
 }
 
-/// Linux 6.12 to 6.18 moves the instant of its last count (`exec_start`) of a task that goes to sleep when its CPU
-/// finds another task meanwhile.
+/// Linux 6.12 to 6.18 moves the time of its last count (`exec_start`) of a task that goes to sleep,
+/// if its CPU finds another task meanwhile.
 #[test]
-fn the_search_for_other_work_is_no_error() {
+fn the_kernels_search_for_another_task_is_no_error() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let _messages = Messages::start(3);
@@ -202,8 +202,8 @@ fn the_search_for_other_work_is_no_error() {
     assert!(audited >= ENOUGH, "something ran: {audited}");
 }
 
-/// A process waits for any of many children, some of which stop and go on all the time. It looks through
-/// all of them in the state of a sleeper, so that it is often woken while it is on a CPU.
+/// A process that waits for any of many children, some of which stop and continue all the time. It
+/// checks all of them in the state of a sleeper, so it is often woken while it is on a CPU.
 struct Children {
     all: Vec<Child>,
     stop: Arc<AtomicBool>,
@@ -224,7 +224,7 @@ impl Children {
             }
         });
         let told = WaitOptions::UNTRACED | WaitOptions::CONTINUED;
-        // Until none is left.
+        // Until no child is left.
         let waits = std::thread::spawn(move || while wait(told).is_ok() {});
         Children { all, stop, threads: vec![signals, waits] }
     }
@@ -238,10 +238,10 @@ impl Drop for Children {
     }
 }
 
-/// A task may come onto a CPU unseen and be woken there, when the kernel's note of when it was queued
-/// is gone.
+/// A task may come onto a CPU unseen and be woken there, after the kernel dropped the time at which
+/// it was queued.
 #[test]
-fn no_wait_is_off_by_more_than_the_time_since_its_task_was_first_seen() {
+fn a_waits_difference_never_exceeds_the_time_since_the_first_event() {
     let Some(_machine) = crate::machine() else { return };
     let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
     let opened_ns = now_ns();
@@ -251,7 +251,7 @@ fn no_wait_is_off_by_more_than_the_time_since_its_task_was_first_seen() {
     for _ in 0..20 {
         let window = books.window(Duration::from_millis(100));
         for task in &window.tasks {
-            // Who is found is first seen when the ledger is opened.
+            // An existing task is first seen when the ledger opens.
             let known_ns = window.t1_ns - opened_ns;
             let lat = task.sample.audit.lat;
             for off_ns in [lat.error_ns, lat.bias_ns].map(i64::unsigned_abs) {
@@ -265,7 +265,7 @@ fn no_wait_is_off_by_more_than_the_time_since_its_task_was_first_seen() {
     assert!(audited > 100);
 }
 
-/// How many windows of the test below, and how long each, ms: more of them by these variables.
+/// Number and length (ms) of the windows in the test below; these variables change them.
 fn how_many(variable: &str, otherwise: u64) -> u64 {
     match std::env::var(variable) {
         Ok(typed) => typed.parse().unwrap_or_else(|e| panic!("{variable}={typed}: {e}")),
@@ -273,12 +273,12 @@ fn how_many(variable: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// Whatever else the machine does, every window. Of tasks that were put on a CPU between a window's end and
-/// the reading nothing can be said, nor of one of which a window told that something was missed or
-/// set right. Of the others the figures are printed, and asserted with a margin that no machine uses
-/// up: a hypervisor may take a CPU while a task is moved from one to another.
+/// Every window, whatever the machine does. Tasks that were put on a CPU between a window's end and
+/// the reading are left out, and so are tasks with a missed or repaired event. The figures of the
+/// others are printed and compared with a large margin: a hypervisor may stop a CPU while a task
+/// moves.
 #[test]
-fn nobodys_wait_is_off_without_being_told() {
+fn no_wait_differs_without_a_missed_or_repaired_event() {
     let Some(_machine) = crate::machine() else { return };
     if crate::emulated() {
         eprintln!("left out: emulated");
@@ -302,10 +302,10 @@ fn nobodys_wait_is_off_without_being_told() {
     let faults = beside_schedstat::faults(&all);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     if measured.len() < 50 {
-        println!("not measured: events were hidden, or everyone ran before its file was read");
+        println!("not measured: events were hidden, or all tasks ran before their file was read");
         return;
     }
-    // What a late reading may make of it is not off.
+    // The delay of the reading is no difference.
     let far = |apart: &&&Apart| apart.apart_ns >= 1_000_000 + apart.late_ns;
     let off = measured.iter().filter(far).count();
     assert!(off * 20 <= measured.len(), "{off} of {}: {worst:?}", measured.len());

@@ -1,20 +1,20 @@
-//! Each task that did something in a window, kernel threads included, against what
-//! `/proc/PID/task/TID/schedstat` says of its waits for a CPU.
+//! Compares the waits of each active task, kernel threads included, with
+//! `/proc/PID/task/TID/schedstat`.
 //!
-//! The file is read some time after the window's end, and knows a wait only when it is over. So
-//! figures are compared from one window's end to a later one at which the task was neither waiting
-//! nor seen for the first time, nor was put on a CPU between the end and the reading, which the file's own
-//! count of that tells: how much more it has than ours is the same each time, nothing for who was born under the
-//! ledger, and what a task was found with for the others. One that was has a wait in the file that ours has not,
-//! as long as it may be on a busy machine, and longer where the kernel counts sleep as a wait. Where something of
-//! that very task was missed or set right in between, the window has told that its figures may be
-//! off; and of everyone's, where the window is inexact.
+//! The file is read some time after the window's end, and contains a wait only when it is over. So
+//! figures are compared between two windows' ends at which the task was not waiting, was seen
+//! before, and was not put on a CPU between the end and the reading. The file's count of times on a
+//! CPU shows the last condition: the file is ahead of the ledger by the same number each time. That
+//! number is 0 for a task born under the ledger, and the count at the start for the others. If the
+//! task was put on a CPU, the file has a wait that the ledger lacks, which may be long on a busy
+//! machine. If an event of this task was missed or repaired meanwhile, or a window is inexact, the
+//! window has reported it and the figures may differ.
 //!
-//! What the task's own audit tells is taken off: on a machine with many times more threads than CPUs the
-//! kernel counts some sleep as a wait, and leaves out some waits of tasks that it moves. Of a task that
-//! was found when the ledger began, the audit begins when it was dispatched, and so does comparing. Sleep
-//! that the kernel counts is in the file at once, and in the audit when the task is dispatched again: who
-//! seems to be far off is looked at again then.
+//! The difference that the task's own audit has is subtracted. On a machine with many more threads
+//! than CPUs the kernel counts some sleep as a wait, and leaves out some waits of tasks that it
+//! moves. The audit of a task that existed before the ledger begins at its first dispatch, and so
+//! does the comparison. Sleep that the kernel counts is in the file at once, and in the audit only
+//! after the next dispatch, so a task with a large difference is compared again then.
 
 use exactop_model::ledger::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter, MicroState};
@@ -22,7 +22,7 @@ use rustix::time::{clock_gettime, ClockId};
 use std::collections::HashMap;
 use std::fs;
 
-/// Both sides as of the last window's end at which they could be compared.
+/// Figures of both sides at the last window's end at which they were comparable.
 #[derive(Clone, Copy)]
 struct Base {
     ours_ns: u64,
@@ -30,11 +30,11 @@ struct Base {
     late_ns: u64,
     told_apart_ns: i64,
     at_ns: u64,
-    /// How often it was put on a CPU when it was found far off the last time.
+    /// Number of times on a CPU when a large difference was found last.
     far_at: Option<u64>,
 }
 
-/// A run-queue wait beside what the kernel says.
+/// A run-queue wait beside the kernel's count.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)] // Printed.
 pub struct Apart {
@@ -42,52 +42,54 @@ pub struct Apart {
     pub comm: exactop_model::Comm,
     pub ours_ns: u64,
     pub theirs_ns: u64,
-    /// Ours less theirs, as far as the audit does not tell it.
+    /// The ledger's wait less the kernel's, without the difference in the audit, ns.
     pub apart_ns: u64,
-    /// By how much the two readings came after their windows' ends.
+    /// Delay of the two readings after their windows' ends, ns.
     pub late_ns: u64,
-    /// From the window's end from which on it was compared.
+    /// Time since the window's end at which the comparison began, ns.
     pub over_ns: u64,
-    /// The windows in between told that something of it was missed or set right.
+    /// True if a window meanwhile reported a missed or repaired event of the task.
     pub told: bool,
 }
 
 impl Apart {
-    /// More than the reading was late by, and than moves from one run queue to another leave out; and no
-    /// window told.
+    /// True if the difference exceeds the delay of the reading and the time between run queues,
+    /// without a reported event.
     fn is_far_and_untold(&self) -> bool {
         let at_most_ns = self.late_ns + 1_000_000 + self.over_ns / 20;
         !self.told && self.apart_ns > at_most_ns
     }
 }
 
-/// By how much the file's count of times on a CPU was ahead of ours: the least so far, and in how many looks.
+/// By how many times on a CPU the file is ahead of the ledger: the smallest number so far, and the
+/// number of readings.
 #[derive(Clone, Copy)]
 struct Ahead {
     least: u64,
     looks: u32,
 }
 
-/// So many looks at who was found there, until one of them surely came before it was put on a CPU again.
+/// Number of readings of a task that existed before, until one of them surely came before the next
+/// time on a CPU.
 const SURE: u32 = 5;
 
-/// More tasks than these are not read in one window: it would take longer than the window.
+/// Most tasks to read in one window; more would take longer than the window.
 const MANY: usize = 1_000;
 
-/// What is known of everyone.
+/// State of the comparison for all tasks.
 #[derive(Default)]
 pub struct Beside {
     bases: HashMap<AccountId, Base>,
     ahead: HashMap<AccountId, Ahead>,
-    /// When the first window began; who has an account from later on was born then.
+    /// Start of the first window, ns; a task with a later account was born since.
     began_ns: Option<u64>,
-    /// When the last window ended that told something of a task, and of everyone.
+    /// End of the last window that reported an event of a task, and of the last inexact window, ns.
     told_ns: HashMap<AccountId, u64>,
     told_of_all_ns: u64,
 }
 
 impl Beside {
-    /// Reads the file of everyone in a window that ended just now, and compares.
+    /// Reads the files of all tasks in a window that has just ended, and compares.
     pub fn look(&mut self, window: &Window) -> Vec<Apart> {
         self.began_ns.get_or_insert(window.t0_ns);
         if window.errors.inexact() > 0 {
@@ -110,7 +112,7 @@ impl Beside {
         own_ns.unwrap_or(0).max(self.told_of_all_ns)
     }
 
-    /// Whether nobody put it on a CPU between the window's end and the reading.
+    /// True if the task was not put on a CPU between the window's end and the reading.
     fn is_of_the_end(&mut self, task: &TaskDelta, ahead: u64) -> bool {
         let (account, since_ns) = (task.sample.account, task.sample.since_ns);
         if self.began_ns.is_some_and(|began_ns| since_ns > began_ns) {
@@ -118,7 +120,7 @@ impl Beside {
         }
         let known = self.ahead.entry(account).or_insert(Ahead { least: ahead, looks: 0 });
         if ahead < known.least {
-            // What was taken for the end was later.
+            // The earlier reading came too late.
             known.least = ahead;
             self.bases.remove(&account);
         }
@@ -143,7 +145,7 @@ impl Beside {
         let (told_apart_ns, at_ns) = (audit.bias_ns.wrapping_add(audit.error_ns), window.t1_ns);
         let now = Base { ours_ns, theirs_ns, late_ns, told_apart_ns, at_ns, far_at: None };
         let then = self.bases.insert(task.sample.account, now)?;
-        // Neither runs backwards; an exec by another thread gives the account another file.
+        // Neither runs backwards. After an exec by another thread the account has another file.
         let ours_ns = ours_ns.checked_sub(then.ours_ns)?;
         let theirs_ns = theirs_ns.checked_sub(then.theirs_ns)?;
         let told_apart_ns = told_apart_ns.wrapping_sub(then.told_apart_ns);
@@ -167,7 +169,7 @@ impl Beside {
     }
 }
 
-/// What is wrong with them: nothing that a late reading or a busy machine may make.
+/// Differences that neither a late reading nor a busy machine explains.
 pub fn faults(all: &[Apart]) -> Vec<String> {
     let far = all.iter().filter(|apart| apart.is_far_and_untold());
     far.map(|apart| format!("not what schedstat says: {apart:?}")).collect()
@@ -177,8 +179,8 @@ fn is_waiting(state: MicroState) -> bool {
     matches!(state, MicroState::Lat | MicroState::LatPreempt | MicroState::Throttle)
 }
 
-/// How long it waited for a CPU, ns, and how often it was put on one (fields 2 and 3,
-/// Documentation/scheduler/sched-stats.rst), if it is still there.
+/// Run-queue wait, ns, and number of times on a CPU (fields 2 and 3,
+/// Documentation/scheduler/sched-stats.rst); `None` if the task has exited.
 fn schedstat(tgid: u32, tid: u32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{tgid}/task/{tid}/schedstat")).ok()?;
     let mut fields = text.split_whitespace().skip(1).map(|field| field.parse().ok());

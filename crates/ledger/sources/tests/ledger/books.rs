@@ -1,4 +1,4 @@
-//! A ledger with its book, and the identities that every window must keep.
+//! A ledger with its book, and checks of the identities that every window keeps.
 
 use crate::beside_schedstat::{self, Beside};
 use exactop_model::ledger::window::{TaskDelta, Window};
@@ -9,30 +9,30 @@ use std::cell::Cell;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A ledger being read.
+/// A ledger and its reader.
 pub struct Books {
     pub ledger: Ledger,
     pub book: Book,
     request: Request,
     may_be_late: Cell<usize>,
-    /// Everyone's waits against another count, in every window: not where events are lost or an end is late on
-    /// purpose, or an emulated CPU is held up between the window's end and the reading.
+    /// Comparison of all waits with another count in every window. Not used if events are lost or
+    /// an end is late on purpose, or on an emulated machine.
     beside: Option<Beside>,
 }
 
 impl Books {
     /// Opens the ledger and its first window.
     pub fn open(options: &Options) -> Books {
-        // Switching the kernel's statistics patches its code, over which an emulated machine can
-        // stumble (QEMU runs a stale breakpoint).
+        // Turning on the kernel's statistics patches its code, which an emulated machine may fail
+        // at (QEMU runs a stale breakpoint).
         let calibrate = options.calibrate && !crate::emulated();
-        // An emulated CPU is held up for milliseconds by whatever else its host does.
+        // The host of an emulated machine may stop a CPU for milliseconds.
         let lead_ns = if crate::emulated() { 5_000_000 } else { options.lead_ns };
         let ledger = Ledger::open(&Options { calibrate, lead_ns, ..options.clone() })
             .unwrap_or_else(|error| {
                 panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
             });
-        // Each late end is told in the two windows that it parts.
+        // A late end marks the two windows on either side of it.
         let may_be_late = Cell::new(if crate::emulated() { 20 } else { 4 });
         let book = Book::new();
         let is_whole = options.lose.is_none() && options.late.is_none();
@@ -43,12 +43,12 @@ impl Books {
         books
     }
 
-    /// Has user and system time measured from the next window on.
+    /// Measures user and system time from the next window on.
     pub fn split(&mut self) {
         self.request.needs = exactop_model::Needs::SPLIT;
     }
 
-    /// Has interrupt time measured, or no longer, from the next window on.
+    /// Starts or stops measuring interrupt time from the next window on.
     pub fn interrupts(&mut self, measure: bool) {
         use exactop_model::Needs;
         self.request.needs = if measure { Needs::INTERRUPTS } else { Needs::NONE };
@@ -78,8 +78,8 @@ impl Books {
         }
     }
 
-    /// A window of about this length. One whose beginning or end was published late, because the hypervisor
-    /// took the CPU from the reader just then, says so itself: another is taken, a few times.
+    /// A window of about this length. A window with a late beginning or end, because a hypervisor
+    /// stopped the reader, marks itself; then another is taken, a few times.
     pub fn window(&mut self, length: Duration) -> Window {
         loop {
             sleep(length);
@@ -90,7 +90,8 @@ impl Books {
         }
     }
 
-    /// Whether a window was published late and says so itself, a few times: then nothing else is asked of it.
+    /// True if a window was late and marks itself, a few times; such a window is not checked
+    /// further.
     fn is_forgiven(&self, window: &Window) -> bool {
         let left = self.may_be_late.get();
         let is_late = left > 0 && window.errors.get(ErrorKind::Late) > 0;
@@ -101,9 +102,9 @@ impl Books {
         is_late
     }
 
-    /// A window of about this length between looks at a figure that the kernel counts: one just before and
-    /// one just after each end. So what it counted in the window is at least what came between the looks
-    /// inside it, and at most what came between those around it, however long a look had to wait.
+    /// A window of about this length, with readings of a kernel's count just before and just after
+    /// each end. The count in the window is at least the difference of the inner readings and at
+    /// most that of the outer ones, however long a reading takes.
     pub fn between<T>(&mut self, length: Duration, look: impl Fn() -> T) -> (Window, Looks<T>) {
         loop {
             let before = look();
@@ -121,8 +122,8 @@ impl Books {
         }
     }
 
-    /// Closes short windows until one shows something, however long a busy machine takes for it. None is left
-    /// out, so that `look` can sum up what is told but once.
+    /// Closes short windows until one shows something, however long that takes on a busy machine.
+    /// No window is left out, so that `look` can sum figures that occur once.
     #[track_caller]
     pub fn find<T>(&mut self, what: &str, mut look: impl FnMut(&Books, Window) -> Option<T>) -> T {
         exactop_testkit::wait::find(what, || {
@@ -132,19 +133,19 @@ impl Books {
         })
     }
 
-    /// Arranged as threads, sleepers too.
+    /// The frame by threads, with sleeping tasks.
     pub fn threads(&self, window: &Window) -> Frame {
         let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 
-    /// Arranged as processes, sleepers too.
+    /// The frame by processes, with sleeping tasks.
     pub fn processes(&self, window: &Window) -> Frame {
         let options = FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 
-    /// Everything that is wrong with a window; empty when the books close, or it says that it is late.
+    /// All faults of a window; empty if the books close or the window is marked late.
     pub fn faults(&self, window: &Window) -> Vec<String> {
         if self.is_forgiven(window) {
             return Vec::new();
@@ -157,8 +158,9 @@ impl Books {
         for cpu in window.cpus.iter().filter(|c| c.residual_ns != 0) {
             faults.push(format!("cpu{} residual {}", cpu.time.cpu, cpu.residual_ns));
         }
-        // A kernel may hide a switch in the context of a task that it protects. On a CPU that seemed to idle
-        // nothing tells what ran there, and the window says so: no fault, while it is one in a thousand.
+        // A kernel may hide a switch in the context of a task that it protects. On a CPU that
+        // seemed idle nothing shows what ran there, and the window says so. This is no fault while
+        // it happens once in a thousand switches.
         let switches = window.cpus.iter().filter_map(|cpu| cpu.time.switches).sum::<u64>();
         let told = |kind: ErrorKind, n: u64| match kind {
             ErrorKind::Recursion => crate::programs_stand_still(),
@@ -175,7 +177,7 @@ impl Books {
         faults
     }
 
-    /// The tasks that did nothing in the window.
+    /// The tasks without an event in the window.
     fn sleepers(&self, window: &Window) -> Vec<TaskDelta> {
         let changed: std::collections::HashSet<_> =
             window.tasks.iter().map(|t| t.sample.account).collect();
@@ -186,7 +188,7 @@ impl Books {
     }
 }
 
-/// Looks at a figure around and inside a window.
+/// Readings of a figure around and inside a window.
 pub struct Looks<T> {
     pub before: T,
     pub begun: T,
@@ -195,18 +197,18 @@ pub struct Looks<T> {
 }
 
 impl Looks<u64> {
-    /// What came inside the window for certain.
+    /// Least increase inside the window.
     pub fn at_least(&self) -> u64 {
         self.ending - self.begun
     }
 
-    /// What came inside it at most.
+    /// Largest increase inside the window.
     pub fn at_most(&self) -> u64 {
         self.after - self.before
     }
 }
 
-/// Identity 2: the sum of a thread's states is the part of its life inside the window.
+/// Identity 2: the states of a thread sum to its life inside the window.
 pub fn life_fault(task: &TaskDelta) -> Option<String> {
     if task.sample.state == MicroState::Zombie {
         return None;

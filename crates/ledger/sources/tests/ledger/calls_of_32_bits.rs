@@ -1,4 +1,4 @@
-//! 32-bit system calls have numbers and arguments of their own: a futex is a lock there, too.
+//! 32-bit system calls have their own numbers and arguments: their futex also counts as a lock.
 
 use crate::books::Books;
 use crate::microstates::{exact, ns, row_of};
@@ -9,13 +9,13 @@ use exactop_sources::on_demand::waits::Waits;
 use exactop_sources::on_demand::Counts;
 use std::time::Duration;
 
-/// i386's futex(2), and FUTEX_WAIT_PRIVATE.
+/// futex(2) of i386, and FUTEX_WAIT_PRIVATE.
 const NR_FUTEX_32: u32 = 240;
 const WAIT: u64 = 128;
-/// `EX_NR_COMPAT`: how a 32-bit call is told from others.
+/// `EX_NR_COMPAT`: flag of a 32-bit call.
 const COMPAT: i32 = 0x2000_0000;
 
-/// A futex and a time limit where 32 bits reach.
+/// A futex and a timeout at an address below 4 GiB.
 #[repr(C)]
 struct Low {
     word: u32,
@@ -23,8 +23,8 @@ struct Low {
     nanoseconds: i32,
 }
 
-/// Waits in a futex by int 0x80; whether the time limit ended it, which says that the kernel knows
-/// 32-bit calls.
+/// Waits in a futex by int 0x80. Returns true if the timeout ended the wait, which means that the
+/// kernel has 32-bit calls.
 fn waits_for(limit: Duration) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -32,14 +32,14 @@ fn waits_for(limit: Duration) -> bool {
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, access, flags, -1, 0) };
     assert_ne!(page, libc::MAP_FAILED);
     let low = page.cast::<Low>();
-    // SAFETY: a page of our own.
+    // SAFETY: the page belongs to this test.
     unsafe {
         *low = Low { word: 0, seconds: 0, nanoseconds: limit.subsec_nanos() as i32 };
     }
     let mut answer = u64::from(NR_FUTEX_32);
     let (word, limit) = (page as u64, page as u64 + 4);
-    // SAFETY: the call reads the word and the limit; what it may overwrite is named. rbx is the
-    // compiler's own, so it is put there and taken back.
+    // SAFETY: the call reads the word and the timeout, and what it overwrites is declared. rbx
+    // belongs to the compiler, so it is saved and restored.
     unsafe {
         std::arch::asm!(
             "xchg {word}, rbx",
@@ -76,7 +76,7 @@ fn a_32_bit_futex_is_a_lock() {
     let nr = SyscallNr(COMPAT | NR_FUTEX_32 as i32);
     assert_eq!(nr.to_string(), "futex(32-bit)");
     let sleep = waits.sleeps.iter().find(|sleep| sleep.nr == nr).expect("a 32-bit futex");
-    // The limit runs from the call on: on its way off the CPU the thread may wait for one.
+    // The timeout begins at the call; the thread may wait for a CPU before it leaves its own.
     let awake = ns(&row, Counter::RunNs) + ns(&row, Counter::LatNs);
     println!("{by_ledger} ns LCK by the ledger, {awake} ns awake, {sleep:?}");
     assert!(by_ledger + awake >= asked && sleep.ns + awake >= asked);

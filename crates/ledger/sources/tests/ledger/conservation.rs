@@ -1,4 +1,4 @@
-//! Identity 1, 2 and 3 in every one of 60 windows, under loads that try to break them.
+//! Tests of identities 1, 2 and 3 in each of 60 windows, under loads that try to break them.
 
 use crate::books::Books;
 use exactop_model::ledger::window::TaskDelta;
@@ -16,7 +16,8 @@ use std::time::Duration;
 
 const WINDOWS: usize = 60;
 
-/// An emulated machine schedules a thousand runnable threads in minutes: there, fewer.
+/// Number of threads; fewer on an emulated machine, which schedules a thousand runnable threads in
+/// minutes.
 fn threads(wanted: usize) -> usize {
     if crate::emulated() {
         wanted.min(200)
@@ -25,13 +26,13 @@ fn threads(wanted: usize) -> usize {
     }
 }
 
-/// 60 windows of differing lengths while `load` runs.
+/// Checks 60 windows of different lengths while `load` runs.
 fn holds_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let load = load();
-    // Ours alone, after the load inherited the old one: with a thousand runnable threads the
-    // reader would wait a second for its turn in each window.
+    // Only for this process, after the load inherited the old value: among a thousand runnable
+    // threads the reader would wait a second in each window.
     let _ = rustix::process::setpriority_process(None, -19);
     let mut faults = Vec::new();
     let (mut dispatches, mut exited, mut unnamed, mut total) = (0, 0, 0, 0);
@@ -88,7 +89,7 @@ fn signals_in_sleeps_and_locks() {
 }
 
 #[test]
-fn everything_at_once() {
+fn all_loads_at_once() {
     holds_under("all", || {
         (
             ForkStorm::start(1).expect("a fork storm"),
@@ -100,7 +101,7 @@ fn everything_at_once() {
     });
 }
 
-/// Microstates with everything measured: user from system time, and interrupts.
+/// Checks microstates with everything measured: user and system time, and interrupts.
 fn states_hold_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let Some(_machine) = crate::machine() else { return };
     let split = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
@@ -171,7 +172,7 @@ impl Drop for Threads {
     }
 }
 
-/// Whose turn it is.
+/// The thread whose turn it is.
 static TURN: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn take_turns(mine: bool) {

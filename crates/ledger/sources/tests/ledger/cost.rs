@@ -1,4 +1,4 @@
-//! What looking costs, as counts and ratios: the absolute figures are in the benchmarks.
+//! Tests of the cost of measuring, as counts and ratios; absolute figures are in the benchmarks.
 
 use crate::books::Books;
 use exactop_sources::ledger::Options;
@@ -6,7 +6,7 @@ use exactop_sources::{SplitOptions, When};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
-/// The kernel's run-time statistics, on all the time; as they were afterwards.
+/// Turns on the kernel's run-time statistics; restores the setting on drop.
 struct Statistics {
     before: String,
 }
@@ -27,17 +27,18 @@ impl Drop for Statistics {
     }
 }
 
-/// What is multiplied by the cost of an event is how often programs ran, whichever, and whatever
-/// they found to do. The kernel's count of runs is the witness.
+/// The cost of an event is multiplied by the number of program runs, of any program and whatever it
+/// did. The kernel's count of runs is the witness.
 #[test]
-fn every_run_of_a_program_is_an_event() {
+fn every_program_run_counts_as_an_event() {
     let Some(_machine) = crate::machine() else { return };
     let split = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
     let mut books = Books::open(&Options { split, ..Options::default() });
     let _statistics = Statistics::on();
     let _load = (ForkStorm::start(1), PipePingPong::start(2), ExitingThreads::start(1));
     let runs = |b: &Books| b.ledger.program_stats().iter().map(|s| s.runs).sum::<u64>();
-    // Looks around both ends: on a busy machine there is much between an end and a look.
+    // Readings around both ends, because much may happen between an end and a reading on a busy
+    // machine.
     let before = runs(&books);
     books.close();
     let begun = runs(&books);
@@ -50,13 +51,13 @@ fn every_run_of_a_program_is_an_event() {
     }
     let (least, most) = (ending - begun, runs(&books) - before);
     println!("{events} events, {least} to {most} runs of programs");
-    // The windows' ends, which the reader runs itself, are none.
+    // Runs by the reader at the windows' ends are no events.
     let margin = if crate::emulated() { least / 4 } else { least / 20 };
     assert!(events + margin >= least && events <= most + margin, "{events} {least} {most}");
 }
 
 #[test]
-fn the_cost_of_an_event_gets_known_and_the_kernels_statistics_go_off_again() {
+fn the_cost_of_an_event_is_measured_and_the_statistics_are_turned_off() {
     let Some(_machine) = crate::machine() else { return };
     if crate::emulated() {
         eprintln!("left out: emulated");
@@ -75,15 +76,15 @@ fn the_cost_of_an_event_gets_known_and_the_kernels_statistics_go_off_again() {
     });
 }
 
-/// Whether this process has the kernel's run-time statistics on. That they run at all says nothing:
-/// any other program may want them, and begin or end at any time.
+/// True if this process has turned on the kernel's run-time statistics. Another program may also
+/// turn them on or off at any time.
 fn holds_statistics_on() -> bool {
     let open = std::fs::read_dir("/proc/self/fd").expect("our own descriptors");
     let names = open.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
     names.into_iter().any(|name| name.to_string_lossy().contains("bpf-stats"))
 }
 
-/// What a window says its events cost, and what the kernel's statistics say they took.
+/// The cost of events in a window, and their cost by the kernel's statistics.
 fn cost_and_truth(books: &mut Books) -> (f64, f64) {
     let took = |b: &Books| b.ledger.program_stats().iter().map(|s| s.run_time_ns).sum::<u64>();
     let before = took(books);
@@ -103,9 +104,9 @@ fn the_cost_of_an_event_is_measured_again_when_the_load_changes() {
         return;
     }
     let mut books = Books::open(&Options::default());
-    // Few events, far between: each finds cold caches.
+    // Few events with long gaps: each finds cold caches.
     books.find("a first figure", |books, _| books.ledger.ns_per_event());
-    // The witness: the kernel's own statistics, on all the time from here.
+    // The witness: the kernel's own statistics, on from here.
     let _statistics = Statistics::on();
     let _load = PipePingPong::start(2).expect("ping-pong");
     let mut off = Vec::new();

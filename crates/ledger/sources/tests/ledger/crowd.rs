@@ -1,5 +1,5 @@
-//! A user without rights who makes very many tasks blinds nobody: whoever else runs has a row, and
-//! it is right.
+//! A user without rights makes very many tasks. All other tasks still have a row, with the right
+//! figures.
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
@@ -10,8 +10,8 @@ use exactop_testkit::wait;
 use exactop_workloads::workloads::{Crowd, CrowdOf, Spin};
 use std::time::Duration;
 
-/// As many as the machine lets be born beside those that are there, at most 30,000; fewer where
-/// every fork is emulated.
+/// Number of tasks: as many as the machine permits besides the existing ones, at most 30,000, and
+/// fewer on an emulated machine.
 fn crowd() -> usize {
     let read = |path| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
     let most = read("/proc/sys/kernel/pid_max").expect("proc_sys_kernel(5)");
@@ -21,7 +21,7 @@ fn crowd() -> usize {
     most.saturating_sub(2_500).min(30_000)
 }
 
-/// Nobody lost a slot, a group or a name in the window, and its books close.
+/// Checks that no slot, group or name was lost in the window, and that its books close.
 fn nothing_lost(books: &Books, window: &Window) {
     let faults = books.faults(window);
     assert!(faults.is_empty(), "{faults:?}");
@@ -30,8 +30,8 @@ fn nothing_lost(books: &Books, window: &Window) {
     }
 }
 
-/// The load's row says what the kernel says: what its process's clock moved by between two looks inside the
-/// window is at least, and between two around it at most, what the row has.
+/// Compares the load's row with the kernel's clock of its process. The row has at least the time
+/// between two readings inside the window, and at most that between two readings around it.
 fn row_is_right(books: &mut Books, spin: &Spin) -> Frame {
     let clock = || until::cpu_clock_ns(spin.pid());
     let (window, looks) = books.between(Duration::from_millis(300), clock);
@@ -39,7 +39,7 @@ fn row_is_right(books: &mut Books, spin: &Spin) -> Frame {
     let frame = books.processes(&window);
     let row = run_ns(process(&frame, spin.pid()));
     let (least, most) = (looks.at_least(), looks.at_most());
-    // Interrupts are part of ours, and may not be of the kernel's.
+    // The row includes interrupts; the kernel's clock may not.
     assert!(row + 1_000_000 >= least, "the row has {row} ns, the kernel {least} ns at least");
     assert!(
         row <= most + most / 50 + 1_000_000,
@@ -49,12 +49,12 @@ fn row_is_right(books: &mut Books, spin: &Spin) -> Frame {
     frame
 }
 
-/// It takes nearly all process numbers that the kernel has: nobody else's test could fork beside it.
+/// The test uses nearly all process numbers, so no other test could fork beside it.
 mod alone {
     use super::*;
 
     #[test]
-    fn whoever_is_born_among_thirty_thousand_has_a_row_and_it_is_right() {
+    fn a_task_born_among_thirty_thousand_has_a_correct_row() {
         let Some(_machine) = crate::machine() else { return };
         let mut books = Books::open(&Options::default());
         let crowd = Crowd::start(CrowdOf::Living, crowd()).expect("a crowd");
@@ -68,7 +68,7 @@ mod alone {
 #[test]
 fn zombies_hold_no_slots_and_each_has_a_row() {
     let Some(_machine) = crate::machine() else { return };
-    // Room for those who live, others' tasks among them, and not for the dead.
+    // Room for living tasks, other processes' included, but not for the dead.
     let mut books = Books::open(&Options { slots: 6_000, ..Options::default() });
     let crowd = Crowd::start(CrowdOf::Zombies, crowd().min(10_000)).expect("a crowd");
     let spin = Spin::start(1, None).expect("a load");
@@ -77,7 +77,7 @@ fn zombies_hold_no_slots_and_each_has_a_row() {
     });
     row_is_right(&mut books, &spin);
     let ended = |row: &&exactop_model::Row| row.ident.ppid == crowd.pid() && row.letter == 'Z';
-    // Some wait for a CPU between their end and their last switch.
+    // Some wait for a CPU between their exit and their last switch.
     books.find("each of them to have a row", |books, window| {
         nothing_lost(books, &window);
         let rows = books.processes(&window).rows;

@@ -1,5 +1,5 @@
-//! Several trees at the same time: each child has the number of its own, and whoever has the number of a
-//! process that is followed, but began at another time, is a stranger.
+//! Several followed trees at the same time: each child has the number of its tree. A process with
+//! the number of a followed one, but another start time, is a stranger.
 
 use crate::books::Books;
 use exactop_sources::ledger::Options;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const CHILDREN: u64 = 40;
 
-/// A shell that has this many children, each an orphan, once it is told to.
+/// A shell that starts this number of children on request; each becomes an orphan.
 struct Parent(Child);
 
 impl Parent {
@@ -41,7 +41,7 @@ impl Drop for Parent {
     }
 }
 
-/// How many exited in each of these trees: until so many did in all, and a little longer.
+/// Number of exited tasks in each tree, counted until `until` have exited and a little longer.
 fn exited(books: &mut Books, trees: [u32; 3], until: u64) -> [u64; 3] {
     let mut all = [0; 3];
     let mut more = 3;
@@ -59,7 +59,7 @@ fn exited(books: &mut Books, trees: [u32; 3], until: u64) -> [u64; 3] {
 }
 
 #[test]
-fn each_tree_has_its_own_and_no_stranger() {
+fn each_tree_has_its_own_children_and_no_stranger() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut parents = [Parent::start(), Parent::start(), Parent::start()];
@@ -70,14 +70,15 @@ fn each_tree_has_its_own_and_no_stranger() {
     let second = Followed { tree: 12, ..second };
     books.ledger.follow(&[first, second, stranger]).expect("it follows");
     parents.iter_mut().for_each(Parent::go);
-    // A child and its own child, each time.
+    // Each child and its own child.
     let both = 2 * CHILDREN;
     assert_eq!(exited(&mut books, [11, 12, 13], 2 * both), [both, both, 0]);
-    // The first is followed no more, the second goes on, and the third is who it is said to be.
+    // The first one is no longer followed, the second one still is, and the third has the right
+    // start time.
     stranger.start_ns += 1;
     books.ledger.follow(&[second, stranger]).expect("it follows");
     parents.iter_mut().for_each(Parent::go);
     assert_eq!(exited(&mut books, [11, 12, 13], 2 * both), [0, both, both]);
     let many: Vec<Followed> = (1..=17).map(|tree| Followed { tree, ..first }).collect();
-    assert!(books.ledger.follow(&many).is_err(), "there is no room for so many");
+    assert!(books.ledger.follow(&many).is_err(), "too many are refused");
 }

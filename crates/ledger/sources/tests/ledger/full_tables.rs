@@ -1,4 +1,4 @@
-//! Tables of slots and of exited groups that are too small: names are lost, time is not.
+//! Tables of slots and exited groups that are too small lose names, but no time.
 
 use crate::books::{process, Books};
 use exactop_model::{Counter, ErrorKind};
@@ -19,7 +19,7 @@ fn too_few_slots_cost_names_not_time() {
     assert!(window.errors.get(ErrorKind::NoSlot) > 0);
     assert!(!frame.exact, "tasks without a name are not exact");
     assert_eq!(frame.books.residual_ns, 0, "{:?}", frame.books);
-    // Who has no slot is shown all the same, without figures that nobody has.
+    // A task without a slot has a row, without the figures that are unknown.
     for pid in sleepers.pids() {
         let row = process(&frame, pid);
         assert_eq!(row.ident.comm.to_string(), row_name(pid), "its name is /proc's");
@@ -55,14 +55,15 @@ fn too_few_groups_cost_names_not_time() {
 }
 
 #[test]
-fn groups_are_given_back() {
+fn groups_are_reused() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options { groups: 64, ..Options::default() });
-    // Twice as many and more. Others' exits need groups, too, and may leave none for one of ours now and then.
+    // More than twice the table's size. Exits of other processes also need groups, and may
+    // sometimes leave none for ours.
     const NAMES: u64 = 160;
     let mut grouped = 0;
     for n in 0..NAMES {
-        // Another name, another group.
+        // Another name gives another group.
         let name = format!("ex{n}");
         let script = format!("printf {name} > /proc/$$/comm; exit 0");
         assert!(Command::new("/bin/sh").args(["-c", &script]).status().expect("sh").success());

@@ -1,4 +1,4 @@
-//! No row outlives its task, also where the kernel does not show that the task was released.
+//! No row outlives its task, even if the kernel hides the task's release.
 
 use crate::books::Books;
 use exactop_model::{Book, MicroState, TaskKey};
@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long the storm lasts; `EXACTOP_TEST_STORM_SECONDS` says otherwise.
+/// Length of the storm, s; `EXACTOP_TEST_STORM_SECONDS` changes it.
 const STORM_SECONDS: u64 = 5;
-/// Tasks that /proc no longer lists and that still run: they were reaped before their last switch.
+/// Most tasks that still run but are no longer in /proc: they were reaped before their last switch.
 const LEAVING: usize = 16;
 
 fn hidden(one_in: u32) -> Options {
@@ -19,7 +19,7 @@ fn hidden(one_in: u32) -> Options {
     Options { lose, ..Options::default() }
 }
 
-/// Every task of the book; zombies only, or all others.
+/// All tasks of the book: only zombies, or only others.
 fn held(book: &Book, zombies: bool) -> HashSet<TaskKey> {
     let accounts = book.processes().flat_map(|(_, process)| &process.tasks);
     let tasks = accounts.filter_map(|&account| book.task(account));
@@ -27,7 +27,7 @@ fn held(book: &Book, zombies: bool) -> HashSet<TaskKey> {
     wanted.map(|task| task.key).collect()
 }
 
-/// Every task in /proc, by process and thread.
+/// All tasks in /proc, by process and thread.
 fn living() -> HashSet<(u32, u32)> {
     let numbers = |path: &str| {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -41,7 +41,7 @@ fn living() -> HashSet<(u32, u32)> {
     processes.into_iter().flat_map(threads).collect()
 }
 
-/// One is checked by itself, a hundred are checked as a list.
+/// One zombie is checked by itself, a hundred as a list.
 #[test]
 fn a_zombie_whose_release_is_hidden_goes_when_it_is_reaped() {
     let Some(_machine) = crate::machine() else { return };
@@ -65,7 +65,7 @@ fn a_zombie_whose_release_is_hidden_goes_when_it_is_reaped() {
     }
 }
 
-/// What is held as of a window's end lives when /proc is read after it, or exits in the next window.
+/// A task in the book at a window's end is in /proc afterwards, or exits in the next window.
 #[test]
 fn a_storm_with_hidden_releases_leaves_no_task_behind() {
     let Some(_machine) = crate::machine() else { return };

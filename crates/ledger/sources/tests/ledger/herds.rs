@@ -1,5 +1,6 @@
-//! A plain server in C whose workers all wait at one condition variable (`programs/herd_server.c`)
-//! knows how many it woke; `wakeups` and `waits` say the same, and lose nothing.
+//! A plain C server whose workers all wait at one condition variable (`programs/herd_server.c`)
+//! counts the tasks that it woke. `wakeups` and `waits` must find the same numbers and lose
+//! nothing.
 
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{WaitKind, WaitWindow};
@@ -13,25 +14,25 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Broadcasts a second, as many as the machine manages.
+/// Broadcasts a second; the machine may manage fewer.
 const RATE: u64 = 200;
 
-/// The server, and what it says.
+/// The server and its pipe.
 struct Server {
     process: Child,
     says: BufReader<ChildStdout>,
     _directory: tempfile::TempDir,
 }
 
-/// Names the server where it is built already: an emulated machine has no C compiler.
+/// Path of a built server: an emulated machine has no C compiler.
 const BUILT: &str = "EXACTOP_TEST_HERD_SERVER";
 
-/// Whether it can be had here; if not, that is said.
+/// True if the server can be built or found here; else the test says why it is left out.
 fn can_be_had() -> bool {
     std::env::var_os(BUILT).is_some() || !crate::left_out("there is no C compiler in it")
 }
 
-/// The server, built in this directory by the C compiler that the BPF programs need too.
+/// Builds the server in this directory, with the C compiler that the BPF programs need too.
 fn built_in(directory: &Path) -> PathBuf {
     let program = directory.join("herd_server");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ledger/programs/herd_server.c");
@@ -41,21 +42,21 @@ fn built_in(directory: &Path) -> PathBuf {
     program
 }
 
-/// What it says of some broadcasts.
+/// The server's own counts over some broadcasts.
 #[derive(Clone, Copy, Debug)]
 struct Said {
-    /// At which anyone waited.
+    /// Broadcasts at which a worker waited.
     calls: u64,
-    /// How many waited, at all of them.
+    /// Waiting workers, summed over broadcasts.
     waiting: u64,
-    /// At one of them.
+    /// Most waiting workers at one broadcast.
     most: u64,
-    /// Times a worker found nothing to do.
+    /// Number of times a worker found nothing to do.
     futile: u64,
 }
 
 impl Server {
-    /// All workers are asleep then.
+    /// Starts the server; all workers are asleep when this returns.
     fn start(threads: usize) -> Server {
         let directory = tempfile::tempdir().expect("a directory");
         let built = std::env::var_os(BUILT).map(PathBuf::from);
@@ -75,7 +76,8 @@ impl Server {
         line.trim().to_string()
     }
 
-    /// Broadcasts so often; `per_s` 0: each when all are asleep. All are asleep again then.
+    /// Broadcasts `times` times; `per_s` 0: each when all workers are asleep. All are asleep again
+    /// when this returns.
     fn broadcast(&mut self, times: u64, per_s: u64) -> Said {
         self.ask(times, per_s);
         let line = self.line();
@@ -84,14 +86,14 @@ impl Server {
         Said { calls: next(), waiting: next(), most: next(), futile: next() }
     }
 
-    /// The same, without waiting for that.
+    /// Sends the request without waiting.
     fn ask(&mut self, times: u64, per_s: u64) {
         let input = self.process.stdin.as_mut().expect("a pipe");
         writeln!(input, "{times} {per_s}").expect("written");
     }
 
     fn wakeups(&self, room: Room) -> Wakeups {
-        // Where CPUs are shared or emulated, going back to a lock takes long.
+        // On shared or emulated CPUs, going back to a lock takes long.
         let options = Options {
             pids: vec![self.process.id()],
             work_ns: 1000 * WORK_NS,
@@ -115,7 +117,7 @@ impl Drop for Server {
     }
 }
 
-/// How large a herd: 1,000 and 5,000, where they are not emulated.
+/// Sizes of the herd: 1,000 and 5,000, unless emulated.
 fn sizes() -> &'static [usize] {
     if crate::emulated() {
         &[100]
@@ -124,25 +126,25 @@ fn sizes() -> &'static [usize] {
     }
 }
 
-/// Whether ours is theirs, give or take.
+/// True if both numbers agree within `per_cent`.
 fn close(ours: u64, theirs: u64, per_cent: u64) -> bool {
     100 * ours.abs_diff(theirs) <= per_cent * theirs
 }
 
-/// The calls about the lock for which most were woken: the condition variable's.
+/// The calls that woke the most tasks: those of the condition variable.
 fn broadcasts(window: &WakeupWindow) -> &Fan {
     window.fans.iter().max_by_key(|fan| fan.wakeups).expect("someone was woken")
 }
 
-/// What one process's threads woke, by the edges and by the calls they made.
+/// Wake-ups by the threads of one process, by edges and by calls.
 fn by_edges_and_calls(window: &WakeupWindow, pid: u32) -> (u64, u64) {
     let edges = window.edges.iter().filter(|edge| edge.waker.tgid == pid);
     let fans = window.fans.iter().filter(|fan| fan.waker.tgid == pid);
     (edges.map(|edge| edge.wakeups).sum(), fans.map(|fan| fan.wakeups).sum())
 }
 
-/// Nothing of so many wake-ups. What is handled on a CPU in the context of a task that the kernel
-/// protects is hidden by it: that is one in some 200,000, and it is told.
+/// Checks that no wake-up was lost. The kernel hides events in the context of a task that it
+/// protects: about one in 200,000, which the window reports.
 fn nothing_lost(losses: &Losses, wakeups: u64) {
     assert_eq!(losses.lost, 0, "{losses:?}");
     assert!(losses.unseen <= wakeups / 1_000, "{losses:?} of {wakeups}");
@@ -168,7 +170,7 @@ fn a_herd_that_sleeps_is_counted_to_the_thread() {
     nothing_lost(&window.losses, said.waiting);
     let all = threads as u64;
     assert_eq!((said.calls, said.waiting, said.most), (6, 6 * all, all));
-    // Someone else whom the kernel wakes within such a call counts too.
+    // A task of another process that the kernel wakes within such a call counts too.
     assert_eq!((fan.calls, fan.wakeups / 10), (6, 6 * all / 10));
     assert!(fan.most.is_some_and(|most| most >= all && most <= all + 10), "{fan:?}");
     assert_eq!(said.futile + 6, said.waiting);
@@ -179,7 +181,7 @@ fn a_herd_that_sleeps_is_counted_to_the_thread() {
 }
 
 #[test]
-fn a_storm_of_broadcasts_loses_no_wake_up() {
+fn a_storm_of_broadcasts_loses_no_wakeup() {
     let Some(_machine) = crate::machine() else { return };
     if !can_be_had() {
         return;
@@ -196,30 +198,31 @@ fn a_storm_of_broadcasts_loses_no_wake_up() {
             window.losses
         );
         nothing_lost(&window.losses, said.waiting);
-        // Someone who was about to sleep was waiting, and was not woken; nor was anyone, if all were.
+        // A worker that was about to sleep counts as waiting but is not woken. If all were about to
+        // sleep, the call wakes none.
         assert!(fan.calls <= said.calls && close(fan.wakeups, said.waiting, 5), "{fan:?} {said:?}");
-        // What is woken is woken in a call, but by those who exit or fault.
+        // Each wake-up happens in a call, except those by an exit or a page fault.
         assert!(edges >= calls && close(edges, calls, 1), "{edges} {calls}");
         assert!(herds(&window).iter().any(|herd| herd.fan == *fan), "{fan:?}");
     }
 }
 
-/// CPU time that the herd of this server's broadcasts cost, ns; `None`: that is not known.
+/// CPU time that the herd of this server cost, ns; `None` if unknown.
 fn cost_ns(window: &WakeupWindow, server: u32) -> Option<f64> {
     let of_server = herds(window).into_iter().filter(|herd| herd.fan.waker.tgid == server);
     let cost_pct = of_server.max_by_key(|herd| herd.fan.wakeups)?.cost_pct?;
     Some(cost_pct * window.seconds() * 1e7)
 }
 
-/// How often its main thread slept: once after each broadcast.
+/// Number of sleeps of its main thread: one after each broadcast.
 fn broadcast_so_far(server: u32) -> u64 {
     crate::wakeups::slept_so_far(&format!("/proc/{server}/task/{server}"))
 }
 
-/// Two sources count the same storm: one from before it, the other from its middle on, when many workers
-/// queue for the lock already.
+/// Two sources count the same storm: one from before it, the other from its middle on, when many
+/// workers already queue for the lock.
 #[test]
-fn a_herd_found_late_costs_what_one_found_early_does_or_it_is_not_known() {
+fn a_herd_seen_late_has_the_same_cost_or_an_unknown_one() {
     let Some(_machine) = crate::machine() else { return };
     if !can_be_had() {
         return;
@@ -235,7 +238,8 @@ fn a_herd_found_late_costs_what_one_found_early_does_or_it_is_not_known() {
     more(100);
     let mut late = server.wakeups(Room::default());
     early.window().expect("a window");
-    // One is read after the other, so each window of one has a part of the next one of the other.
+    // The two are read one after the other, so a window of one contains a part of the other's next
+    // window.
     let (mut by_early, mut by_late, mut told) = (0.0, 0.0, 0);
     for window in 0..8 {
         more(200);
@@ -254,7 +258,7 @@ fn a_herd_found_late_costs_what_one_found_early_does_or_it_is_not_known() {
 }
 
 #[test]
-fn pairs_without_room_are_told_by_process_and_no_wake_up_is_lost() {
+fn pairs_without_room_are_summed_by_process_and_no_wakeup_is_lost() {
     let Some(_machine) = crate::machine() else { return };
     if !can_be_had() {
         return;
@@ -274,7 +278,7 @@ fn pairs_without_room_are_told_by_process_and_no_wake_up_is_lost() {
 }
 
 #[test]
-fn what_has_no_room_at_all_is_told_as_lost() {
+fn wakeups_without_any_room_count_as_lost() {
     let Some(_machine) = crate::machine() else { return };
     if !can_be_had() {
         return;
@@ -286,12 +290,12 @@ fn what_has_no_room_at_all_is_told_as_lost() {
     let window = wakeups.window().expect("a window");
     assert!(window.losses.lost > 500, "{:?}", window.losses);
     assert!(waits.window().expect("a window").losses.lost > 500);
-    // By window.
+    // Losses are counted by window.
     assert!(wakeups.window().expect("a window").losses.lost < window.losses.lost);
 }
 
 #[test]
-fn the_waits_of_a_storm_are_all_there() {
+fn all_waits_of_a_storm_are_counted() {
     let Some(_machine) = crate::machine() else { return };
     if !can_be_had() {
         return;
@@ -305,7 +309,7 @@ fn the_waits_of_a_storm_are_all_there() {
     }
 }
 
-/// Each that waited at a broadcast ended a wait for the lock there, was woken by the server, and
+/// Each worker that waited at a broadcast ended a wait for the lock, was woken by the server, and
 /// queued for a CPU.
 fn check_waits(window: &WaitWindow, server: &Server, said: Said, threads: usize) {
     let pid = server.process.id();

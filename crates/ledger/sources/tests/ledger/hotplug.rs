@@ -1,4 +1,5 @@
-//! CPUs that go and come back. Only in an emulated machine: nobody's real CPU is taken away.
+//! CPUs that go offline and come back. Only on an emulated machine, so that no real CPU is taken
+//! away.
 
 use crate::books::Books;
 use exactop_sources::ledger::Options;
@@ -27,7 +28,7 @@ fn hotplug_moves_time_to_offline_and_back() {
         assert!(faults.is_empty(), "{what}: {faults:?}");
         let cpu = window.cpus.iter().find(|c| c.time.cpu == 3).map(|c| c.time);
         println!("{what}: {} {cpu:?}", window.state().name());
-        // Whoever a CPU took with it was set right of: that is told as an event as well.
+        // A task that lost its CPU was repaired, and the window also reports this as an event.
         let told = window.errors.repaired() > 0;
         assert!(told || window.repaired_tasks == Some(0), "{what}: {window:?}");
         cpu

@@ -1,4 +1,4 @@
-//! Who a task is may change while it lives: the next window says so.
+//! A task's identity may change while it lives; the next window shows it.
 
 use crate::books::{process, Books};
 use exactop_model::Frame;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A shell that takes lines and does them; killed when dropped.
+/// A shell that executes lines; killed on drop.
 struct Shell(Child);
 
 impl Shell {
@@ -31,7 +31,7 @@ impl Drop for Shell {
     }
 }
 
-/// Closes windows until one shows it; a machine under load takes its time.
+/// Closes windows until one shows the change; a machine under load may need several.
 fn comes(books: &mut Books, what: &str, is_so: impl Fn(&Frame) -> bool) {
     books.find(what, |books, window| {
         let faults = books.faults(&window);
@@ -41,7 +41,7 @@ fn comes(books: &mut Books, what: &str, is_so: impl Fn(&Frame) -> bool) {
 }
 
 #[test]
-fn a_nice_value_that_changes_is_seen() {
+fn a_changed_nice_value_is_seen() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let spin = Spin::start(1, None).expect("a worker");
@@ -56,7 +56,7 @@ fn a_nice_value_that_changes_is_seen() {
     let pid = rustix::process::Pid::from_raw(tid as i32);
     for value in [before + 5, before + 9] {
         rustix::process::setpriority_process(pid, value).expect("permission");
-        // It runs and is switched from time to time, at the latest then it is known.
+        // The task runs and is switched from time to time; the value is known then at the latest.
         let mut shown = Vec::new();
         wait::until("the new value", || {
             shown.push(nice(&mut books));
@@ -67,7 +67,7 @@ fn a_nice_value_that_changes_is_seen() {
 }
 
 #[test]
-fn a_name_that_changes_is_seen() {
+fn a_changed_name_is_seen() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut shell = Shell::new();
@@ -82,7 +82,7 @@ fn a_name_that_changes_is_seen() {
     }
 }
 
-/// A process that is killed when this is dropped.
+/// A process that is killed on drop.
 struct Killed(u32);
 
 impl Drop for Killed {
@@ -92,7 +92,7 @@ impl Drop for Killed {
     }
 }
 
-/// setns(2) changes what a task sees, not who it is for those outside.
+/// setns(2) changes what a task sees, not its numbers outside.
 #[test]
 fn a_task_in_other_namespaces_keeps_its_numbers() {
     let Some(_machine) = crate::machine() else { return };
@@ -110,7 +110,7 @@ fn a_task_in_other_namespaces_keeps_its_numbers() {
         let child = f.rows.iter().find(|r| r.ident.ppid == outer);
         child.map(|r| (r.key.tgid, r.ident.comm.to_string()))
     };
-    // Programs of busybox have its name.
+    // Programs of busybox have busybox's name.
     let named = |f: &Frame, name: &str| {
         inside(f).is_some_and(|(_, comm)| [name, "busybox"].contains(&comm.as_str()))
     };

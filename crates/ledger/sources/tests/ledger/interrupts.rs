@@ -1,4 +1,4 @@
-//! Interrupt time: carved out of whom the interrupts hit, and the books still close.
+//! Interrupt time is separate from the tasks that were interrupted, and the books still close.
 
 use crate::books::Books;
 use exactop_model::{Counter, Quality};
@@ -13,7 +13,7 @@ fn measured() -> Options {
 }
 
 #[test]
-fn the_books_close_with_interrupts_apart() {
+fn the_books_close_with_interrupts_measured() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&measured());
     let _load = (
@@ -56,7 +56,7 @@ fn the_books_close_while_it_is_switched_on_and_off() {
         } else {
             not_apart += 1;
             let told = |t: &exactop_model::ledger::window::TaskDelta| t.delta.get(Counter::IrqNs);
-            assert_eq!(window.tasks.iter().find_map(told), None, "nobody is told a part of it");
+            assert_eq!(window.tasks.iter().find_map(told), None, "no task has a part of it");
         }
     }
     assert!(apart >= 10 && not_apart >= 10, "{apart} {not_apart}");

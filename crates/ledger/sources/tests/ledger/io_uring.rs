@@ -1,5 +1,4 @@
-//! Threads that the kernel makes for a process without a fork anyone is told of: the workers of
-//! io_uring(7).
+//! Threads that the kernel makes for a process without a fork event: the workers of io_uring(7).
 
 use crate::books::Books;
 use exactop_model::{Counter, Frame, Row, RowKind};
@@ -26,25 +25,25 @@ impl Shared {
     fn map(ring: &OwnedFd, length: usize, offset: u64) -> Shared {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a new mapping, at a place of the kernel's choice.
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let at = unsafe { mmap(std::ptr::null_mut(), length, access, flags, ring, offset) };
         Shared { at: at.expect("the ring's memory").cast(), length }
     }
 
     fn word(&self, offset: u32) -> &AtomicU32 {
-        // SAFETY: the kernel gave the offset, for a word inside the mapping.
+        // SAFETY: the kernel gave the offset of a word inside the mapping.
         unsafe { &*self.at.add(offset as usize).cast::<AtomicU32>() }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: mapped in `map`, and nothing points there any more.
+        // SAFETY: mapped in `map`, and no pointer into it remains.
         let _ = unsafe { munmap(self.at.cast(), self.length) };
     }
 }
 
-/// A ring in which every read is done by a worker.
+/// A ring in which a worker performs every read.
 struct Ring {
     ring: OwnedFd,
     rings: Shared,
@@ -53,7 +52,7 @@ struct Ring {
 }
 
 impl Ring {
-    /// `None` where there is no io_uring, or nobody may use it.
+    /// Opens a ring; `None` if io_uring is missing or not permitted.
     fn new() -> Option<Ring> {
         let mut params = io_uring_params::default();
         // SAFETY: no flags, so no pointers in the parameters.
@@ -88,8 +87,8 @@ impl Ring {
             };
             entry.addr_or_splice_off_in.addr = io_uring_ptr::new(buffer.as_mut_ptr().cast());
             entry.len.len = buffer.len() as u32;
-            // SAFETY: the index is inside the array of entries, and the kernel looks only after
-            // the tail has moved.
+            // SAFETY: the index is inside the array of entries; the kernel reads the entry only
+            // after the tail has moved.
             unsafe {
                 let place = self.entries.at.cast::<io_uring_sqe>().add((at & mask) as usize);
                 place.write(entry);

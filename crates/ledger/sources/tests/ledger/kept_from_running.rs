@@ -1,5 +1,5 @@
-//! Tasks that could run and may not, for another reason than a group's quota: a frozen group, a
-//! deadline task's own budget, and who a quota does not bind.
+//! Tasks that may not run for other reasons than a group's quota: a frozen group, and a deadline
+//! task's own budget. Also tasks that a quota does not bind.
 
 use crate::books::Books;
 use crate::microstates::{ns, QuotaGroup};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The row of the only thread of a worker in a window of a second.
+/// The row of a worker's only thread in a window of one second.
 fn row_of(spin: &Spin) -> Row {
     let mut books = Books::open(&Options::default());
     std::thread::sleep(Duration::from_millis(200));
@@ -29,7 +29,7 @@ fn share(row: &Row, counter: Counter) -> f64 {
     row.delta.get(counter).expect("known") as f64 / row.life_ns as f64
 }
 
-/// A group of cgroup v2, removed when dropped.
+/// A group of cgroup v2; removed on drop.
 struct Group(PathBuf);
 
 impl Group {
@@ -42,7 +42,7 @@ impl Group {
         group.0.join("cgroup.freeze").exists().then_some(group)
     }
 
-    /// Has everyone in it stopped, or go on, before it returns.
+    /// Freezes or thaws the group; all its tasks have stopped or continued when this returns.
     fn freeze(&self, on: bool) {
         let (value, state) = if on { ("1", "frozen 1") } else { ("0", "frozen 0") };
         self.write("cgroup.freeze", value);
@@ -74,7 +74,7 @@ fn a_frozen_group_is_stopped_and_has_no_page_fault() {
     group.write("cgroup.procs", &spin.pid().to_string());
     group.freeze(true);
     let mut books = Books::open(&Options::default());
-    // Seen leaving the CPU for the freezer, not only found there.
+    // The second freeze is seen as the task leaves its CPU, not only found afterwards.
     let before = until::cpu_clock_ns(spin.pid());
     group.freeze(false);
     wait::until("it to run", || until::cpu_clock_ns(spin.pid()) > before + 1_000_000);
@@ -89,7 +89,7 @@ fn a_frozen_group_is_stopped_and_has_no_page_fault() {
     group.freeze(false);
 }
 
-/// sched_setattr(2).
+/// The structure of sched_setattr(2).
 #[repr(C)]
 #[derive(Default)]
 struct SchedAttr {
@@ -136,7 +136,7 @@ fn a_used_up_deadline_budget_is_throttled_time() {
     assert!(throttled > 0.6 && lat < 0.1, "throttled {throttled:.3}, waited {lat:.3}");
 }
 
-/// Makes a thread real-time, first come first served, more urgent the higher the priority; 0: itself.
+/// Makes a thread real-time with SCHED_FIFO; a higher priority is more urgent. tid 0: this thread.
 fn make_fifo(tid: u32, priority: i32) -> std::io::Result<()> {
     let param = libc::sched_param { sched_priority: priority };
     // SAFETY: a struct of numbers.
@@ -146,7 +146,8 @@ fn make_fifo(tid: u32, priority: i32) -> std::io::Result<()> {
     }
 }
 
-/// A thread that wakes every millisecond on CPU 0, more urgent than all others there, until dropped.
+/// A thread that wakes every millisecond on CPU 0, with a higher priority than all others there;
+/// ends on drop.
 struct Urgent(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
 impl Urgent {
@@ -154,7 +155,8 @@ impl Urgent {
         let over = Arc::new(AtomicBool::new(false));
         let theirs = over.clone();
         let thread = std::thread::spawn(move || {
-            // First, as who is not may wait for that CPU for a second.
+            // Raise the priority first: with a normal one the thread may wait a second for that
+            // CPU.
             make_fifo(0, 2).expect("real-time");
             let mut set = rustix::thread::CpuSet::new();
             set.set(0);
@@ -174,8 +176,9 @@ impl Drop for Urgent {
     }
 }
 
-/// Of two threads of a group one is real-time. The other uses up the quota in what the kernel keeps
-/// for those that are not, and the group is throttled while the first one loses its CPU for moments.
+/// One of two threads of a group is real-time. The other uses up the quota, which the kernel
+/// applies to normal tasks only. The group is then throttled while the real-time thread is
+/// preempted for moments.
 #[test]
 fn a_quota_does_not_bind_a_real_time_task() {
     let Some(_machine) = crate::machine() else { return };
@@ -183,7 +186,7 @@ fn a_quota_does_not_bind_a_real_time_task() {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
         return;
     };
-    // Where real-time tasks are scheduled by group, they may not run in one without this.
+    // With group scheduling of real-time tasks, they may not run in a group without this.
     let _ = fs::write(group.0.join("cpu.rt_runtime_us"), "900000");
     let spin = Spin::start(2, Some(&[0])).expect("a worker");
     let real_time = spin.threads()[0];
@@ -208,7 +211,7 @@ fn a_quota_does_not_bind_a_real_time_task() {
         "the group throttled for {throttled} ns; {lost} times it lost its CPU, {:?}",
         row.delta
     );
-    // Where CPUs are emulated, the one more urgent rarely finds it there.
+    // On emulated CPUs the more urgent thread rarely meets the other one on the CPU.
     let enough = if crate::emulated() { 1 } else { 10 };
     assert!(lost >= enough && throttled > 0, "{lost} {throttled}");
     assert_eq!(ns(row, Counter::ThrottleNs), 0);

@@ -1,4 +1,4 @@
-//! Births and deaths between two looks, zombies, and programs that become others.
+//! Births and deaths between two readings, zombies, and programs that execute others.
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
-fn born_inside_dead_inside() {
+fn a_task_born_and_dead_inside_a_window_is_counted() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     for _ in 0..10 {
@@ -35,7 +35,7 @@ fn born_inside_dead_inside() {
 }
 
 #[test]
-fn grandchildren_of_the_dead_go_to_the_nearest_living_ancestor() {
+fn exited_grandchildren_go_to_the_nearest_living_ancestor() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let status = Command::new("/bin/sh").args(["-c", "(/bin/true; /bin/true); exit 0"]).status();
@@ -51,7 +51,7 @@ fn grandchildren_of_the_dead_go_to_the_nearest_living_ancestor() {
 }
 
 #[test]
-fn a_zombie_is_shown_and_takes_no_time() {
+fn a_zombie_has_a_row_and_uses_no_time() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut child = Command::new("/bin/true").spawn().expect("true");
@@ -71,15 +71,15 @@ fn a_zombie_is_shown_and_takes_no_time() {
     assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
     let pid = child.id();
     child.wait().expect("reaped");
-    // The kernel frees it when nobody looks at it any more.
+    // The kernel frees a task when its last user releases it.
     books.find("the zombie to be gone", |books, window| {
         books.processes(&window).rows.iter().all(|r| r.key.tgid != pid).then_some(())
     });
 }
 
-/// As many as before are not the same as before.
+/// The same number of zombies, but not the same ones.
 #[test]
-fn a_zombie_that_takes_the_place_of_another_is_the_one_that_is_shown() {
+fn a_zombie_that_replaces_another_is_shown_instead() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut first = Command::new("/bin/true").spawn().expect("true");
@@ -94,7 +94,8 @@ fn a_zombie_that_takes_the_place_of_another_is_the_one_that_is_shown() {
     assert!(zombies(&books, window).contains(&first.id()), "nothing happened to it");
     let mut second = Command::new("/bin/true").spawn().expect("true");
     first.wait().expect("reaped");
-    // The kernel frees it when nobody looks at it any more, and the other must have ended.
+    // The kernel frees the first one when its last user releases it, and the second one must have
+    // exited.
     books.find("the second one in place of the first", |books, window| {
         let now = zombies(books, window);
         (now.contains(&second.id()) && !now.contains(&first.id())).then_some(())
@@ -116,7 +117,7 @@ fn exec_keeps_the_account_and_takes_the_new_name() {
         let frame = books.processes(&window);
         let row = process(&frame, child.id());
         assert_eq!(row.account, account);
-        // Busybox executes itself: there the new name is another, but not the shell's.
+        // Busybox executes itself: the new name differs from the shell's.
         (row.ident.comm.to_string() != "sh").then_some(())
     });
     child.kill().expect("killed");

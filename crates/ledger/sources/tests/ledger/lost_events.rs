@@ -1,5 +1,5 @@
-//! The ledger loses events as a kernel does that does not show them, and notices each kind in the
-//! window it happened in. The books close all the same: that is why they prove nothing here.
+//! The ledger loses events, as with a kernel that hides them, and notices each kind in the window
+//! of the loss. The books close anyway, so they are no evidence here.
 
 use crate::books::{life_fault, Books};
 use exactop_model::ledger::window::{ExitDelta, Window};
@@ -9,30 +9,30 @@ use exactop_sources::{SplitOptions, When};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
-/// What came of losing events.
+/// Result of losing events.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Between the first window's begin and the last one's end, at least and at most.
+    /// Lost events between the begin of the first window and the end of the last one, at least.
     lost: u64,
     lost_at_most: u64,
     noticed: u64,
-    /// Windows in which events were lost for certain, and those of them in which it was noticed.
+    /// Windows that surely had a lost event.
     windows: u32,
     noticed_in: u32,
-    /// All windows.
+    /// Number of all windows.
     taken: u32,
-    /// What a second ledger, which loses nothing, missed meanwhile: switches that the kernel hid.
+    /// Switches that the kernel itself hid meanwhile, by a second ledger that loses nothing.
     hidden: u64,
 }
 
-/// Until so many windows had losses, fewer where they are rare, and at most so many in all.
+/// Number of windows with losses to wait for, fewer for rare events. Also the most windows in all.
 const ENOUGH: u32 = 15;
 const ENOUGH_OF_THE_RARE: u32 = 3;
 const AT_MOST: u32 = 200;
-/// An emulated machine takes a minute for each test: there, one of them, or all if
-/// `EXACTOP_TEST_ALL_LOSSES` is set.
+/// An emulated machine needs a minute for each test, so it runs one of them, or all with
+/// `EXACTOP_TEST_ALL_LOSSES`.
 const ON_AN_EMULATED_MACHINE: Loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
-/// At the end of a window, when what is lost may show in the next.
+/// Time at the end of a window in which a lost event may show only in the next one.
 const TAIL: Duration = Duration::from_millis(30);
 
 fn is_left_out(loss: Loss) -> bool {
@@ -40,14 +40,14 @@ fn is_left_out(loss: Loss) -> bool {
     crate::emulated() && !all && loss != ON_AN_EMULATED_MACHINE
 }
 
-/// Events of which there are only some thousand a second: one in ten thousand takes a while.
+/// True for events with only some thousand occurrences a second: one in ten thousand takes a while.
 fn is_rare(loss: Loss) -> bool {
     let are_many = matches!(loss.event, LostEvent::Switch | LostEvent::Wakeup);
     loss.one_in >= 1_000 && (crate::emulated() || !are_many)
 }
 
-/// The smaller rate: an emulated machine has a hundred births a second, and one in ten thousand of
-/// them in an hour.
+/// The smaller rate of losses. An emulated machine has a hundred births a second, so one in ten
+/// thousand would take an hour.
 fn few() -> u32 {
     if crate::emulated() {
         1_000
@@ -65,7 +65,7 @@ fn losing(loss: Loss) -> Options {
     Options { lose: Some(loss), split, ..Options::default() }
 }
 
-/// So many windows in which something was lost.
+/// Number of windows with a loss to wait for.
 fn enough(loss: Loss) -> u32 {
     match (is_rare(loss), crate::emulated()) {
         (true, _) => ENOUGH_OF_THE_RARE,
@@ -74,14 +74,14 @@ fn enough(loss: Loss) -> u32 {
     }
 }
 
-/// `None` where it is left out.
+/// Loses events and counts the windows that noticed it; `None` if the test is left out.
 fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
     if is_left_out(loss) {
         eprintln!("left out on an emulated machine: {loss:?}");
         return None;
     }
     let mut books = Books::open(&losing(loss));
-    // After the programs are attached, which takes the kernel seconds on a busy machine.
+    // Opened before the load, because the kernel needs seconds for attaching on a busy machine.
     let load = loads(loss);
     let _ = rustix::process::setpriority_process(None, -19);
     let enough = enough(loss);
@@ -96,7 +96,8 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
         let before = books.ledger.lost_on_purpose();
         std::thread::sleep(most);
         let certain = books.ledger.lost_on_purpose() - before;
-        // A task that is to run again, to show it, may wait long where four storms have the CPUs.
+        // A lost event shows when its task runs again, which may take long if four storms use the
+        // CPUs.
         std::thread::sleep(if is_rare(loss) { TAIL * 10 } else { TAIL });
         seen.lost = books.ledger.lost_on_purpose() - begin;
         let window = books.close().expect("a window is open");
@@ -121,7 +122,7 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
     Some(seen)
 }
 
-/// But where the reader was held up, which it says.
+/// Except in a window that says that its reader was late.
 fn closes_all_the_same(books: &Books, window: &Window, loss: Loss) {
     if window.errors.get(ErrorKind::Late) > 0 {
         return;
@@ -133,8 +134,8 @@ fn closes_all_the_same(books: &Books, window: &Window, loss: Loss) {
     assert!(faults.is_empty(), "{loss:?}: {faults:?}");
 }
 
-/// An exit that was lost shows at the task's last switch, and until then others may run: all that
-/// was lost is noticed in the end.
+/// A lost exit shows at the task's last switch, and other tasks may run until then. In the end all
+/// losses are noticed.
 fn catch_up(books: &mut Books, seen: &mut Seen, earliest: u64, noticed: impl Fn(&Window) -> u64) {
     for _ in 0..20 {
         if seen.noticed >= seen.lost {
@@ -156,7 +157,8 @@ fn of_cpus(window: &Window) -> u64 {
     window.cpus.iter().map(|cpu| missed(cpu).expect("this kernel has the witness")).sum()
 }
 
-/// Of births and exits one in ten thousand comes soon only where nothing but births takes the CPUs.
+/// Births and exits are frequent enough for one loss in ten thousand only if nothing else uses the
+/// CPUs.
 fn loads(loss: Loss) -> impl Sized {
     let is_of_lives = matches!(loss.event, LostEvent::Birth | LostEvent::Exit);
     let switches = !(is_of_lives && is_rare(loss));
@@ -167,7 +169,7 @@ fn loads(loss: Loss) -> impl Sized {
     )
 }
 
-/// Each is noticed in its window, and all of them are counted.
+/// Checks that each lost switch is noticed in its window, and that all are counted.
 fn switches_are_missed(one_in: u32, in_a_row: u32) {
     let Some(_machine) = crate::machine() else { return };
     let loss = Loss { event: LostEvent::Switch, one_in, in_a_row };
@@ -175,9 +177,9 @@ fn switches_are_missed(one_in: u32, in_a_row: u32) {
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
     assert!(seen.noticed >= seen.lost, "{seen:?}");
     if crate::emulated() {
-        return; // between the count and the window's end lie many more
+        return; // between the count and the window's end there are many more
     }
-    // Of what is hidden some may be what would have been lost.
+    // Some of the switches that the kernel hid may be ones that the ledger would have lost.
     let most = seen.lost_at_most + 2 * seen.hidden + u64::from(seen.taken);
     assert!(seen.noticed <= most, "{seen:?}");
 }
@@ -207,9 +209,9 @@ fn events_are_missed(event: LostEvent, told_as: ErrorKind, rates: [u32; 2]) {
     for one_in in rates {
         let loss = Loss { event, one_in, in_a_row: 1 };
         let Some(seen) = lose(loss, kind(told_as)) else { continue };
-        // The task has to run again for it to show, which on a busy machine may take a while. And one
-        // that made no difference, of who was woken while they left, is not seen: where events are lost
-        // seldom it may be a window's only one.
+        // A loss shows when the task runs again, which may take a while on a busy machine. A lost
+        // wake-up of a task that was just leaving its CPU makes no difference and is never noticed.
+        // With rare losses it may be the only one of a window.
         let unseen = seen.windows / if one_in >= 1_000 { 3 } else { 5 };
         assert!(seen.noticed_in + unseen >= seen.windows, "{event:?}: {seen:?}");
         assert!(seen.noticed + 10 >= seen.lost - seen.lost / 10, "{event:?}: {seen:?}");
@@ -225,14 +227,15 @@ fn wakeups() {
 fn births() {
     let fields =
         exactop_sources::probe::probe().get("fields").expect("doctor's word").loses.clone();
-    // Where a task can be given a slot only at its birth, its time has no name until the window ends.
+    // On kernels where a task gets a slot only at its birth, its time is unnamed until the window
+    // ends.
     let unnamed = fields.contains("the kernel did not show when they were born");
     let told_as = if unnamed { ErrorKind::NoStorage } else { ErrorKind::UnseenBirth };
     events_are_missed(LostEvent::Birth, told_as, [10, few()]);
 }
 
-/// Who descends from a followed process is followed, also where its birth was not shown, or how
-/// its parent came onto the CPU.
+/// A descendant of a followed process is followed, even if its birth or its parent's switch was
+/// hidden.
 fn the_tree_holds_together(event: LostEvent, one_in: u32) {
     let Some(_machine) = crate::machine() else { return };
     let lose = Some(Loss { event, one_in, in_a_row: 1 });
@@ -240,7 +243,7 @@ fn the_tree_holds_together(event: LostEvent, one_in: u32) {
     books.ledger.follow_children();
     let storm = ForkStorm::start(1).expect("a fork storm");
     if crate::emulated() {
-        // Before 6.4 a task without a birth has a slot from the next window's end on.
+        // Before 6.4 a task without a seen birth gets a slot at the next window's end.
         books.window(Duration::from_millis(100));
         books.window(Duration::from_millis(100));
     }
@@ -286,7 +289,7 @@ fn interrupts() {
     events_are_missed(LostEvent::Interrupt, ErrorKind::UnseenIrq, [10, few()]);
 }
 
-/// A lost switch is somebody's: the tasks' own counts tell whose.
+/// A lost switch belongs to a task, whose own counts show it.
 #[test]
 fn tasks_know_which_switches_were_missed() {
     let Some(_machine) = crate::machine() else { return };
@@ -298,6 +301,6 @@ fn tasks_know_which_switches_were_missed() {
     };
     let Some(seen) = lose(loss, of_tasks) else { return };
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
-    // Idle's are nobody's.
+    // Switches of idle CPUs belong to no task.
     assert!(seen.noticed * 4 > seen.lost, "{seen:?}");
 }

@@ -1,9 +1,9 @@
-//! The ledger against the running kernel: conservation under load, outside witnesses, lives, states,
-//! and tables that are too small.
+//! Tests of the ledger on the running kernel: conservation under load, independent witnesses,
+//! births and deaths, states, and tables that are too small.
 //!
-//! One binary, so that it can be carried to other kernels. It needs the right to load BPF
-//! programs; where that is missing the tests fail and say so, because a green run that measured
-//! nothing would be worse. `EXACTOP_NO_LEDGER_TESTS=1` leaves them out on purpose.
+//! They are one binary, which can be copied to other kernels. It needs the right to load BPF
+//! programs. Without it the tests fail with the reason, because a passing run without measurements
+//! would be worse. `EXACTOP_NO_LEDGER_TESTS=1` skips them on purpose.
 #![cfg(feature = "bpf")]
 
 mod attach;
@@ -47,10 +47,10 @@ mod witnesses;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The tests measure the whole machine: one at a time.
+/// The tests measure the whole machine, so they run one at a time.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-/// The machine for one test; `None` when these tests are left out on purpose.
+/// The machine for one test; `None` if these tests are skipped on purpose.
 fn machine() -> Option<MutexGuard<'static, ()>> {
     if std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some() {
         eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
@@ -59,12 +59,12 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
     Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whether this machine is emulated instruction by instruction: slow, and its own sort of trouble.
+/// True on an emulated machine, which executes instructions slowly and with problems of its own.
 fn emulated() -> bool {
     std::env::var_os("EXACTOP_TEST_EMULATED").is_some()
 }
 
-/// Whether a test is left out on an emulated machine, which is said, and why.
+/// True if a test is left out on an emulated machine; prints the reason.
 fn left_out(why: &str) -> bool {
     if emulated() {
         eprintln!("left out on an emulated machine: {why}");
@@ -72,10 +72,10 @@ fn left_out(why: &str) -> bool {
     emulated()
 }
 
-/// Whether this machine skips programs often, which the window then tells. Linux 7.x may preempt a
-/// program before its first instruction and runs it for nobody else on that CPU until it goes on;
-/// that is a matter of nanoseconds, but of milliseconds where CPUs are emulated in turns. Programs
-/// at switches, by which the books are kept, are never preempted.
+/// True if this machine often skips programs, which the window then reports. Linux 7.x may preempt
+/// a program before its first instruction and skips it for other tasks on that CPU until it
+/// continues. That takes nanoseconds, but milliseconds on emulated CPUs. Programs at switches, on
+/// which the books depend, are never preempted.
 fn programs_stand_still() -> bool {
     let uname = rustix::system::uname();
     let major = uname.release().to_str().ok().and_then(|release| release.split('.').next());

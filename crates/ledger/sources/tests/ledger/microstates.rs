@@ -1,4 +1,5 @@
-//! Microstates against a script that knows what it did, and against the kernel's own counts.
+//! Tests of microstates against a script that knows its own states, and against the kernel's
+//! counts.
 
 use crate::books::{process, Books};
 use crate::until;
@@ -16,7 +17,7 @@ pub fn exact() -> Options {
     Options { split, ..Options::default() }
 }
 
-/// Runs `work` in a thread of its own, once the ledger's window is open; its row of that window.
+/// Runs `work` in a thread once the ledger's window is open, and returns the thread's row and tid.
 pub fn row_of(books: &mut Books, work: impl FnOnce() + Send + 'static) -> (Row, u64) {
     let (tell_tid, tid) = mpsc::channel();
     let (go, start) = mpsc::channel::<()>();
@@ -47,8 +48,8 @@ pub fn ns(row: &Row, counter: Counter) -> u64 {
     row.delta.get(counter).unwrap_or_else(|| panic!("{counter:?} is not known"))
 }
 
-/// What a row has of a wait that took its thread so long by its own clock: all of it, but for what the thread
-/// ran and waited for a CPU, before it was off and after it was called.
+/// Compares a row's wait with the thread's own clock. They agree except for the time that the
+/// thread ran and waited for a CPU before and after the wait.
 fn is_that_wait(row: &Row, state: Counter, took: Duration) {
     let (found, took) = (ns(row, state), took.as_nanos() as u64);
     let awake = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
@@ -58,7 +59,7 @@ fn is_that_wait(row: &Row, state: Counter, took: Duration) {
     assert!(found > 0, "it waited: {row:?}");
 }
 
-/// How long some work took by the clock.
+/// Duration of some work, by the clock.
 fn timed(work: impl FnOnce()) -> Duration {
     let began = Instant::now();
     work();
@@ -66,7 +67,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 #[test]
-fn a_sleep_is_sleep() {
+fn a_sleep_counts_as_sleep() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
     let (tell, told) = mpsc::channel();
@@ -76,12 +77,12 @@ fn a_sleep_is_sleep() {
     });
     let took = told.recv().expect("told");
     is_that_wait(&row, Counter::SleepNs, took);
-    // Beside it only the channels' waits, which are futexes.
+    // Besides it the row has only the waits of channels, which are futexes.
     assert!(ns(&row, Counter::SleepNs) <= took.as_nanos() as u64, "{row:?}");
 }
 
 #[test]
-fn waiting_for_a_lock_is_lock() {
+fn waiting_for_a_lock_counts_as_lock() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
     let lock = Arc::new((Mutex::new(false), Condvar::new()));
@@ -112,7 +113,7 @@ fn waiting_for_a_lock_is_lock() {
     assert!(ns(&row, Counter::SleepNs) < asked.as_nanos() as u64 / 10);
 }
 
-/// Work in user mode, without a system call. As much of it however long it waits for a CPU meanwhile.
+/// Runs in user mode without a system call. The amount of work does not depend on waits for a CPU.
 fn user_mode(thousands: u32) {
     let mut x = 1u64;
     for _ in 0..thousands * 1000 {
@@ -121,7 +122,7 @@ fn user_mode(thousands: u32) {
 }
 
 #[test]
-fn spinning_in_user_mode_is_user_time() {
+fn spinning_in_user_mode_counts_as_user_time() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
     let (row, _) = row_of(&mut books, || user_mode(20_000));
@@ -130,12 +131,12 @@ fn spinning_in_user_mode_is_user_time() {
     assert!(user > 20 * system, "user {user}, system {system}");
 }
 
-/// A task that wakes a more urgent one on its CPU loses it on the way out of the system call, once
-/// that has ended. What it does afterwards is not the call's.
+/// A task that wakes a more urgent one on its CPU is preempted at the end of the system call. Its
+/// time afterwards does not belong to the call.
 #[test]
-fn a_cpu_lost_on_the_way_out_of_a_call_is_user_time_afterwards() {
+fn time_after_a_preemption_at_the_end_of_a_call_is_user_time() {
     let Some(_machine) = crate::machine() else { return };
-    // Beside others it gets a moment a second, each time: so few, and short ones.
+    // Beside other tasks it gets a moment in each second, so there are few and short turns.
     const TIMES: u32 = 8;
     let mut books = Books::open(&exact());
     let (row, _) = row_of(&mut books, || {
@@ -166,7 +167,7 @@ fn a_cpu_lost_on_the_way_out_of_a_call_is_user_time_afterwards() {
 }
 
 #[test]
-fn system_calls_are_counted_exactly_and_are_system_time() {
+fn system_calls_are_counted_exactly_and_count_as_system_time() {
     let Some(_machine) = crate::machine() else { return };
     const CALLS: u64 = 20_000;
     let mut books = Books::open(&exact());
@@ -179,14 +180,14 @@ fn system_calls_are_counted_exactly_and_are_system_time() {
     let extra = ns(&idle, Counter::Syscalls);
     let counted = ns(&row, Counter::Syscalls);
     println!("{counted} system calls, {extra} without the loop");
-    // The channels wait by futex, a few times more or less.
+    // The channels wait by futex, a few times more or fewer.
     assert!((CALLS..CALLS + extra + 20).contains(&counted));
     let (_, system) = row.exact_split_ns().expect("measured");
     assert!(system > 0);
 }
 
 #[test]
-fn switches_are_those_of_proc_status() {
+fn switches_equal_those_in_proc_status() {
     let Some(_machine) = crate::machine() else { return };
     let status = |tid: i32| {
         let path = format!("/proc/self/task/{tid}/status");
@@ -215,8 +216,8 @@ fn switches_are_those_of_proc_status() {
     let (vcx, icx) = (ns(&row, Counter::Vcx), ns(&row, Counter::Icx));
     let missed = ns(&row, Counter::MissedSwitches);
     println!("vcx {vcx}, /proc {voluntary}; icx {icx}, /proc {involuntary}; {missed} not shown");
-    // The window is a little longer than between their two looks: the go and the done. What the kernel did not
-    // show is told as missed, of whichever kind it was.
+    // The window is a little longer than the time between the thread's two readings. Switches that
+    // the kernel hid are reported as missed, without their kind.
     assert!(vcx < voluntary + 10 && vcx + missed >= voluntary, "{vcx} {voluntary}");
     assert!(icx < involuntary + 20 && icx + missed >= involuntary, "{icx} {involuntary}");
 }
@@ -250,13 +251,13 @@ fn signals_are_counted() {
     let found = ns(process(&books.processes(&window), load.pid()), Counter::Signals);
     let (least, most) = (looks.at_least(), looks.at_most());
     println!("{found} signals; by its own count {least} to {most}");
-    // The kernel tells of a signal when it is delivered, and the thread counts it a little later: one of each
-    // of the two threads may be on its way at either end.
+    // The kernel reports a signal at its delivery; the thread counts it a little later. So one
+    // signal of each thread may be underway at each end.
     assert!(least > 4 && found + 4 >= least && found <= most + 4, "{found} of {least} to {most}");
 }
 
 #[test]
-fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
+fn auto_stops_the_exact_split_over_its_budget_and_reports_it() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options {
         split: SplitOptions { budget: 1e-9, ..SplitOptions::default() },
@@ -275,12 +276,12 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
             assert_eq!(row.exact_split_ns(), None);
         }
         windows += 1;
-        // Not calibrated in an emulated machine, so there its cost is not known and it stays.
+        // An emulated machine has no calibration, so the cost is unknown and the split stays on.
         (sampled || crate::emulated() && windows == 5).then_some(())
     });
 }
 
-/// A group of our own with a quota of 40 ms in 100 ms, in whichever hierarchy has the controller.
+/// A group with a quota of 40 ms in 100 ms, in the hierarchy with the cpu controller.
 pub struct QuotaGroup(pub std::path::PathBuf);
 
 impl QuotaGroup {
@@ -302,7 +303,7 @@ impl QuotaGroup {
         Some(QuotaGroup(group))
     }
 
-    /// Per cent of one CPU.
+    /// Sets the quota, in per cent of one CPU.
     pub fn set_quota(&self, percent: u32) {
         let us = percent * 1000;
         let v1 = self.0.join("cpu.cfs_quota_us");
@@ -313,7 +314,7 @@ impl QuotaGroup {
         written.expect("the quota is set");
     }
 
-    /// How long the group was throttled, over CPUs: ns in v1's cpu.stat, microseconds in v2's.
+    /// Throttled time of the group over CPUs: ns in v1's cpu.stat, microseconds in v2's.
     pub fn throttled_ns(&self) -> u64 {
         let text = fs::read_to_string(self.0.join("cpu.stat")).expect("cpu.stat");
         let figure = |name: &str| {
@@ -336,7 +337,7 @@ impl Drop for QuotaGroup {
 }
 
 #[test]
-fn a_used_up_quota_is_throttled_time() {
+fn a_used_up_quota_counts_as_throttled_time() {
     let Some(_machine) = crate::machine() else { return };
     let Some(group) = QuotaGroup::new() else {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
@@ -360,7 +361,7 @@ fn a_used_up_quota_is_throttled_time() {
         share(Counter::LatNs)
     );
     assert!(share(Counter::RunNs) < 0.46, "the quota is 0.4");
-    // Where others want the CPU, the rest is waiting for it and the quota is never used up.
+    // If other tasks want the CPU, the rest is waiting for it and the quota is never used up.
     if share(Counter::RunNs) > 0.35 && share(Counter::LatNs) < 0.3 {
         assert!(share(Counter::ThrottleNs) > 0.2);
     }
@@ -368,10 +369,10 @@ fn a_used_up_quota_is_throttled_time() {
     assert!(share(Counter::ThrottleNs) + share(Counter::LatNs) + taken > 0.5);
 }
 
-/// With another on its CPU, a task whose quota is refilled has to wait for its turn. Where the kernel
-/// lets us see the refill (fentry), that is LAT; else it counts as throttled until it runs.
+/// A task whose quota is refilled may have to wait for another task on its CPU. If the refill is
+/// visible (fentry), that time is LAT; else it counts as throttled until the task runs.
 #[test]
-fn waiting_after_the_quota_is_refilled_is_no_throttling_where_that_is_seen() {
+fn waiting_after_a_seen_refill_is_not_throttled_time() {
     let Some(_machine) = crate::machine() else { return };
     let Some(group) = QuotaGroup::new() else {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
@@ -396,8 +397,8 @@ fn waiting_after_the_quota_is_refilled_is_no_throttling_where_that_is_seen() {
     );
     assert!(thr > 0 && least > 0, "5 % were allowed");
     if seen {
-        // The group's count begins and ends with the group's throttling on that CPU, ours with the
-        // task's; a period is 100 ms.
+        // The group's count covers its throttling on that CPU, the ledger's that of the task; a
+        // period is 100 ms.
         let margin = 200_000_000 + most / 4;
         assert!(thr + margin > least && thr < most + margin, "{thr} {least} {most}");
     }

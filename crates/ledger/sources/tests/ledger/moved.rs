@@ -1,6 +1,5 @@
-//! Tasks that are put into another control group in mid-window: what they used before is the old
-//! group's, what they use after it the new one's. The kernel's own count of both groups is the
-//! witness.
+//! Tasks that move to another control group within a window: their use before belongs to the old
+//! group, their use after to the new one. The kernel's count of both groups is the witness.
 
 use crate::books::Books;
 use crate::until;
@@ -16,15 +15,15 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A control group of the cpu controller, and the one of the same name that counts CPU time: in v1
-/// that may be another hierarchy.
+/// A control group of the cpu controller, and the group with the same name that counts CPU time; on
+/// v1 they may be in two hierarchies.
 struct Group {
     cpu: PathBuf,
     count: PathBuf,
 }
 
 impl Group {
-    /// `None` where none can be made.
+    /// Makes the group; `None` if none can be made.
     fn new(name: &str) -> Option<Group> {
         let name = format!("exactop-{name}-{}", std::process::id());
         let [cpu, count] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"].map(Path::new);
@@ -42,7 +41,7 @@ impl Group {
         fs::metadata(&self.cpu).expect("the group").ino()
     }
 
-    /// cpuacct.usage, or usage_usec of cpu.stat in v2.
+    /// CPU time of the group: cpuacct.usage, or usage_usec of cpu.stat on v2.
     fn usage_ns(&self) -> Option<u64> {
         if let Ok(text) = fs::read_to_string(self.count.join("cpuacct.usage")) {
             return text.trim().parse().ok();
@@ -52,12 +51,13 @@ impl Group {
         us.parse::<u64>().ok().map(|us| us * 1000)
     }
 
-    /// The files that take a process; twice the same in one hierarchy.
+    /// The files that move a process; the same file twice if there is one hierarchy.
     fn procs(&self) -> [PathBuf; 2] {
         [&self.cpu, &self.count].map(|group| group.join("cgroup.procs"))
     }
 
-    /// How long that took: where two hierarchies are concerned, the process is in between meanwhile.
+    /// Moves a process and returns the time this took. With two hierarchies the process is between
+    /// the groups meanwhile.
     fn take(&self, pid: u32) -> Duration {
         let begin = Instant::now();
         for file in self.procs() {
@@ -67,7 +67,7 @@ impl Group {
     }
 }
 
-/// Has every thread of a process stopped before it returns.
+/// Stops every thread of a process before it returns.
 fn stop(pid: u32) {
     let stopped = |task: fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).expect("a thread");
@@ -103,8 +103,8 @@ fn used(books: &Books, window: &Window, group: &Group) -> GroupUse {
     cgroups::uses(window, &books.book).get(&group.id()).copied().unwrap_or_default()
 }
 
-/// Both within a hundredth and some switches of what the kernel charged to the group from just
-/// before the window to just after it, give or take what may have been used in `unclear`.
+/// Checks that the ledger and the kernel agree on a group's use within one per cent, some switches,
+/// and the use in `unclear`. The kernel's use is read just before and just after the window.
 fn agrees(ours: GroupUse, theirs: u64, unclear: Duration, what: &str) {
     println!("{what}: {} ns, by the kernel {theirs} ns, {unclear:?} unclear", ours.run_ns);
     let cpus = std::thread::available_parallelism().expect("CPUs").get() as u64;
@@ -126,12 +126,12 @@ fn stamps(window: &Window, pid: u32) -> Duration {
     Duration::from_nanos(bias_ns)
 }
 
-/// What both groups used in a window in which `work` happens.
+/// Use of both groups in a window in which `work` happens.
 struct Used {
     window: Window,
     ours: [GroupUse; 2],
     theirs: [u64; 2],
-    /// By how much the time that the kernel counted is longer than the window.
+    /// How much longer the time of the kernel's count is than the window.
     ends: Duration,
 }
 
@@ -150,7 +150,7 @@ fn window_of(books: &mut Books, groups: &[Group; 2], work: impl FnOnce()) -> Use
     Used { window, ours, theirs, ends }
 }
 
-/// Spinning all the time: the move falls into a stretch on a CPU, of which no switch tells.
+/// The process spins all the time, so the move happens on a CPU without a switch.
 #[test]
 fn a_process_on_its_cpus() {
     let Some(_machine) = crate::machine() else { return };
@@ -171,7 +171,7 @@ fn a_process_on_its_cpus() {
         agrees(used.ours[0], used.theirs[0], unclear, "before");
         agrees(used.ours[1], used.theirs[1], unclear, "after");
         assert!(used.ours.iter().all(|group| group.run_ns > 0), "{:?}", used.ours);
-        // Beside other work a move may take long, of which such a window proves little.
+        // On a busy machine a move may take long; such a window is no evidence.
         if crate::emulated() || unclear < Duration::from_millis(60) {
             break;
         }
@@ -180,8 +180,8 @@ fn a_process_on_its_cpus() {
     drop(spin);
 }
 
-/// Several times in a window, which is followed from one event of the process to the next. It stands
-/// still while it is moved, which takes the kernel long on a busy machine.
+/// Several moves in a window, counted from one event of the process to the next. The process is
+/// stopped during a move, which takes the kernel long on a busy machine.
 #[test]
 fn a_process_that_goes_to_and_fro() {
     let Some(_machine) = crate::machine() else { return };
@@ -201,14 +201,14 @@ fn a_process_that_goes_to_and_fro() {
     });
     println!("{ours:?}, by the kernel {theirs:?}");
     assert!(ours.iter().all(|group| group.run_ns > 0), "{ours:?}");
-    // The kernel's own count of a thread that wakes is off by the way out of idle.
+    // The kernel's count of a waking thread is off by the exit from idle.
     let share = |of: [u64; 2]| of[0] as f64 / (of[0] + of[1]) as f64;
     let (our_share, their_share) = (share(ours.map(|group| group.run_ns)), share(theirs));
     assert!((our_share - their_share).abs() < 0.05, "{our_share} {their_share}");
     drop(pairs);
 }
 
-/// Each moves itself in mid-life and is gone when the window ends.
+/// Each process moves itself and has exited when the window ends.
 #[test]
 fn processes_that_exited() {
     let Some(_machine) = crate::machine() else { return };

@@ -1,4 +1,4 @@
-//! Names of control groups: told of each that is made, however short its life is.
+//! Tests of control-group names: every new group is reported, however short its life.
 
 use exactop_cgroups::Hierarchy;
 use exactop_model::Needs;
@@ -7,10 +7,10 @@ use exactop_sources::{Request, SplitOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many come and go.
+/// Number of groups that are made and removed.
 const GROUPS: usize = 500;
 
-/// A session that names groups; its first window is open.
+/// A session that names groups, with its first window open.
 fn naming() -> Session {
     let mut session = open(Choice::Ledger, SplitOptions::default()).expect("a ledger");
     advance(&mut session);
@@ -21,10 +21,11 @@ fn advance(session: &mut Session) {
     session.advance(&Request { needs: Needs::NAMES, ..Request::default() }).expect("a snapshot");
 }
 
-/// Where the ledger's groups are, and a name that nobody has.
+/// The hierarchy of the ledger's groups, and a path that no group has.
 fn place(of: &str) -> (Hierarchy, PathBuf) {
     let hierarchy = Hierarchy::of_this_machine().expect("control groups");
-    // In a namespace of its own the next run has the same PID, and perhaps what a failed one left.
+    // In a PID namespace the next run may have the same PID, and a failed run may have left a
+    // group.
     let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_nanos();
     let name = format!("exactop-{of}-{}-{now}", std::process::id());
     let place = hierarchy.root.join(name);
@@ -37,7 +38,7 @@ fn make(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_group_that_is_gone_at_once_is_told_with_its_path_and_its_unit() {
+fn a_group_removed_at_once_has_its_path_and_unit() {
     let Some(_machine) = crate::machine() else { return };
     let mut session = naming();
     let (_, place) = place("born");
@@ -59,7 +60,7 @@ fn a_group_that_is_gone_at_once_is_told_with_its_path_and_its_unit() {
 }
 
 #[test]
-fn groups_that_were_there_before_are_told_with_the_first_look() {
+fn existing_groups_are_named_in_the_first_snapshot() {
     let Some(_machine) = crate::machine() else { return };
     let (hierarchy, place) = place("before");
     let inner = place.join("inside");

@@ -1,5 +1,5 @@
-//! One account, one writer: tasks that go from CPU to CPU while every tenth switch is lost. The CPU they
-//! left unseen finds that out at the very moment in which they come onto the other one.
+//! One account has one writer. Tasks move from CPU to CPU while every tenth switch is lost: the CPU
+//! that a task left unseen notices this at the moment when the task comes onto the other CPU.
 
 use crate::books::{life_fault, Books};
 use exactop_model::ErrorKind;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Threads that move themselves to the next CPU as often as they can. The kernel's stopper takes them
-/// off the CPU they are on, and runs there when they come onto the other.
+/// Threads that move themselves to the next CPU as often as they can. The kernel's stopper takes a
+/// thread off its CPU and runs there while the thread comes onto the other.
 struct Nomads {
     stop: Arc<AtomicBool>,
     moves: Arc<AtomicU64>,
@@ -19,7 +19,7 @@ struct Nomads {
 }
 
 impl Nomads {
-    /// `None` where there is but one CPU.
+    /// Starts the threads; `None` on a machine with one CPU.
     fn start(count: usize) -> Option<Nomads> {
         let allowed = sched_getaffinity(None).expect("this thread's CPUs");
         let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -61,12 +61,12 @@ impl Drop for Nomads {
 }
 
 #[test]
-fn who_moves_while_switches_are_lost_has_its_time_once() {
+fn a_moving_task_is_charged_once_while_switches_are_lost() {
     let Some(_machine) = crate::machine() else { return };
     let lose = Some(Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 });
     let mut books = Books::open(&Options { lose, ..Options::default() });
     let Some(nomads) = Nomads::start(4) else {
-        eprintln!("left out: nobody can move on one CPU");
+        eprintln!("left out: no task can move on one CPU");
         return;
     };
     let _ = books.close();

@@ -1,5 +1,5 @@
-//! A page that another thread has to bring: userfaultfd(2). Who touches it sleeps in a page fault until
-//! then, interruptibly, and without a system call.
+//! A page that another thread has to provide: userfaultfd(2). A thread that touches it sleeps in a
+//! page fault until then, interruptible and without a system call.
 
 use crate::books::Books;
 use crate::microstates::{exact, ns, row_of};
@@ -39,7 +39,7 @@ const DO_API: rustix::ioctl::Opcode = opcode::read_write::<Api>(UFFD, 0x3f);
 const DO_REGISTER: rustix::ioctl::Opcode = opcode::read_write::<Register>(UFFD, 0x00);
 const DO_ZERO_PAGE: rustix::ioctl::Opcode = opcode::read_write::<ZeroPage>(UFFD, 0x04);
 
-/// A page that is not there until somebody brings it.
+/// A page that is missing until a thread provides it.
 struct Missing {
     events: OwnedFd,
     start: u64,
@@ -47,7 +47,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// `None` where the kernel has no userfaultfd.
+    /// Registers the page; `None` if the kernel has no userfaultfd.
     fn new() -> Option<Missing> {
         // SAFETY: no page is registered yet.
         let events = match unsafe { userfaultfd(UserfaultfdFlags::CLOEXEC) } {
@@ -59,13 +59,13 @@ impl Missing {
         };
         let len = rustix::param::page_size();
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping, at a place of the kernel's choice.
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, access, MapFlags::PRIVATE) };
         let missing = Missing { events, start: at.expect("a page") as u64, len };
         let mut api = Api { api: 0xaa, features: 0, ioctls: 0 };
         let (start, len) = (missing.start, len as u64);
         let mut register = Register { start, len, mode: MISSING, ioctls: 0 };
-        // SAFETY: the structures are the kernel's, and the page is this test's own.
+        // SAFETY: the structures are the kernel's, and the page belongs to this test.
         unsafe {
             ioctl(&missing.events, Updater::<DO_API, _>::new(&mut api)).expect("UFFDIO_API");
             ioctl(&missing.events, Updater::<DO_REGISTER, _>::new(&mut register))
@@ -74,7 +74,7 @@ impl Missing {
         Some(missing)
     }
 
-    /// Waits until somebody wants the page, and lets them wait for so long.
+    /// Waits until a thread touches the page, and provides it after this delay.
     fn bring(&self, after: Duration) {
         let mut event = [0; 32];
         let read = rustix::io::read(self.events.as_fd(), &mut event).expect("an event");
@@ -82,20 +82,20 @@ impl Missing {
         std::thread::sleep(after);
         let (start, len) = (self.start, self.len as u64);
         let mut page = ZeroPage { start, len, mode: 0, filled: 0 };
-        // SAFETY: the page is this test's own, and nothing is on it.
+        // SAFETY: the page belongs to this test, and nothing is on it.
         unsafe { ioctl(&self.events, Updater::<DO_ZERO_PAGE, _>::new(&mut page)).expect("a page") };
     }
 }
 
 impl Drop for Missing {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new`; whoever touched it has ended or has read it.
+        // SAFETY: mapped in `new`; the thread that touched it has ended or has read it.
         let _ = unsafe { munmap(self.start as *mut _, self.len) };
     }
 }
 
 #[test]
-fn who_waits_for_a_page_that_another_thread_brings_is_in_a_page_fault() {
+fn waiting_for_a_page_from_another_thread_counts_as_a_page_fault() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
     let Some(missing) = Missing::new() else { return };
@@ -104,12 +104,12 @@ fn who_waits_for_a_page_that_another_thread_brings_is_in_a_page_fault() {
     let (row, _) = std::thread::scope(|scope| {
         scope.spawn(|| missing.bring(asked));
         row_of(&mut books, move || {
-            // SAFETY: the page stays mapped until after this thread has gone on.
+            // SAFETY: the page stays mapped until after this thread has continued.
             assert_eq!(unsafe { std::ptr::read_volatile(start as *const u8) }, 0);
         })
     });
     let [fault, wait] = [Counter::DataFaultNs, Counter::LatNs].map(|counter| ns(&row, counter));
-    // Its wait for the window's end is one for a lock.
+    // The thread's wait for the window's end counts as a lock.
     let others = [Counter::TextFaultNs, Counter::SleepNs, Counter::BlockNs];
     let others: u64 = others.map(|counter| ns(&row, counter)).iter().sum();
     println!("in the fault {fault} ns of {asked:?}, asleep elsewhere {others} ns");

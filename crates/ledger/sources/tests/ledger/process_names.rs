@@ -1,5 +1,5 @@
-//! What programs on demand tell of a process has the name of its main thread, which is what /proc calls it. All of
-//! these tests' work is done by other threads.
+//! In windows of on-demand programs a process has the name of its main thread, as in /proc. In
+//! these tests other threads do all the work.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::on_demand::Choice;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
 use std::thread::{self, JoinHandle};
 
-/// Threads with a name of their own that do something until this ends.
+/// Named threads that work until this is dropped.
 struct Workers(Arc<AtomicBool>, Vec<JoinHandle<()>>);
 
 impl Workers {
@@ -49,7 +49,7 @@ fn run_on(cpu: usize) {
     sched_setaffinity(None::<Pid>, &cpus).expect("a CPU");
 }
 
-/// Waits for a window with this process as such, and holds its name against the kernel's.
+/// Waits for a window with this process, and compares its name with the kernel's.
 fn is_named<W>(mut window: impl FnMut() -> Result<W, SourceError>, found: impl Fn(&W) -> Vec<Who>) {
     let pid = std::process::id();
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).expect("its name");
@@ -107,7 +107,7 @@ fn a_process_that_is_moved_has_its_own_name() {
 #[test]
 fn a_process_that_is_in_a_call_has_its_own_name() {
     let Some(_machine) = crate::machine() else { return };
-    // In the call before anybody looks, and still in it afterwards.
+    // In the call before the programs are attached, and still in it afterwards.
     let (read, _write) = rustix::pipe::pipe().expect("a pipe");
     let waiter = thread::Builder::new().name("a-worker".into());
     let (begin, began) = mpsc::channel();

@@ -1,5 +1,5 @@
-//! Each source beside the others, on the same busy machine: CPU time of a process agrees within the
-//! coarser one's resolution, and what a source cannot see is where it says.
+//! Compares the sources on the same busy machine. The CPU time of a process agrees within the
+//! coarser resolution, and time that a source cannot see is where the source says.
 
 use crate::{machine, until};
 use exactop_model::{Book, Counter, Frame, FrameOptions, Row, Still, Window};
@@ -46,8 +46,8 @@ fn of(frame: &Frame, pid: u32) -> &Row {
     frame.rows.iter().find(|row| row.key.tgid == pid).expect("its row")
 }
 
-/// How far a source's CPU time of one process may be off at each end of a window, ns: a tick of the
-/// scheduler (4 ms at 250 Hz, 10 at 100) or of /proc, and the time its look takes.
+/// Largest error of a source's CPU time of one process at each end of a window, ns: a tick of the
+/// scheduler (4 ms at 250 Hz, 10 at 100) or of /proc, and the duration of the read.
 fn resolution_ns(choice: Choice) -> u64 {
     match choice {
         Choice::Auto | Choice::Ledger => 3_000_000,
@@ -63,7 +63,7 @@ fn a_busy_process_has_the_same_time_in_every_source() {
     let mut readers: Vec<Reader> = ALL.into_iter().map(Reader::open).collect();
     let busy = workloads::Spin::start(1, None).expect("a worker");
     sleep(Duration::from_millis(200));
-    // A window begins and ends at an instant, and a task's figures are from some time in the look.
+    // A window's ends are instants; a task's figures are from some time during the read.
     let timed = |reader: &mut Reader| {
         let begun = Instant::now();
         (reader.close(), begun.elapsed())
@@ -90,8 +90,8 @@ fn a_busy_process_has_the_same_time_in_every_source() {
     let exact = run(&readers[0], exact_window);
     for (reader, (window, look)) in readers.iter().zip(&windows) {
         let run = run(reader, window);
-        // Each has a window of its own, a little later: what lies in one only its thread may have run or
-        // waited, as others let it.
+        // Each source has a window of its own, a little later. In a time that lies in only one of
+        // them, the thread may have run or waited.
         let [t0_apart, t1_apart] =
             [window.t0_ns.abs_diff(exact_window.t0_ns), window.t1_ns.abs_diff(exact_window.t1_ns)];
         let look_ns = look.as_nanos() as u64;
@@ -103,7 +103,7 @@ fn a_busy_process_has_the_same_time_in_every_source() {
 }
 
 #[test]
-fn who_comes_and_goes_is_named_unnamed_or_a_childs_as_each_source_says() {
+fn short_lived_tasks_are_named_unnamed_or_childrens_as_each_source_says() {
     let Some(_machine) = machine() else { return };
     let mut readers: Vec<Reader> = ALL.into_iter().map(Reader::open).collect();
     readers.iter_mut().for_each(|reader| assert!(reader.close().is_none()));
@@ -118,7 +118,7 @@ fn who_comes_and_goes_is_named_unnamed_or_a_childs_as_each_source_says() {
         let frame = reader.processes(&window);
         let row = of(&frame, pid);
         let children = row.children_split_ns();
-        // Others' children end meanwhile, too.
+        // Children of other processes end meanwhile, too.
         let its = |row: &&Row| row.ident.ppid == pid;
         let exited: u64 = frame.exited.iter().filter(its).map(|row| row.exited_processes).sum();
         println!("{:?}: children {children:?}, {exited} exited", reader.choice);
@@ -126,7 +126,7 @@ fn who_comes_and_goes_is_named_unnamed_or_a_childs_as_each_source_says() {
         assert_eq!(row.children.is_some(), sees, "{:?}", reader.choice);
         assert_eq!(frame.died.is_some(), sees, "{:?}", reader.choice);
         match sees {
-            // On a machine that hides switches a few have no name.
+            // On a machine that hides switches, a few have no name.
             true => assert!((490..=500).contains(&exited), "{:?}: {exited}", reader.choice),
             false => assert!(frame.exited.is_empty(), "{:?}", reader.choice),
         }
@@ -140,7 +140,7 @@ fn who_comes_and_goes_is_named_unnamed_or_a_childs_as_each_source_says() {
 }
 
 #[test]
-fn the_snapshot_knows_who_is_there_who_went_and_who_did_nothing() {
+fn the_snapshot_has_births_exits_and_only_active_tasks() {
     let Some(_machine) = machine() else { return };
     let mut reader = Reader::open(Choice::Snapshot);
     assert!(reader.close().is_none());
@@ -154,7 +154,7 @@ fn the_snapshot_knows_who_is_there_who_went_and_who_did_nothing() {
     let window = reader.close().expect("a window");
     assert!(!window.tasks.iter().any(|task| task.sample.key.tgid == pid), "it did nothing");
     assert_eq!(of(&reader.processes(&window), pid).delta.get(Counter::RunNs), Some(0));
-    // Far fewer than there are: those that did nothing are left out in the kernel.
+    // Far fewer than exist: the kernel side leaves out inactive tasks.
     let there = reader.book.census().total;
     assert!((window.tasks.len() as u32) < there, "{} of {there}", window.tasks.len());
     sleeper.kill().expect("killed");
@@ -166,14 +166,14 @@ fn the_snapshot_knows_who_is_there_who_went_and_who_did_nothing() {
 }
 
 #[test]
-fn the_snapshots_time_lies_between_two_looks_at_the_clock() {
+fn the_snapshots_time_lies_between_two_readings_of_the_clock() {
     let Some(_machine) = machine() else { return };
     let mut reader = Reader::open(Choice::Snapshot);
     let busy = workloads::Spin::start(1, None).expect("a worker");
     sleep(Duration::from_millis(200));
     reader.close();
     for _ in 0..20 {
-        // The process's clock counts up to now; ours credits what came since the last tick.
+        // The process's clock counts up to now; the snapshot adds the time since the last tick.
         let ran = || until::cpu_clock_ns(busy.pid());
         let before = ran();
         reader.close();
@@ -188,14 +188,14 @@ fn the_snapshots_time_lies_between_two_looks_at_the_clock() {
     }
 }
 
-/// What schedstat(5) says a thread of ours ran, ns.
+/// Run time of one of our threads by schedstat(5), ns.
 fn schedstat_ns(tid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat"));
     let text = text.expect("a thread of ours");
     text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number")
 }
 
-/// Threads that sleep up to two seconds between short runs, then for good.
+/// Threads that sleep up to two seconds between short runs, and then for good.
 fn rare_runners(stop: &Arc<AtomicBool>) -> Vec<u32> {
     let (tell, told) = std::sync::mpsc::channel();
     for i in 1..=40u64 {
@@ -219,7 +219,7 @@ fn rare_runners(stop: &Arc<AtomicBool>) -> Vec<u32> {
 }
 
 #[test]
-fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
+fn a_long_sleeper_with_short_runs_is_in_every_snapshot() {
     let Some(_machine) = machine() else { return };
     let stop = Arc::new(AtomicBool::new(false));
     let threads = rare_runners(&stop);
@@ -236,8 +236,8 @@ fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
         reader.close();
         for (&tid, before) in threads.iter().zip(before) {
             let (said, after) = (said_ns(&reader, tid), schedstat_ns(tid));
-            // What is on a CPU has credit that the kernel has not counted yet: until a tick that an
-            // emulated machine may have late.
+            // A running task has time that the kernel counts only at the next tick, which may be
+            // late on an emulated machine.
             let between = before.saturating_sub(1_000_000)..=after + 50_000_000;
             assert!(between.contains(&said), "round {round}, {tid}: {said}, not {between:?}");
         }
@@ -251,7 +251,7 @@ fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
 }
 
 #[test]
-fn more_tasks_than_a_walk_has_room_for_are_told_once_each() {
+fn more_tasks_than_one_walk_holds_are_reported_once_each() {
     let Some(_machine) = machine() else { return };
     let sleepers = workloads::Sleepers::start(1_500).expect("sleepers");
     until::all_asleep(&sleepers.pids());
@@ -263,7 +263,7 @@ fn more_tasks_than_a_walk_has_room_for_are_told_once_each() {
     let told: HashSet<u32> = snapshot.tasks.iter().map(|task| task.key.tid).collect();
     assert!(ours.len() >= 1_500 && ours.iter().all(|pid| told.contains(pid)), "{}", ours.len());
     let next = source.snapshot(&Request::default()).expect("a snapshot");
-    // Others may be many, and busy.
+    // There may be many other tasks, and active ones.
     let again = next.tasks.iter().filter(|task| ours.contains(&task.key.tgid)).count();
     assert!(again < 500, "{again} of {} did something", ours.len());
 }

@@ -1,4 +1,4 @@
-//! Asleep, stopped, running, waiting for a CPU: who is in which state, and on which CPU.
+//! Tests of states and CPUs: asleep, stopped, running, waiting for a CPU.
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
@@ -9,7 +9,7 @@ use exactop_workloads::workloads::{Sleepers, Spin, StopContinue};
 use std::time::Duration;
 
 #[test]
-fn a_sleeper_that_nothing_touches_reads_all_asleep() {
+fn an_untouched_sleeper_is_asleep_throughout() {
     let Some(_machine) = crate::machine() else { return };
     let sleepers = Sleepers::start(5).expect("sleepers");
     until::all_asleep(&sleepers.pids());
@@ -26,7 +26,7 @@ fn a_sleeper_that_nothing_touches_reads_all_asleep() {
 }
 
 #[test]
-fn many_idle_tasks_are_not_looked_at() {
+fn many_idle_tasks_are_not_read() {
     let Some(_machine) = crate::machine() else { return };
     let sleepers = Sleepers::start(1000).expect("sleepers");
     let pids = sleepers.pids();
@@ -35,12 +35,12 @@ fn many_idle_tasks_are_not_looked_at() {
     let window = books.window(Duration::from_millis(50));
     println!("{} of {} tasks in the snapshot", window.tasks.len(), books.book.census().total);
     assert!(books.book.census().total > 1000);
-    // Others may have as many tasks, and busy ones.
+    // Other processes may have as many tasks, and active ones.
     assert!(window.tasks.iter().all(|task| !pids.contains(&task.sample.key.tgid)));
 }
 
 #[test]
-fn stopped_time_is_stopped() {
+fn stopped_time_counts_as_stopped() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let load = StopContinue::start(2).expect("stops");
@@ -57,7 +57,7 @@ fn stopped_time_is_stopped() {
 }
 
 #[test]
-fn waiting_for_a_cpu_is_run_queue_wait() {
+fn waiting_for_a_cpu_counts_as_run_queue_wait() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let spin = Spin::start(3, Some(&[0])).expect("three on one CPU");
@@ -70,7 +70,7 @@ fn waiting_for_a_cpu_is_run_queue_wait() {
         let lat = row.delta.get(Counter::LatNs).expect("lat");
         let share = lat as f64 / row.life_ns as f64;
         assert!(share > 0.4, "{tid} waited {share} of its time");
-        // Who else wants that CPU makes all of them wait longer, but none does anything else.
+        // Another task on that CPU makes all of them wait longer, but none does anything else.
         let waits = lat + row.delta.get(Counter::ThrottleNs).unwrap_or(0);
         let others = [Counter::SleepNs, Counter::LockNs, Counter::BlockNs, Counter::StopNs];
         assert!(others.iter().all(|&c| row.delta.get(c) == Some(0)), "{:?}", row.delta);
@@ -100,7 +100,7 @@ fn the_cpus_a_process_ran_on_are_known_when_it_is_watched() {
 }
 
 #[test]
-fn states_are_those_of_proc() {
+fn states_equal_those_in_proc() {
     let Some(_machine) = crate::machine() else { return };
     let sleepers = Sleepers::start(3).expect("sleepers");
     until::all_asleep(&sleepers.pids());

@@ -1,5 +1,5 @@
-//! Context switches by reason, against threads that know why they left their CPU and against the kernel's
-//! counts.
+//! Tests of context switches by reason, against threads that know why they left their CPU and
+//! against the kernel's counts.
 
 use crate::until;
 use exactop_model::on_demand::switches::{SwitchRow, SwitchWindow};
@@ -33,7 +33,8 @@ fn row(window: &SwitchWindow, tid: u32) -> Option<&SwitchRow> {
     window.rows.iter().find(|row| row.who.tid == Some(tid))
 }
 
-/// Every thread of a pair on CPU 0, first come first served: none is preempted by the other.
+/// Makes the thread of a pair real-time with SCHED_FIFO on CPU 0, so that neither preempts the
+/// other.
 fn make_fifo() {
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: a struct of numbers.
@@ -41,21 +42,21 @@ fn make_fifo() {
     assert_eq!(refused, 0, "real-time: {}", std::io::Error::last_os_error());
 }
 
-/// What a pair of threads has in common.
+/// The shared state of two threads.
 struct Pair {
     tids: [AtomicU64; 2],
-    /// How often each came to rest.
+    /// Number of rests of each thread.
     rests: [AtomicU64; 2],
-    /// How many were preempted often enough.
+    /// Number of threads that were preempted often enough.
     preempted: AtomicU64,
     together: Barrier,
-    /// How often each came to run.
+    /// Number of times each thread began to run.
     came: [AtomicU64; 2],
 }
 
 impl Pair {
-    /// One of two threads on CPU 0: it is preempted, then sleeps, then gives the CPU to the other by
-    /// sched_yield(2); how often it did.
+    /// Runs one of two threads on CPU 0: it is preempted, then sleeps, then gives the CPU to the
+    /// other by sched_yield(2). Returns how often it gave the CPU.
     fn run(&self, of: usize) -> u64 {
         let mut set = rustix::thread::CpuSet::new();
         set.set(0);
@@ -77,7 +78,7 @@ impl Pair {
         thread::park();
     }
 
-    /// Waits until a thread rests for the n-th time; its tid.
+    /// Waits until a thread rests for the n-th time; returns its tid.
     fn resting(&self, of: usize, n: u64) -> u32 {
         wait::until("it rests", || self.rests[of].load(Ordering::SeqCst) == n);
         let tid = self.tids[of].load(Ordering::SeqCst) as u32;
@@ -86,7 +87,7 @@ impl Pair {
     }
 }
 
-/// Spins until both of the pair were preempted by somebody.
+/// Spins until both threads were preempted by another task.
 fn be_preempted(tid: u32, both: &AtomicU64) {
     let count = || of_kernel(std::process::id(), tid, "nr_involuntary_switches");
     let enough = count() + PREEMPTED;
@@ -95,7 +96,7 @@ fn be_preempted(tid: u32, both: &AtomicU64) {
     while both.load(Ordering::SeqCst) < 2 {}
 }
 
-/// Yields; how often the other ran meanwhile.
+/// Yields, and returns how often the other thread ran meanwhile.
 fn give(own: &AtomicU64, other: &AtomicU64) -> u64 {
     let mut gave = 0;
     for _ in 0..YIELDS {
@@ -108,10 +109,10 @@ fn give(own: &AtomicU64, other: &AtomicU64) -> u64 {
     gave
 }
 
-/// What is told of a thread, what the kernel counted, and how often it gave its CPU to the other.
+/// A thread's row, the kernel's count, and how often it gave its CPU to the other.
 type Told = (SwitchRow, u64, u64);
 
-/// The same window for both: each thread rests when it begins and when it ends.
+/// The same window for both threads: each rests when it begins and when it ends.
 fn of_a_pair(hide_one_in: u32) -> [Told; 2] {
     let none = || [0, 0].map(AtomicU64::new);
     let (tids, rests, came) = (none(), none(), none());
@@ -146,20 +147,20 @@ fn of_a_pair(hide_one_in: u32) -> [Told; 2] {
 }
 
 #[test]
-fn each_reason_is_counted_and_their_sum_is_the_kernels() {
+fn each_reason_is_counted_and_the_sum_is_the_kernels_count() {
     let Some(_machine) = crate::machine() else { return };
     for (row, counted, gave) in of_a_pair(0) {
         println!("{row:?}, {counted} by the kernel, gave its CPU {gave} times");
         assert_eq!(row.switches(), counted, "{row:?}");
         assert!(row.preempted >= PREEMPTED && row.blocked >= SLEEPS, "{row:?}");
-        // Something more urgent may come just as it yields to nobody.
+        // A more urgent task may come just as the thread yields without effect.
         assert!(gave > YIELDS / 2 && (gave..=gave + gave / 20).contains(&row.yielded), "{row:?}");
         assert_eq!(row.exited, 0);
     }
 }
 
 #[test]
-fn what_is_hidden_from_the_programs_is_missing_in_the_sum() {
+fn hidden_switches_are_missing_in_the_sum() {
     let Some(_machine) = crate::machine() else { return };
     for (row, counted, _) in of_a_pair(3) {
         let told = row.switches();
@@ -168,7 +169,7 @@ fn what_is_hidden_from_the_programs_is_missing_in_the_sum() {
 }
 
 #[test]
-fn the_last_switch_of_a_process_is_its_end() {
+fn the_last_switch_of_a_process_counts_as_its_exit() {
     let Some(_machine) = crate::machine() else { return };
     let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn();
     let child = child.as_mut().expect("a shell");

@@ -1,4 +1,4 @@
-//! System calls against a thread that knows what it called.
+//! Tests of system calls against a thread that knows its calls.
 
 use crate::until;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
@@ -31,7 +31,7 @@ fn row<'a>(window: &'a SyscallWindow, name: &str, tid: Option<u32>) -> Option<&'
     window.rows.iter().find(|r| r.nr == nr(name) && r.who.and_then(|w| w.tid) == tid)
 }
 
-/// A thread that makes calls, some of which fail; its tid.
+/// Runs a thread that makes calls, some of which fail; returns its tid.
 fn work() -> u32 {
     let worker = thread::spawn(|| {
         for _ in 0..LOOPS {
@@ -44,7 +44,7 @@ fn work() -> u32 {
         rustix::thread::gettid().as_raw_nonzero().get() as u32
     });
     let tid = worker.join().expect("joined");
-    // Whoever joins a thread may be ahead of its end: the kernel wakes them on its way out.
+    // A join may return before the thread has ended: the kernel wakes the joiner during the exit.
     until::gone(tid);
     tid
 }
@@ -66,17 +66,18 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
     let failed = window.failures_of(statx);
     let failed: Vec<_> = failed.iter().map(|f| (f.name(), f.count)).collect();
     assert_eq!(failed, [("ENOENT".to_string(), FAILURES)]);
-    // Who still runs may fail between the reading of both.
+    // A running thread may have a failure between the reading of rows and of errors.
     for row in window.rows.iter().filter(|row| row.who.and_then(|who| who.tid) == Some(tid)) {
         let by_error: u64 = window.failures_of(row).iter().map(|f| f.count).sum();
         assert_eq!(by_error, row.errors, "{row:?}");
     }
     let sleep = row(&window, "clock_nanosleep", Some(tid)).expect("its row");
     assert!(sleep.max_ns >= Some(30_000_000), "{sleep:?}");
-    // exit() does not return, and counts.
+    // exit() does not return, but counts.
     assert_eq!(row(&window, "exit", Some(tid)).map(|r| r.calls), Some(1));
     let who = calls.who.expect("a thread");
-    // It slept once, so twice; but a kernel may hide a switch (docs/explanation/accuracy.md).
+    // It slept once, so it has two dispatches; but a kernel may hide a switch
+    // (docs/explanation/accuracy.md).
     assert!(window.dispatches_of(&who) >= 1, "{:?}", window.dispatches);
 
     let next = source.window().expect("a window");
@@ -101,7 +102,7 @@ fn sums_over_threads_and_chosen_calls() {
 }
 
 #[test]
-fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
+fn calls_in_flight_differ_by_a_begin_before_or_after_the_attach() {
     let Some(_machine) = crate::machine() else { return };
     let sleeper = || {
         let (tell, told) = std::sync::mpsc::channel();
@@ -129,11 +130,11 @@ fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
     new.join().expect("joined");
     let window = source.window().expect("a window");
     let old_row = row(&window, "futex", Some(old_tid)).expect("its row");
-    assert_eq!((old_row.untimed, old_row.max_ns), (1, None), "no one knows when it began");
+    assert_eq!((old_row.untimed, old_row.max_ns), (1, None), "its begin is unknown");
 }
 
 #[test]
-fn calls_whose_entry_or_return_was_hidden_count_and_are_told() {
+fn calls_with_a_hidden_entry_or_return_count_and_are_reported() {
     let Some(_machine) = crate::machine() else { return };
     let mut source = open_hiding(SyscallsBy::Thread, &["getppid"], 10);
     source.window().expect("a window");
@@ -143,7 +144,7 @@ fn calls_whose_entry_or_return_was_hidden_count_and_are_told() {
     let unseen = window.losses.unseen;
     println!("{calls:?}, {unseen} returns unseen");
     assert_eq!(calls.errors, 0, "what failed was another call");
-    // Of a tenth the entry was hidden, of a tenth the return; of a hundredth both.
+    // For a tenth the entry was hidden, for a tenth the return, for a hundredth both.
     assert!(calls.calls <= LOOPS && calls.calls + LOOPS / 25 >= LOOPS, "{calls:?}");
     assert!((LOOPS / 20..=LOOPS / 5).contains(&unseen), "{unseen}");
     let entries = calls.untimed - unseen;

@@ -1,4 +1,5 @@
-//! What a process costs after it has said its last word: giving back its memory is CPU time too.
+//! CPU time of a process after its last instruction: the kernel's work to free its memory counts
+//! too.
 
 use crate::books::{run_ns, Books};
 use exactop_model::{Row, RowKind};
@@ -16,10 +17,10 @@ fn own_clock() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Touches memory, tells its CPU time and ends. Between fork and here others may hold locks of
-/// the allocator: system calls only.
+/// Touches memory, reports its CPU time and exits. After a fork other threads may hold locks of the
+/// allocator, so this makes system calls only.
 fn child(tell: i32) -> ! {
-    // SAFETY: plain system calls; the memory is ours alone.
+    // SAFETY: plain system calls; the memory belongs to this process alone.
     unsafe {
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -28,7 +29,7 @@ fn child(tell: i32) -> ! {
         if memory as isize == -1 {
             libc::_exit(1);
         }
-        // Pages of the small size: more of them to give back.
+        // Small pages: more of them to free.
         libc::madvise(memory.cast(), BYTES, libc::MADV_NOHUGEPAGE);
         for at in (0..BYTES).step_by(PAGE) {
             memory.add(at).write_volatile(1);
@@ -39,7 +40,7 @@ fn child(tell: i32) -> ! {
     }
 }
 
-/// Forks the child; its own last reading, and what wait4(2) says it used, ns.
+/// Forks the child. Returns its own last reading and its CPU time by wait4(2), ns.
 fn run() -> (u64, u64) {
     let (mut hear, tell) = std::io::pipe().expect("a pipe");
     // SAFETY: see `child`.
@@ -52,17 +53,17 @@ fn run() -> (u64, u64) {
     hear.read_exact(&mut own).expect("the child's clock");
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: room for both answers.
+    // SAFETY: there is room for both answers.
     let reaped = unsafe { libc::wait4(pid, &mut status, 0, usage.as_mut_ptr()) };
     assert_eq!((reaped, status), (pid, 0));
-    // SAFETY: filled in by wait4, and zeroes would do.
+    // SAFETY: wait4 filled it in, and zeroes would be valid too.
     let usage = unsafe { usage.assume_init() };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     (u64::from_ne_bytes(own), ns(usage.ru_utime) + ns(usage.ru_stime))
 }
 
 #[test]
-fn giving_back_memory_is_the_dead_ones_time() {
+fn freeing_memory_is_charged_to_the_exited_process() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let (mut ours, mut own, mut usage) = (0, 0, 0);
@@ -70,7 +71,7 @@ fn giving_back_memory_is_the_dead_ones_time() {
         let told = run();
         own += told.0;
         usage += told.1;
-        // Its last switch may come after it was reaped; until then its time is of a row that lives.
+        // Its last switch may come after it was reaped; until then its time is in a living row.
         books.find("its last switch", |books, window| {
             let faults = books.faults(&window);
             assert!(faults.is_empty(), "{faults:?}");

@@ -1,4 +1,5 @@
-//! Threads that vhost makes for whoever owns a device: nobody forks them, and only `task_newtask` tells.
+//! Threads that vhost makes for the owner of a device: without a fork, so that only `task_newtask`
+//! reports them.
 
 use crate::books::Books;
 use exactop_model::{Counter, ErrorKind, Frame, Row};
@@ -10,14 +11,14 @@ use std::time::Duration;
 /// VHOST_SET_OWNER of include/uapi/linux/vhost.h, which makes the worker.
 const SET_OWNER: rustix::ioctl::Opcode = opcode::none(0xaf, 0x01);
 
-/// The rows of this thread's workers: threads of ours since 6.4, the kernel's before.
+/// The rows of this thread's workers: threads of this process since 6.4, kernel threads before.
 fn workers(frame: &Frame) -> Vec<&Row> {
     let name = format!("vhost-{}", rustix::thread::gettid().as_raw_nonzero());
     frame.rows.iter().filter(|row| row.ident.comm.to_string() == name).collect()
 }
 
 #[test]
-fn workers_of_vhost_have_names_from_their_birth_on() {
+fn vhost_workers_have_names_from_their_birth_on() {
     let Some(_machine) = crate::machine() else { return };
     let device = "/dev/vhost-net";
     if let Err(error) = File::open(device) {
@@ -45,5 +46,5 @@ fn workers_of_vhost_have_names_from_their_birth_on() {
             workers(&books.threads(&window)).is_empty().then_some(())
         });
     }
-    assert!(unseen < 3, "the births of {unseen} were not seen");
+    assert!(unseen < 3, "{unseen} births were not seen");
 }

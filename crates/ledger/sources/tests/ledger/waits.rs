@@ -1,4 +1,4 @@
-//! What threads wait for, against threads that know.
+//! Tests of waits against threads that know what they wait for.
 
 use crate::microstates::QuotaGroup;
 use crate::until;
@@ -51,7 +51,8 @@ fn sleeps_know_their_system_call() {
     sleep(Duration::from_millis(150));
     let window = source.window().expect("a window");
     let row = of(&window, tid);
-    // Of what a wait took by the thread's own clock it was asleep but for what it ran and waited for a CPU.
+    // By the thread's own clock, a wait is sleep except for the time that the thread ran and waited
+    // for a CPU.
     let ran =
         std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).expect("it waits");
     let ran: u64 = ran.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
@@ -68,7 +69,7 @@ fn sleeps_know_their_system_call() {
     let park = slept(row, WaitKind::Lock, "futex");
     assert!(park > 100_000_000, "a wait that goes on counts: {park}");
 
-    // The rest of the wait that went on, and not again what was counted.
+    // The rest of the open wait, without the part that was counted before.
     sleep(Duration::from_millis(100));
     sleeper.thread().unpark();
     sleeper.join().expect("joined");
@@ -79,9 +80,9 @@ fn sleeps_know_their_system_call() {
 }
 
 #[test]
-fn the_hog_is_who_ran_instead() {
+fn the_hog_is_the_task_that_ran_instead() {
     let Some(_machine) = crate::machine() else { return };
-    // Two on one CPU: each waits while the other runs.
+    // Two threads on one CPU: each waits while the other runs.
     let hog = Spin::start(1, Some(&[0])).expect("a hog");
     let victim = Spin::start(1, Some(&[0])).expect("a victim");
     sleep(Duration::from_millis(300));
@@ -95,8 +96,8 @@ fn the_hog_is_who_ran_instead() {
     };
     let looks = || (schedstat(tgid, thread).1, schedstat(hog.pid(), hog.threads()[0]).0);
     let mut source = open(&[tgid]);
-    // Others may have the CPU between a look and the window's end beside it: so one before and one
-    // after each end.
+    // Other tasks may have the CPU between a reading and the window's end, so there is one reading
+    // before and one after each end.
     let outer = looks();
     source.window().expect("a window");
     let inner = looks();
@@ -114,12 +115,13 @@ fn the_hog_is_who_ran_instead() {
     assert!(ours + beside >= *waited.start(), "{ours} {waited:?} {longest}");
     assert!(ours <= waited.end() + beside, "{ours} {waited:?} {longest}");
     let instead: u64 = row.ran_instead.iter().map(|o| o.amount).sum();
-    // The two tables are read one after the other: a wait at each end may be in one of them only.
+    // The two tables are read one after the other, so a wait at each end may be in one of them
+    // only.
     assert!(instead <= ours + 2 * longest, "{instead} of {ours}, {longest}");
     assert!(instead + 2 * longest >= ours - ours / 10, "{instead} of {ours} has a name, {longest}");
     let by_hog: u64 =
         row.ran_instead.iter().filter(|o| o.who.tgid == hog.pid()).map(|o| o.amount).sum();
-    // Others may want that CPU too, but whenever the hog ran the victim waited.
+    // Other tasks may want that CPU too, but whenever the hog ran the victim waited.
     let ran = inner_end.1 - inner.1..=outer_end.1 - outer.1;
     assert!(by_hog + ran.start() / 5 + longest >= *ran.start(), "{by_hog} of {ran:?}, {longest}");
     assert!(by_hog <= ran.end() + longest, "{by_hog} of {ran:?}, {longest}");
@@ -127,10 +129,9 @@ fn the_hog_is_who_ran_instead() {
     assert!(row.preempted.quantile_ns(0.99) <= row.preempted.max_ns);
 }
 
-/// Nobody runs instead of a task whose group has used up its quota, and it does not queue behind
-/// anyone.
+/// No task runs instead of one whose group has used up its quota, and it queues behind no task.
 #[test]
-fn a_used_up_quota_is_no_wait_for_a_cpu() {
+fn a_used_up_quota_is_not_a_wait_for_a_cpu() {
     let Some(_machine) = crate::machine() else { return };
     let Some(group) = QuotaGroup::new() else {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
@@ -153,8 +154,8 @@ fn a_used_up_quota_is_no_wait_for_a_cpu() {
     let idle: u64 = row.ran_instead.iter().filter(|o| o.who.tgid == 0).map(|o| o.amount).sum();
     println!("throttled {ours} ns, by cpu.stat {throttled} ns; queued {queued} ns, idle {idle} ns");
     assert!(throttled > 0 && quota.iter().any(|s| s.count > 0), "5 % were allowed: {row:?}");
-    // The group's count begins when its CPU throttles it, ours when its task is off: until then a task that others keep from
-    // the CPU is queued. A period is 100 ms.
+    // The group's count begins when its CPU throttles it, the ledger's when the task leaves its
+    // CPU. Until then, a task that others keep from the CPU counts as queued. A period is 100 ms.
     assert!(
         ours + queued + throttled / 4 + 200_000_000 >= throttled,
         "{ours}, {queued} queued, of {throttled}"
@@ -164,7 +165,7 @@ fn a_used_up_quota_is_no_wait_for_a_cpu() {
     assert_eq!(window.losses.unseen, 0, "a new quota wakes nobody");
 }
 
-/// Waits until a byte has gone to and fro so many more times.
+/// Waits until a byte has gone to and fro this number of times.
 pub fn turns(pipes: &PipePingPong, more: u64) {
     let rounds = || pipes.rounds().expect("it counts");
     let before = rounds();
@@ -189,22 +190,22 @@ fn partners_wake_each_other() {
 }
 
 #[test]
-fn a_sleep_whose_wake_up_was_hidden_is_counted_and_told() {
+fn a_sleep_with_a_hidden_wakeup_counts_and_is_reported() {
     let Some(_machine) = crate::machine() else { return };
     let pipes = PipePingPong::start(2).expect("ping-pong");
     let options = Options { hide_one_in: 10, ..Options::default() };
     let mut source = Waits::open_with(&[pipes.pid()], &options).expect("the waits' programs");
-    // Each turn has four sleeps. So many that the share of those hidden is no accident.
+    // Each turn has four sleeps. The number is large enough that the hidden share is no accident.
     turns(&pipes, 2_000);
-    // The tables are read one after the other: nobody may sleep meanwhile.
+    // The tables are read one after the other, so no task may sleep meanwhile.
     drop(pipes);
     let window = source.window().expect("a window");
     let slept: u64 = window.rows.iter().flat_map(|row| &row.sleeps).map(|s| s.count).sum();
     let queued: u64 = window.rows.iter().map(|row| row.woken.count).sum();
     let unseen = window.losses.unseen;
     println!("{slept} sleeps, {queued} queued after them, {unseen} wake-ups unseen");
-    // Every sleep is there, as one that queued or as one whose queueing nobody knows; four threads
-    // were killed between the two, and a kernel may hide some more switches by itself.
+    // Every sleep either queued or has an unseen queueing. Four threads were killed between the
+    // two, and a kernel may hide some more switches.
     let most = 8 + slept / 200;
     assert!(slept.abs_diff(queued + unseen) <= most, "{slept} {queued} {unseen}");
     assert!(unseen > 0 && (slept / 20..=slept / 5).contains(&unseen), "{unseen} of {slept}");

@@ -1,5 +1,5 @@
-//! Run-queue wait begins at the call that wakes, not when its wake-up is complete: an interrupt
-//! sent to another CPU and that CPU's way out of idle are waiting, not sleep.
+//! Run-queue wait begins at the waking call, not at the end of the wake-up: the interrupt to
+//! another CPU and that CPU's exit from idle are wait, not sleep.
 
 use crate::books::Books;
 use crate::until;
@@ -21,12 +21,12 @@ fn clock_ns(clock: ClockId) -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// What the kernel's switches and calls to wake say of one thread: how long it waited for a CPU
-/// in a stretch of time, and how often it was called while it slept.
+/// The kernel's switches and wake-up calls of one thread: its wait for a CPU in a stretch of time,
+/// and the number of calls while it slept.
 #[derive(Default)]
 struct Witness {
     off: Option<Off>,
-    /// It was called since it came onto its CPU.
+    /// True if a call came since it came onto its CPU.
     called: bool,
     waited_ns: u64,
     calls: u64,
@@ -62,7 +62,7 @@ impl Witness {
             }
             What::Switch { .. } if event.next_tid == tid => {
                 match self.off.take() {
-                    // Called while it left.
+                    // Woken while it was leaving the CPU.
                     Some(Off::Asleep(since)) if self.called => {
                         self.add(since, event.at_ns, from, to);
                     }
@@ -83,7 +83,7 @@ impl Witness {
     }
 }
 
-/// Passes a byte on as soon as it comes.
+/// Passes on each byte at once.
 fn echo(cpu: usize, mut hear: PipeReader, mut say: PipeWriter) {
     pin(cpu);
     let mut byte = [0];
@@ -152,14 +152,14 @@ fn ns(task: &TaskDelta, counter: Counter) -> u64 {
 }
 
 #[test]
-fn a_wait_is_from_the_call_to_the_cpu() {
+fn a_wait_lasts_from_the_waking_call_to_the_cpu() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut log = SwitchLog::open(BUFFER).expect("the switch log");
     let pair = Pair::start();
     let tids = pair.tids;
     let mut events = Vec::new();
-    // The log has everyone's events: it is emptied all the time, so that others cannot fill it.
+    // The log has the events of all tasks, so it is emptied all the time to avoid losses.
     let mut empty = |log: &mut SwitchLog, for_long: Duration| {
         let began = Instant::now();
         loop {
@@ -177,12 +177,13 @@ fn a_wait_is_from_the_call_to_the_cpu() {
     };
     empty(&mut log, Duration::from_millis(100));
     books.close();
-    // A machine that switches faster than the log can be read loses events: such a window has no witness.
+    // A machine that switches faster than the log can be read loses events; such a window has no
+    // witness.
     let window = wait::find("a window of which the log lost nothing", || {
         let lost = log.lost();
         empty(&mut log, Duration::from_millis(1500));
         let window = books.close().expect("a window is open");
-        // What was written later than the window's end tells of waits that went on then.
+        // Events after the window's end show the waits that were open then.
         empty(&mut log, Duration::from_millis(50));
         (log.lost() == lost).then_some(window)
     });
@@ -191,9 +192,9 @@ fn a_wait_is_from_the_call_to_the_cpu() {
     if window.errors.get(ErrorKind::Late) == 0 {
         assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
     }
-    // CPUs write one after the other.
+    // CPUs write one after the other, so the events need sorting.
     events.sort_by_key(|event| event.at_ns);
-    // The log's clock goes on while the machine is suspended.
+    // The log's clock continues while the machine is suspended.
     let ahead = clock_ns(ClockId::Boottime) - clock_ns(ClockId::Monotonic);
     let in_log = |ns: u64| ns.saturating_add_signed(ahead);
     for tid in tids {
@@ -207,27 +208,27 @@ fn a_wait_is_from_the_call_to_the_cpu() {
             ns(task, Counter::Wakeups)
         );
         assert!(theirs.calls > 50, "it was woken: {}", theirs.calls);
-        // The log's clock is read after ours, at both ends, so that the two cancel but for what
-        // comes in between: on a machine that others use, that may be their caches' misses. A wait
-        // that began only when its wake-up was complete would lack the way out of idle, which is
-        // ten times as long.
+        // The log's clock is read after the ledger's, at both ends, so the two delays cancel,
+        // except for cache misses on a shared machine. A wait that began only at the end of the
+        // wake-up would lack the exit from idle, which is ten times as long.
         let reads = if crate::emulated() { 20_000 } else { 5_000 };
         let margin = theirs.calls * reads + theirs.waited_ns / 50;
         assert!(ours.abs_diff(theirs.waited_ns) < margin, "{ours} {}", theirs.waited_ns);
     }
 }
 
-/// What two threads know of a call to wake: when it began and had returned, and when the one that
-/// was called read its clock.
+/// What two threads know of a waking call: when it began and had returned, and when the woken
+/// thread read its clock.
 struct Call {
     before: i64,
     returned: i64,
     awake: i64,
 }
 
-/// Calls from one CPU to a thread that sleeps on another, each once it has answered the last.
+/// Calls from one CPU to a thread that sleeps on another; each call follows the answer to the last
+/// one.
 struct Calls {
-    /// Who is called.
+    /// The woken thread.
     tid: u32,
     go: mpsc::Sender<()>,
     done: mpsc::Receiver<()>,
@@ -277,10 +278,10 @@ impl Calls {
     }
 }
 
-/// No more than from the beginning of a call to the clock that was read after it, and, with what
-/// the thread ran, no less than from the call's return.
+/// The wait is at most the time from the begin of the call to the clock read after it. With the
+/// thread's run time it is at least the time from the call's return.
 #[test]
-fn who_is_called_knows_how_long_that_took() {
+fn a_woken_thread_measures_the_same_wait() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let calls = Calls::prepare(300);

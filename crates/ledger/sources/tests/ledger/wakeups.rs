@@ -1,4 +1,4 @@
-//! Who wakes whom: herds are found, and nothing else is taken for one.
+//! Tests of wake-ups: herds are found, and nothing else counts as one.
 
 use crate::waits::turns;
 use exactop_model::on_demand::wakeups::{herds, WakeupWindow};
@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 fn open(pids: Vec<u32>) -> Wakeups {
-    // An emulated CPU needs milliseconds for what another does in microseconds.
+    // An emulated CPU needs milliseconds for work of microseconds.
     let work_ns = if crate::emulated() { 100 * WORK_NS } else { WORK_NS };
     Wakeups::open_with(&Options { pids, work_ns, ..Options::default() })
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
@@ -37,7 +37,7 @@ fn rate() -> f64 {
     }
 }
 
-/// A window of a herd, and how often its workers came back from their waits, by themselves: inside the window at
+/// A window of a herd, and the workers' own number of returns from waits: inside the window at
 /// least, and around it at most.
 struct Herded {
     server: u32,
@@ -46,7 +46,7 @@ struct Herded {
     at_most: u64,
 }
 
-/// A window of this herd, after it got going.
+/// A window of this herd after it has started.
 fn herd(wake: Wake) -> Herded {
     let load = Herd::start(threads(), wake, rate()).expect("a herd");
     let totals = || load.totals().expect("it counts");
@@ -74,17 +74,17 @@ fn a_broadcast_to_idle_workers_is_a_thundering_herd() {
     assert_eq!(fan.waker.tgid, server);
     assert!(fan.nr.is_futex() && fan.home.is_futex());
     println!("{at_least} to {at_most} by the workers' own count");
-    // Those of a broadcast at each end may be on their way.
+    // Wake-ups of a broadcast at each end may be underway.
     let margin = threads() as u64 + fan.wakeups / 50;
     assert!(fan.wakeups + margin >= at_least && fan.wakeups <= at_most + margin, "{fan:?}");
-    // How many of them wait again by the next depends on who else has the CPUs.
+    // How many of them wait again before the next broadcast depends on the other tasks on the CPUs.
     assert!(fan.mean() > 0.5 * threads() as f64, "{fan:?}");
     assert!(fan.unproductive as f64 > 0.9 * fan.chains as f64, "{fan:?}");
     assert!(found[0].cost_pct > Some(0.0));
 }
 
 #[test]
-fn a_signal_to_one_worker_is_none() {
+fn a_signal_to_one_worker_is_no_herd() {
     let Some(_machine) = crate::machine() else { return };
     let Herded { server, window, .. } = herd(Wake::One);
     assert_eq!(herds(&window), []);
@@ -94,7 +94,7 @@ fn a_signal_to_one_worker_is_none() {
 }
 
 #[test]
-fn pipes_and_builds_are_none() {
+fn pipes_and_builds_are_no_herds() {
     let Some(_machine) = crate::machine() else { return };
     let pipes = PipePingPong::start(if crate::emulated() { 20 } else { 200 }).expect("ping-pong");
     let mut source = open(vec![pipes.pid()]);
@@ -108,7 +108,7 @@ fn pipes_and_builds_are_none() {
     let wakes: u64 = edges.iter().map(|e| e.wakeups).sum();
     let nothing: u64 = edges.iter().map(|e| e.unproductive).sum();
     println!("{wakes} wake-ups over pipes, {nothing} for nothing");
-    // A return that was not seen looks like none.
+    // A hidden return looks like no work.
     let at_most = if crate::programs_stand_still() { wakes / 20 } else { wakes / 100 };
     assert!(wakes > 100 && nothing <= at_most, "a byte that was read is something");
     drop(pipes);
@@ -117,7 +117,7 @@ fn pipes_and_builds_are_none() {
     let mut source = open(Vec::new());
     sleep(Duration::from_secs(2));
     let window = source.window().expect("a window");
-    // Others may have herds of their own meanwhile; they are not of these programs.
+    // Other processes may have herds meanwhile, but not these programs.
     let is_of_build = |who: &Who| BUILD.contains(&who.comm.to_string().as_str());
     let found: Vec<_> = herds(&window).into_iter().filter(|h| is_of_build(&h.fan.waker)).collect();
     assert_eq!(found, []);
@@ -127,7 +127,7 @@ fn pipes_and_builds_are_none() {
 /// The programs of [`build`].
 const BUILD: [&str; 6] = ["make", "sh", "sort", "cat", "true", "busybox"];
 
-/// A busy `make -j4`, or a fork storm where there is no make.
+/// A busy `make -j4`, or a fork storm if there is no make.
 fn build() -> Box<dyn std::any::Any> {
     if !Path::new("/usr/bin/make").exists() {
         return Box::new(ForkStorm::start(2).expect("a fork storm"));
@@ -160,10 +160,11 @@ impl Drop for Build {
 }
 
 #[test]
-fn an_interrupt_is_no_ones_waker() {
+fn an_interrupt_has_no_waking_task() {
     let Some(_machine) = crate::machine() else { return };
     let mut source = open(vec![std::process::id()]);
-    // A timer's interrupt ends each of these sleeps. One whose timer runs out before the thread has left its CPU is none.
+    // A timer's interrupt ends each of these sleeps. A timer that runs out before the thread has
+    // left its CPU ends none.
     let sleeper = std::thread::spawn(|| {
         let before = slept_so_far("/proc/thread-self");
         for _ in 0..50 {
@@ -185,7 +186,7 @@ fn an_interrupt_is_no_ones_waker() {
     assert!(by_interrupt + unseen >= slept, "slept {slept} times, {unseen} unseen: {edges:?}");
 }
 
-/// How often a thread has slept, by the kernel's own count (proc_pid_status(5)).
+/// Number of sleeps of a thread, by the kernel's count (proc_pid_status(5)).
 pub fn slept_so_far(thread: &str) -> u64 {
     let status = std::fs::read_to_string(format!("{thread}/status")).expect("the thread runs");
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
@@ -193,7 +194,7 @@ pub fn slept_so_far(thread: &str) -> u64 {
 }
 
 #[test]
-fn whose_wake_up_was_hidden_is_told_and_has_no_waker_made_up() {
+fn a_hidden_wakeup_is_reported_without_an_invented_waker() {
     let Some(_machine) = crate::machine() else { return };
     let pipes = PipePingPong::start(2).expect("ping-pong");
     let options = Options { pids: vec![pipes.pid()], hide_one_in: 10, ..Options::default() };

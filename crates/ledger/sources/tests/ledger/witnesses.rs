@@ -1,4 +1,4 @@
-//! Outside witnesses: the worker's own clock, /proc/PID/schedstat, /proc/stat.
+//! Independent witnesses: the worker's own clock, /proc/PID/schedstat, /proc/stat.
 
 use crate::books::{process, run_ns, Books};
 use exactop_model::ledger::window::{ExitDelta, TaskDelta, Window};
@@ -25,15 +25,16 @@ fn stat_line(label: &str) -> Vec<u64> {
     line.split_whitespace().skip(1).map(|f| f.parse().expect("a number")).collect()
 }
 
-/// Sandwich: witness, ours, witness, busy time, witness, ours, witness. Ours lies between the inner and the
-/// outer reading of the witness; interrupts are part of ours and not of the witness, hence the margin.
+/// Readings in this order: witness, ledger, witness, busy time, witness, ledger, witness. The
+/// ledger's figure lies between the inner and the outer reading of the witness. The ledger includes
+/// interrupts and the witness does not, hence the margin.
 #[test]
 fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let spin = Spin::start(2, None).expect("a worker");
     let tids = spin.threads();
-    // Its own clock, and what it waited by schedstat.
+    // The thread's own clock, and its wait by schedstat.
     let look = || {
         [0, 1]
             .map(|i: usize| (spin.cpu_ns(i).expect("its clock"), schedstat(spin.pid(), tids[i]).1))
@@ -55,7 +56,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             let row = frame.rows.iter().find(|r| r.key.tid == *tid).expect("its row");
             ours[i] += run_ns(row);
             wait[i] += row.delta.get(Counter::LatNs).expect("lat_ns");
-            // One that waited all the time, as on a very busy machine, did nothing that could be audited.
+            // A thread that waited throughout, as on a very busy machine, has no audit.
             let task = window.tasks.iter().find(|t| t.sample.key.tid == *tid);
             let audit = task.map(|task| task.audit.as_ref().expect("of the ledger"));
             bias[i] += audit.map_or(0, |audit| audit.lat.bias_ns);
@@ -68,7 +69,8 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
         let [ran, waited] = [|of: (u64, u64)| of.0, |of: (u64, u64)| of.1].map(|figure| {
             [figure(ending[i]) - figure(begun[i]), figure(after[i]) - figure(before[i])]
         });
-        // What lies between the kernel's stamps of an event and ours is known, and long where CPUs stand still.
+        // The time between the two stamps of an event is known; it is long on CPUs that a
+        // hypervisor stops.
         let our_wait = wait[i].checked_add_signed(-bias[i]).expect("no less than its bias");
         let our_run = ours[i].checked_add_signed(-run_bias[i]).expect("no less than its bias");
         println!(
@@ -81,13 +83,14 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             "thread {i}: the stamps differ by {} ns",
             run_bias[i]
         );
-        // Emulated, our own reading takes milliseconds.
+        // On an emulated machine our own reading takes milliseconds.
         let margin = ran[1] / if crate::emulated() { 20 } else { 500 } + 5_000_000;
         assert!(
             our_run + margin >= ran[0] && our_run <= ran[1] + margin,
             "thread {i}: time on a CPU"
         );
-        // The kernel counts a wait when it is over: one at each end is in one of the counts only.
+        // The kernel counts a wait when it is over: a wait at each end is in only one of the
+        // counts.
         let margin = waited[1] / if crate::emulated() { 10 } else { 50 } + 40_000_000;
         let is_near = our_wait + margin >= waited[0] && our_wait <= waited[1] + margin;
         assert!(is_near, "thread {i}: run-queue wait");
@@ -95,14 +98,15 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
 }
 
 #[test]
-fn children_that_nobody_waits_for_are_not_lost() {
+fn children_without_a_wait_are_not_lost() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
-    // Others may run the same load meanwhile; who descends from this process has its tree.
+    // Other processes may run the same load; descendants of this process have its tree.
     books.ledger.follow_children();
     let load = AutoReaped::start(2, Duration::from_millis(3)).expect("children");
     let (mut ours_ns, mut processes) = (0, 0);
-    // A child's time is its own while it lives, its group's in the window it dies in.
+    // A child's time is in its own row while it lives, and in its exited group in the window of its
+    // exit.
     let mut add = |window: &Window| {
         let is_ours =
             |e: &&ExitDelta| e.sample.tree != 0 && e.sample.comm.bytes().starts_with(b"lab-");
@@ -116,14 +120,14 @@ fn children_that_nobody_waits_for_are_not_lost() {
         let living = window.tasks.iter().filter(child);
         ours_ns += living.filter_map(|t| t.delta.get(Counter::RunNs)).sum::<u64>();
     };
-    // Of each window, late or not: what one of them lacks the next one has.
+    // All windows count, late or not: time that one of them lacks is in the next.
     wait::until("some children", || {
         std::thread::sleep(Duration::from_millis(100));
         add(&books.close().expect("a window is open"));
         load.totals().expect("totals").children > 100
     });
     let totals = load.stop().expect("totals");
-    // All have left their group; one may be on its way to its last switch.
+    // All have left the process group; one may still have its last switch ahead.
     for _ in 0..4 {
         std::thread::sleep(Duration::from_millis(50));
         add(&books.close().expect("a window is open"));
@@ -131,8 +135,8 @@ fn children_that_nobody_waits_for_are_not_lost() {
     println!("ours: {processes} processes {ours_ns} ns; they say {totals:?}");
     assert!(totals.children > 20, "the load did something: {totals:?}");
     assert!(processes >= totals.children);
-    // Each child reads its clock just before it exits: fork and teardown come on top. Emulated, they
-    // take longer than the work itself.
+    // Each child reads its clock just before it exits; fork and teardown are extra. On an emulated
+    // machine they take longer than the work itself.
     let most = if crate::emulated() { 5.0 } else { 1.5 };
     let known_ns = totals.cpu_ns;
     assert!(ours_ns >= known_ns * 999 / 1000, "{ours_ns} < {known_ns}");
@@ -145,8 +149,8 @@ fn threads_that_exit_stay_part_of_their_process() {
     let mut books = Books::open(&Options::default());
     let load = ExitingThreads::start(2).expect("threads");
     let mut ours = 0;
-    // utime and stime of proc_pid_stat(5) include exited threads, and count from the process's start, which
-    // was in our first window.
+    // utime and stime of proc_pid_stat(5) include exited threads, and count from the process's
+    // start, which was in our first window.
     let stat = || {
         let field = |n| exactop_workloads::procs::stat_field(load.pid(), n).expect("it runs");
         (field(14) + field(15)) * 10_000_000
@@ -207,7 +211,7 @@ fn steal_agrees_with_proc_stat() {
     };
     let (least, most) = (looks.at_least(), looks.at_most());
     println!("ours {ours} ns, /proc/stat {least} to {most} ns");
-    // One tick of rounding on each CPU on either side.
+    // One tick of rounding for each CPU on either side.
     let ticks = 2 * window.cpus.len() as u64 + 1;
     let margin = ticks * 10_000_000 + most / 20;
     assert!(ours + margin >= least && ours <= most + margin, "{ours} {least} {most}");

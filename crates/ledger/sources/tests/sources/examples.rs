@@ -1,8 +1,8 @@
-//! The examples run and print what they say.
+//! Tests that the examples run and print the documented output.
 
 use std::process::Command;
 
-/// Cargo builds the examples with the tests: beside the directory of this program.
+/// Cargo builds the examples with the tests, beside the directory of this program.
 fn run(example: &str, args: &[&str]) -> String {
     let me = std::env::current_exe().expect("this program");
     let built = me.ancestors().nth(2).expect("target/PROFILE").join("examples").join(example);

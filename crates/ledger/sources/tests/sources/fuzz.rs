@@ -1,7 +1,7 @@
-//! Fuzz targets: files of /proc and of control groups, through everything that is made of them.
+//! Fuzz targets: files of /proc and of control groups, and everything that is computed from them.
 //!
-//! An input is a text: a line `== NAME` begins a file of the made-up machine, `== later` what it
-//! holds at the second look.
+//! An input is a text: a line `== NAME` begins a file of the made-up machine; `== later` begins its
+//! content at the second read.
 
 use exactop_cgroups::{Hierarchy, Version};
 use exactop_fuzzing::{corpus, Target};
@@ -93,7 +93,7 @@ processes 79
 9 (new) S 7 9 9 0 -1 4194304 100 0 0 0 1 0 0 0 20 0 1 0 15103 3133440 410 18446744073709551615 1 2 3 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0
 ";
 
-/// Writes the files that a part of an input holds.
+/// Writes the files in a part of an input.
 fn write(root: &Path, allowed: &[&str], part: &[u8]) {
     let mut file: Option<(&str, Vec<u8>)> = None;
     let finish = |file: Option<(&str, Vec<u8>)>| {
@@ -114,7 +114,7 @@ fn write(root: &Path, allowed: &[&str], part: &[u8]) {
     finish(file);
 }
 
-/// What an input says of the first look and of the second.
+/// The parts of an input for the first and the second read.
 fn looks(input: &[u8]) -> (&[u8], &[u8]) {
     const LATER: &[u8] = b"== later\n";
     match input.windows(LATER.len()).position(|part| part == LATER) {
@@ -142,7 +142,7 @@ fn fuzz_proc_files() {
             let proc = tempfile::tempdir().expect("a directory");
             let (first, second) = looks(input);
             write(proc.path(), PROC, first);
-            // What /proc/stat must hold is checked as it is opened.
+            // The content of /proc/stat is checked on opening.
             let Ok(source) = Procfs::open(proc.path()) else { return };
             let Ok(mut session) = Session::new(Box::new(source), proc.path()) else { return };
             let threads = input.len() % 2 == 1;
@@ -171,7 +171,7 @@ fn fuzz_proc_files() {
         });
 }
 
-/// Every cell can be shown.
+/// Checks that every cell can be shown.
 fn check(row: &Row, context: &Context) {
     for column in COLUMNS {
         let value = (column.value)(row, context);

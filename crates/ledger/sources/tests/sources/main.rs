@@ -1,4 +1,4 @@
-//! Sources that take no ledger (that one: tests/ledger), and the examples.
+//! Tests of sources other than the ledger (see tests/ledger), and of the examples.
 
 mod examples;
 mod fuzz;

@@ -1,4 +1,4 @@
-//! What must hold of every window of every history.
+//! Checks that hold for every window of every history.
 
 use super::machine::{letter, Machine, CPUS};
 use exactop_model::frame::Doing;
@@ -10,17 +10,17 @@ use exactop_model::words::books::{Account, BooksText};
 use exactop_model::{Book, Counter, Frame, FrameOptions, MicroState, Row, RowKind, Still, Window};
 use std::collections::BTreeMap;
 
-/// Two books of one machine: one that is told everything, and one that is told what changed.
+/// Books of one machine: one gets complete snapshots, the other only changes.
 pub struct Books {
     pub complete: Book,
     pub changes: Book,
     joined: [Joined; 2],
-    /// Of somebody who looks once in `JOINED` windows.
+    /// The book of a reader that reads once in `JOINED` windows.
     merged: (Merged, Book),
     closed: u64,
 }
 
-/// As many windows are joined to one.
+/// Number of windows that are joined to one.
 const JOINED: u64 = 3;
 
 /// One window in all its arrangements.
@@ -37,7 +37,7 @@ impl Books {
         Books { complete, changes, joined: Default::default(), merged, closed: 0 }
     }
 
-    /// Closes a window in both and checks everything; `None` for the first snapshot.
+    /// Closes a window in all books and checks it; `None` for the first snapshot.
     pub fn close(&mut self, machine: &mut Machine) -> Option<Closed> {
         let told = machine.close();
         self.joined[0].before(&told.complete, &self.complete);
@@ -68,7 +68,7 @@ impl Books {
         Some(Closed { window, threads, processes })
     }
 
-    /// Some windows as one: its books close, and everyone's states are their life in it.
+    /// Joins windows and checks the sum: its books close, and each task's states sum to its life.
     fn join(&mut self, complete: Window, changes: Window) {
         self.joined[0].add(complete, &self.complete);
         self.joined[1].add(changes, &self.changes);
@@ -96,7 +96,7 @@ impl Books {
     }
 }
 
-/// Whether a source tells of everyone, or of changes only, makes no difference.
+/// Complete snapshots and changes give the same rows.
 fn same(frame: &Frame, theirs: &Frame) {
     for (ours, theirs) in frame.rows.iter().zip(&theirs.rows) {
         assert_eq!(ours, theirs);
@@ -107,8 +107,8 @@ fn same(frame: &Frame, theirs: &Frame) {
     assert_eq!(frame, theirs);
 }
 
-/// Rows come in no order, and a process does what any one of its threads does that are equally
-/// near a CPU.
+/// Makes frames comparable: rows have no order, and a process may show any of its threads that are
+/// equally near to a CPU.
 fn comparable(mut frame: Frame) -> Frame {
     for row in frame.rows.iter_mut().filter(|r| r.kind == RowKind::Process) {
         row.doing = Doing::default();
@@ -122,7 +122,7 @@ fn run_ns(row: &Row) -> u64 {
     row.delta.get(Counter::RunNs).expect("run_ns")
 }
 
-/// Identity 3, and that the rows are the books' summands.
+/// Identity 3, and the rows as the summands of the books.
 fn books(frame: &Frame) {
     let b = &frame.books;
     assert_eq!(b.total_ns, CPUS as u64 * frame.length_ns());
@@ -134,8 +134,7 @@ fn books(frame: &Frame) {
     assert_eq!(b.tasks_ns + b.exited_ns + b.idle_ns, b.total_ns);
 }
 
-/// Identity 2: the states of a thread are its life in the window, whether something happened to
-/// it or not.
+/// Identity 2: the states of a thread sum to its life in the window, with or without an event.
 fn lives(frame: &Frame) {
     for row in frame.rows.iter().chain(&frame.exited) {
         assert_eq!(row.delta.states_ns(), Some(row.life_ns), "{row:?}");
@@ -159,8 +158,7 @@ fn counted(letters: impl Iterator<Item = char>) -> Census {
     census
 }
 
-/// What stands above the table is what its rows say: who runs, and how much of the CPUs is theirs
-/// and how much that of rows which exited.
+/// The header agrees with the rows: the states, and the CPU time of living and of exited rows.
 fn headed(processes: &Frame) {
     assert_eq!(processes.processes, counted(processes.rows.iter().map(|row| row.letter)));
     let rows: u64 = processes.rows.iter().map(run_ns).sum();
@@ -176,12 +174,12 @@ fn headed(processes: &Frame) {
     }
 }
 
-/// The census against a count of everyone.
+/// Compares the census with a count of all tasks.
 fn census(machine: &Machine, book: &Book) {
     let letters = || machine.tasks.values().map(|t| (t.key, letter(t.state)));
     assert_eq!(book.census(), counted(letters().map(|(_, letter)| letter)));
     let runs = |tgid| letters().any(|(key, letter)| key.tgid == tgid && letter == 'R');
-    // Where a number has passed on, the process is who has it now.
+    // A reused number belongs to its present process.
     let leaders: BTreeMap<u32, char> = letters()
         .filter(|(key, _)| key.is_leader())
         .map(|(key, letter)| ((key.tgid, key.start_ns), letter))
@@ -196,8 +194,8 @@ fn census(machine: &Machine, book: &Book) {
     }
 }
 
-/// CPU+: everyone who ended counts once, for the nearest ancestor that lives. Threads whose
-/// process lives are part of that.
+/// CPU+: each exited task counts once, under its nearest living ancestor. Exited threads of a
+/// living process are part of the process.
 fn children(machine: &Machine, frame: &Frame) {
     let lives = |p: &ProcessRef| {
         let leader = machine.leader(p.tgid);

@@ -1,19 +1,20 @@
-//! Histories drawn by hand: a line a task, a column a microsecond.
+//! Parses histories drawn by hand: one line for each task, one column for each microsecond.
 //!
 //! ```text
 //! |    |    |      ends of windows
 //! 7<1 sh ss00sss
 //! ```
 //!
-//! `7<1 sh`: process 7, a child of 1, named sh; `8@7`: thread 8 of process 7. Then its states:
-//! `0` `1` on that CPU, `l` waiting for one, `s` asleep, `D` uninterruptibly, `T` stopped, `Z` a
-//! zombie, `.` not there. A new name on a line of the same number is the number's next owner.
+//! `7<1 sh`: process 7, a child of 1, named sh; `8@7`: thread 8 of process 7. Then follow its
+//! states: `0` `1` on that CPU, `l` waiting for one, `s` asleep, `D` uninterruptible, `T` stopped,
+//! `Z` a zombie, `.` not alive. A new name on a line with the same number is the next process with
+//! that number.
 
 use super::check::{Books, Closed};
 use super::machine::Machine;
 use exactop_model::{Comm, MicroState};
 
-/// A column, ns.
+/// Length of a column, ns.
 pub const COLUMN: u64 = 1_000;
 
 struct Line {
@@ -25,7 +26,7 @@ struct Line {
     account: u64,
 }
 
-/// Plays a drawing; yields the windows between the marks of its first line.
+/// Plays a drawing; returns the windows between the marks of its first line.
 pub fn windows(drawing: &str) -> Vec<Closed> {
     let mut rows = drawing.lines().filter(|l| !l.trim().is_empty());
     let ruler = states(rows.next().expect("a ruler"));
@@ -33,7 +34,7 @@ pub fn windows(drawing: &str) -> Vec<Closed> {
     let (mut machine, mut books) = (Machine::new(), Books::new());
     let mut closed = Vec::new();
     for (column, mark) in ruler.iter().enumerate() {
-        // Those who go make room for those who come.
+        // Tasks that end make room for those that begin.
         for coming in [false, true] {
             for line in &mut lines {
                 step(&mut machine, line, column, coming);
@@ -47,7 +48,7 @@ pub fn windows(drawing: &str) -> Vec<Closed> {
     closed
 }
 
-/// Everything before this column of the text says who it is.
+/// Column of the text at which the states begin; the task's name stands before it.
 const MARGIN: usize = 12;
 
 fn states(text: &str) -> Vec<u8> {

@@ -1,11 +1,11 @@
-//! What can happen to a machine, in any order: tasks are born, run, sleep, exec and die, numbers are
-//! used again, windows close anywhere.
+//! Random events of a machine: tasks are born, run, sleep, exec and exit, numbers are reused,
+//! windows close.
 
 use super::machine::{Machine, CPUS, INIT};
 use exactop_model::{Comm, MicroState};
 use proptest::prelude::*;
 
-/// One thing that happens. Numbers choose among those to whom it can happen.
+/// One event. Its numbers choose among the tasks to which it can happen.
 #[derive(Clone, Debug)]
 pub enum Event {
     Wait(u64),
@@ -27,12 +27,12 @@ fn state() -> impl Strategy<Value = MicroState> {
     prop_oneof![1 => Just(Run), 1 => asleep]
 }
 
-/// Few numbers, so that they are soon used again.
+/// A small range, so that numbers are soon reused.
 fn number() -> impl Strategy<Value = u32> {
     2u32..12
 }
 
-/// Any of them.
+/// Any event.
 pub fn event() -> impl Strategy<Value = Event> {
     let which = 0usize..16;
     prop_oneof![
@@ -51,7 +51,7 @@ pub fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Accounts of those that a choice can fall on.
+/// The account that a choice selects.
 fn choose(machine: &Machine, at: usize, can: fn(u32, bool, bool) -> bool) -> Option<u64> {
     let fit: Vec<u64> = machine
         .tasks
@@ -62,7 +62,7 @@ fn choose(machine: &Machine, at: usize, can: fn(u32, bool, bool) -> bool) -> Opt
     (!fit.is_empty()).then(|| fit[at % fit.len()])
 }
 
-/// Lets it happen; a close is the caller's.
+/// Applies the event; the caller closes windows.
 pub fn happens(machine: &mut Machine, event: &Event) {
     let name = |n: u8| Comm::new(&[b'a' + n]);
     let tgid = |m: &Machine, account: u64| m.tasks[&account].key.tgid;

@@ -1,13 +1,13 @@
-//! What ended, in groups as a source keeps them, and one by one to check those against.
+//! Exited tasks, in groups as a source keeps them, and one by one to check the groups.
 
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{Comm, Counters, ExitSample};
 use exactop_testkit::samples;
 
-/// A task that ended, with what it did in the window it ended in.
+/// An exited task with its use in the window of the exit.
 #[derive(Clone, Copy, Debug)]
 pub struct Gone {
-    /// Its process, where only the thread ended.
+    /// The process, if only a thread exited.
     pub of: ProcessRef,
     pub ancestors: [ProcessRef; 8],
     pub comm: Comm,
@@ -18,7 +18,7 @@ pub struct Gone {
 
 struct Group {
     sample: ExitSample,
-    /// Windows in which nobody was added.
+    /// Number of windows without an exit.
     idle: u32,
 }
 
@@ -26,14 +26,14 @@ struct Group {
 pub struct Exits {
     groups: Vec<Group>,
     accounts: u64,
-    /// Everyone who ended in the window that is open.
+    /// Tasks that exited in the open window.
     pub gone: Vec<Gone>,
-    /// The same for the window closed last.
+    /// Tasks that exited in the last closed window.
     pub closed: Vec<Gone>,
 }
 
 impl Exits {
-    /// Adds to the group of its process or parent and name.
+    /// Adds a task to the group of its process, or of its parent and name.
     pub fn add(&mut self, gone: Gone) {
         self.gone.push(gone);
         let same = |g: &&mut Group| {
@@ -57,7 +57,8 @@ impl Exits {
         self.groups.iter().map(|g| g.sample).collect()
     }
 
-    /// Groups that nobody came to for two windows are given up; their like gets a new account.
+    /// Begins the next window. A group without exits for two windows ends; a later exit gets a new
+    /// account.
     pub fn next_window(&mut self) {
         self.closed = std::mem::take(&mut self.gone);
         for group in &mut self.groups {

@@ -1,5 +1,5 @@
-//! A machine with two CPUs that keeps its own accounts, charged at every event, and tells them as
-//! a source would: everyone, or only those to whom something happened.
+//! A machine with two CPUs. It charges its own accounts at every event, and makes snapshots as a
+//! source does: complete ones, or only changes.
 
 use super::exits::{Exits, Gone};
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -12,31 +12,31 @@ use std::collections::BTreeMap;
 
 pub const CPUS: usize = 2;
 
-/// The process that inherits orphans, and never ends.
+/// The process that adopts orphans and never exits.
 pub const INIT: u32 = 1;
 
-/// A zombie has an account of its own: what it did is in its exited group.
+/// Flag in the account of a zombie. The use of the task is in its exited group.
 const ZOMBIE: u64 = 1 << 63;
 
 #[derive(Clone, Debug)]
 pub struct Task {
     pub key: TaskKey,
-    /// The process it is a child of.
+    /// Its parent process.
     pub parent: u32,
     pub comm: Comm,
     pub state: MicroState,
     cpu: Option<usize>,
-    /// Charged up to here.
+    /// Charged up to this time.
     since: u64,
     born: u64,
     pub counters: Counters,
-    /// The counters when the window began.
+    /// Counters at the start of the window.
     pub at_t0: Counters,
-    /// Something happened to it since then.
+    /// True if it had an event in the window.
     touched: bool,
 }
 
-/// Both ways to tell the same instant.
+/// Both kinds of snapshot of the same instant.
 pub struct Told {
     pub complete: Snapshot,
     pub changes: Snapshot,
@@ -48,7 +48,7 @@ pub struct Machine {
     pub tasks: BTreeMap<u64, Task>,
     gone: Vec<AccountId>,
     cpus: [CpuSample; CPUS],
-    /// Idle CPUs are charged up to here.
+    /// Idle CPUs are charged up to this time.
     idle_since: [u64; CPUS],
     pub exits: Exits,
     accounts: u64,
@@ -56,7 +56,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// With nobody but init, asleep.
+    /// A machine on which only init lives, asleep.
     pub fn new() -> Machine {
         let mut machine = Machine {
             now: 1_000,
@@ -92,29 +92,29 @@ impl Machine {
         self.accounts
     }
 
-    /// A new process.
+    /// Makes a process.
     pub fn fork(&mut self, parent: u32, pid: u32, comm: Comm) -> u64 {
         self.make(pid, pid, parent, comm)
     }
 
-    /// A new thread of the process.
+    /// Makes a thread of the process.
     pub fn clone_thread(&mut self, tgid: u32, tid: u32) -> u64 {
         let leader = self.leader(tgid).expect("a process").1.clone();
         self.make(tgid, tid, leader.parent, leader.comm)
     }
 
-    /// The leader of a process with its account; a zombie, too.
+    /// The leader of a process with its account; it may be a zombie.
     pub fn leader(&self, tgid: u32) -> Option<(u64, &Task)> {
         let of = |t: &Task| t.key.tgid == tgid && t.key.is_leader();
         self.tasks.iter().find(|(_, t)| of(t)).map(|(&a, t)| (a, t))
     }
 
-    /// Whether a number is in use for a task.
+    /// True if a task has this number.
     pub fn is_taken(&self, pid: u32) -> bool {
         self.tasks.values().any(|t| t.key.tid == pid || t.key.tgid == pid)
     }
 
-    /// Brings a task's counters to now.
+    /// Charges a task up to now.
     fn charge(&mut self, account: u64) {
         let now = self.now;
         let Some(task) = self.tasks.get_mut(&account) else { return };
@@ -137,13 +137,12 @@ impl Machine {
         }
     }
 
-    /// Who is on a CPU.
+    /// The task on a CPU.
     pub fn running(&self, cpu: usize) -> Option<u64> {
         self.tasks.iter().find(|(_, t)| t.cpu == Some(cpu)).map(|(&a, _)| a)
     }
 
-    /// Puts a task into a state; on a CPU if it is to run, from which somebody else may have to
-    /// go.
+    /// Puts a task into a state. If it is to run, another task may have to leave the CPU.
     pub fn set(&mut self, account: u64, state: MicroState, cpu: usize) {
         if state == MicroState::Run {
             if let Some(other) = self.running(cpu).filter(|&other| other != account) {
@@ -161,8 +160,8 @@ impl Machine {
         task.touched = true;
     }
 
-    /// A new program, from any thread: the others end, and the thread takes the leader's place
-    /// and number. Its account stays.
+    /// Executes a new program in any thread. The other threads end, and the thread takes the
+    /// leader's place and number. Its account stays.
     pub fn exec(&mut self, account: u64, comm: Comm) {
         self.charge_idle();
         self.charge(account);
@@ -185,13 +184,13 @@ impl Machine {
         threads.map(|(&account, _)| account).collect()
     }
 
-    /// One thread ends; the process lives on.
+    /// Ends one thread; its process lives on.
     pub fn end_thread(&mut self, account: u64) {
         self.charge_idle();
         self.end(account, false, false);
     }
 
-    /// A process ends with all its threads; its children go to init.
+    /// Ends a process with all its threads; init adopts its children.
     pub fn end_process(&mut self, tgid: u32, zombie: bool) {
         self.charge_idle();
         let leader = self.leader(tgid).map(|(account, _)| account);
@@ -230,7 +229,7 @@ impl Machine {
         }
     }
 
-    /// Somebody waits for a zombie.
+    /// A parent waits for a zombie.
     pub fn reap(&mut self, account: u64) {
         if self.tasks.remove(&account).is_some() {
             self.gone.push(AccountId(account));
@@ -242,7 +241,7 @@ impl Machine {
         ProcessRef { tgid, start_ns }
     }
 
-    /// A process, its parent and so on, nearest first; as many as a snapshot holds.
+    /// A process and its ancestors, nearest first, as many as a snapshot holds.
     fn ancestors(&self, mut tgid: u32) -> [ProcessRef; 8] {
         std::array::from_fn(|_| {
             let Some((_, leader)) = self.leader(tgid) else { return ProcessRef::default() };
@@ -259,7 +258,7 @@ impl Machine {
             self.charge(account);
         }
         let sample = |changed: bool| {
-            // Whoever runs is charged by the flush of its CPU, so something did happen to it.
+            // The flush of a CPU charges the task on it, so that task had an event.
             let told = |t: &&Task| !changed || t.touched || t.state == MicroState::Run;
             let tasks = self.tasks.iter().filter(|(_, t)| told(t));
             tasks.map(|(&account, task)| sample(account, task)).collect::<Vec<_>>()
@@ -302,7 +301,7 @@ fn sample(account: u64, task: &Task) -> TaskSample {
     }
 }
 
-/// As top shows it.
+/// State letter as top shows it.
 pub fn letter(state: MicroState) -> char {
     match state {
         MicroState::Run | MicroState::Lat | MicroState::LatPreempt => 'R',

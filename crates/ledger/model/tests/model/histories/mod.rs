@@ -1,5 +1,5 @@
-//! Histories of a made-up machine, drawn by hand or at random, against what the book, the window
-//! and the frame make of them.
+//! Histories of a made-up machine, drawn by hand or random, compared with the book, the window and
+//! the frame.
 
 mod check;
 mod drawn;

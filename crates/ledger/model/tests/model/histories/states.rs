@@ -1,4 +1,4 @@
-//! How far a window can be relied on, and what is said of several.
+//! Tests of a window's exactness, alone and over several windows.
 
 use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::ledger::exactness::WindowState::{self, Exact, Inexact, Repaired};
@@ -7,7 +7,7 @@ use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window};
 use exactop_testkit::{snapshot, window};
 
-/// A window of the ledger to which this was done, as it is told by itself and on the screen.
+/// The state of a ledger's window after `change`, by itself and on the screen.
 fn state(change: impl Fn(&mut Window)) -> WindowState {
     let (mut window, book) = window(SourceKind::Ledger, 1, None);
     change(&mut window);
@@ -35,14 +35,15 @@ fn exact_is_without_residual_without_misses_and_without_repairs() {
 }
 
 #[test]
-fn a_window_with_a_task_that_was_set_right_of_is_not_exact() {
-    // The event was counted with the window before: it came between the end and the reading.
+fn a_window_with_a_repaired_task_is_not_exact() {
+    // The event was counted with the window before: it came between the window's end and the
+    // reading.
     assert_eq!(state(|window| window.repaired_tasks = Some(1)), Repaired);
     assert_eq!(state(|window| window.repaired_tasks = None), Exact, "as far as it can be known");
 }
 
 #[test]
-fn who_sees_no_events_cannot_say_how_often_something_was_set_right() {
+fn a_source_without_events_has_no_number_of_repairs() {
     let of = |source| Repairs::of(&window(source, 1, None).0);
     assert_eq!(of(SourceKind::Ledger), Repairs::nothing());
     for source in [SourceKind::Procfs, SourceKind::Snapshot, SourceKind::Taskstats] {
@@ -50,8 +51,8 @@ fn who_sees_no_events_cannot_say_how_often_something_was_set_right() {
     }
 }
 
-/// The third task is set right of in every window, the fourth in the first, and of those who end
-/// two in each.
+/// In every window the third task and two exited tasks are repaired, in the first window the fourth
+/// task too.
 fn repaired(beat: u64) -> Snapshot {
     let mut snapshot = snapshot(SourceKind::Ledger, beat, None);
     let audit = |repairs| TaskAudit { repairs, ..TaskAudit::default() };
@@ -62,7 +63,7 @@ fn repaired(beat: u64) -> Snapshot {
 }
 
 #[test]
-fn a_task_that_is_set_right_of_again_and_again_is_one_task() {
+fn a_task_repaired_in_every_window_counts_once() {
     let (mut book, mut joined) = (Book::new(), Joined::default());
     let (mut tasks, mut repairs) = (RepairedTasks::default(), Repairs::nothing());
     for (beat, of_window) in (0..4).zip([None, Some(4), Some(3), Some(3)]) {
@@ -80,7 +81,7 @@ fn a_task_that_is_set_right_of_again_and_again_is_one_task() {
 }
 
 #[test]
-fn of_how_many_is_not_known_if_one_window_cannot_tell() {
+fn the_number_of_tasks_is_unknown_if_it_is_in_one_window() {
     let (mut known, mut tasks) = (RepairedTasks::default(), RepairedTasks::default());
     let (window, _) = window(SourceKind::Ledger, 1, None);
     known.add(&window);
@@ -90,7 +91,7 @@ fn of_how_many_is_not_known_if_one_window_cannot_tell() {
 }
 
 #[test]
-fn the_document_says_what_each_kind_leaves_of_a_window() {
+fn the_document_has_the_effect_of_each_kind() {
     let page = include_str!("../../../../../../docs/explanation/accuracy.md");
     for &kind in ErrorKind::ALL {
         let name = format!("`{}`", kind.id());

@@ -1,4 +1,4 @@
-//! The corners, one drawing each. Every window is also checked as a random one would be.
+//! Corner cases, one drawing each. Every window also passes the checks of random ones.
 
 use super::check::{Books, Closed};
 use super::drawn::{windows, COLUMN};
@@ -69,7 +69,7 @@ fn a_runner_without_events_is_charged_by_the_flush() {
 }
 
 #[test]
-fn who_dies_goes_to_the_nearest_ancestor_that_lives() {
+fn an_exit_goes_to_the_nearest_living_ancestor() {
     let windows = windows(
         "
             |         |         |
@@ -79,7 +79,7 @@ fn who_dies_goes_to_the_nearest_ancestor_that_lives() {
 6<7 cc      ...........s00s.........
 ",
     );
-    // sh died too: its child counts for make, beside sh itself.
+    // sh exited too, so its child counts under make, beside sh itself.
     let all = [(7, "cc".into(), 1, 1, 3), (7, "sh".into(), 1, 1, 1)];
     assert_eq!(exited(&windows[0].processes.exited), all);
     assert_eq!(children(row(&windows[0], 7)), 4);
@@ -120,7 +120,7 @@ fn a_thread_that_ends_stays_part_of_its_process() {
         assert_eq!((server.exited_tasks, server.life_ns / COLUMN), (1, life));
         assert!(closed.processes.exited.is_empty() && closed.processes.died == Some(0));
         assert_eq!(children(server), 0, "it is no child");
-        // As threads they have a row of their own, below the process.
+        // In the threads view it has a row below its process.
         assert_eq!(exited(&closed.threads.exited), [(7, "server".into(), 0, 1, run)]);
     }
 }
@@ -138,7 +138,7 @@ fn a_number_is_used_again() {
     let second = row(&windows[0], 7);
     assert_eq!(second.ident.comm.to_string(), "second");
     assert_eq!((columns(second, Counter::RunNs), second.life_ns / COLUMN), (1, 4));
-    // The first one's child does not belong to the number's next owner.
+    // The child of the first process does not belong to the next process with its number.
     assert_eq!(children(second), 0);
     assert_eq!(children(row(&windows[0], INIT)), 8);
 }
@@ -165,7 +165,7 @@ fn a_zombie_takes_no_time_until_it_is_reaped() {
     assert_eq!(windows[2].processes.processes.zombie, 0);
 }
 
-/// The process has another name by then, so that the two have nothing in common but their end.
+/// The process has another name by then, so the two have only their exit in common.
 #[test]
 fn threads_that_ended_before_their_process_count_for_its_ancestor() {
     let (mut machine, mut books) = (Machine::new(), Books::new());
@@ -184,7 +184,7 @@ fn threads_that_ended_before_their_process_count_for_its_ancestor() {
     assert_eq!(children(row(&closed, INIT)), 3);
 }
 
-/// A thread that is not the leader takes over the process: its account goes on under the leader's
+/// A thread that is not the leader executes a program: its account continues under the leader's
 /// number.
 #[test]
 fn exec_swaps_numbers_and_keeps_the_account() {
@@ -200,7 +200,7 @@ fn exec_swaps_numbers_and_keeps_the_account() {
     let process = row(&closed, 7);
     assert_eq!(process.account, Some(AccountId(thread)));
     assert_eq!((process.key.tid, process.ident.comm.to_string()), (7, "after".into()));
-    // Six columns of the thread, four of the leader that ended.
+    // Six columns of the thread, four of the old leader.
     assert_eq!((columns(process, Counter::RunNs), process.life_ns / COLUMN), (6, 10));
     assert_eq!((process.exited_tasks, closed.processes.died), (1, Some(0)));
     assert!(books.changes.task(AccountId(leader)).is_none());

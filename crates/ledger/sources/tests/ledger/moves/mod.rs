@@ -1,4 +1,4 @@
-//! Why tasks go to another CPU: one scripted task for each cause, and the kernel's own count.
+//! Tests of the causes of moves: one scripted task for each cause, and the kernel's own count.
 
 mod rare;
 
@@ -20,12 +20,12 @@ fn open(pids: &[u32], options: &Options) -> Moves {
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
-/// Of all processes.
+/// Opens the source for all processes.
 fn open_all() -> Moves {
     open(&[], &Options::default())
 }
 
-/// Whether there is another CPU to go to.
+/// True if there is a second CPU.
 fn has_two() -> bool {
     let there = fs::read_to_string("/sys/devices/system/cpu/online").expect("CPUs");
     let two = there.trim() != "0";
@@ -35,14 +35,14 @@ fn has_two() -> bool {
     two
 }
 
-/// The thread `tid`, or this one if that is 0, may run there only.
+/// Binds the thread `tid`, or this thread if 0, to these CPUs.
 fn bind(tid: u32, cpus: &[usize]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu));
     sched_setaffinity(Pid::from_raw(tid as i32), &set).expect("CPUs 0 and 1 are there");
 }
 
-/// Moves of these threads for this reason.
+/// Number of moves of these threads for this cause.
 fn moves(window: &MoveWindow, cause: Cause, is_theirs: impl Fn(u32, u32) -> bool) -> u64 {
     let of = |w: &&exactop_model::on_demand::moves::MoveRow| {
         w.cause == cause && is_theirs(w.who.tgid, w.who.tid.unwrap_or(0))
@@ -55,7 +55,7 @@ fn told(window: &MoveWindow) -> String {
     format!("{counts:?} {:?} missed {} {:?}", window.unknown, window.missed, window.losses)
 }
 
-/// Windows until one has this.
+/// Takes windows until one meets the condition.
 #[track_caller]
 fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) -> bool) {
     wait::until("such a move", || {
@@ -67,12 +67,13 @@ fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) ->
 }
 
 #[test]
-fn who_is_bound_elsewhere_moves_for_its_affinity() {
+fn a_task_bound_elsewhere_moves_for_its_affinity() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
     }
-    // One who runs is moved by a migration thread, one who queues directly, one who sleeps when it wakes.
+    // A running task is moved by a migration thread, a queued one directly, a sleeping one at its
+    // wake-up.
     let spin = Spin::start(1, Some(&[0])).expect("a busy thread");
     let _hog = Spin::start(1, Some(&[0])).expect("another");
     let tid = spin.threads()[0];
@@ -95,8 +96,8 @@ fn who_is_bound_elsewhere_moves_for_its_affinity() {
     for (who, at_least) in [(tid, 36), (sleeper, 36)] {
         let of = |cause| moves(&window, cause, |_, thread| thread == who);
         assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", told(&window));
-        // Until it is bound for the first time it may be moved for any reason; and between its new CPUs and the
-        // migration thread balancing may be faster.
+        // Before the first binding a task may move for any cause. Between its new CPUs and the
+        // migration thread, load balancing may come first.
         let others = Cause::ALL.map(of).iter().sum::<u64>() - of(Cause::Affinity);
         assert!(others <= times as u64 / 10, "{who} has other reasons: {}", told(&window));
     }
@@ -106,13 +107,13 @@ fn who_is_bound_elsewhere_moves_for_its_affinity() {
 }
 
 #[test]
-fn who_is_born_or_calls_exec_beside_a_crowd_is_put_elsewhere() {
+fn a_fork_or_exec_beside_a_crowd_is_placed_elsewhere() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
     }
     let _crowd = Spin::start(3, Some(&[0])).expect("busy threads");
-    // The shell is born bound; then it may go, and calls exec.
+    // The shell starts bound; then the binding ends and it calls exec.
     let mut source = open_all();
     let mut children = HashSet::new();
     let script = "taskset -p 3 $$ >/dev/null; exec sleep 0";
@@ -129,7 +130,7 @@ fn who_is_born_or_calls_exec_beside_a_crowd_is_put_elsewhere() {
         moves(window, cause, |tgid, _| theirs.borrow().contains(&tgid))
     };
     until(&mut source, || by_exec(&mut theirs.borrow_mut()), |w| of(w, Cause::Exec) > 0);
-    // Its parent is on CPU 0 when it is born, and both may go.
+    // The parent is on CPU 0 at the fork, and both may move.
     let by_fork = |children: &mut HashSet<u32>| {
         for _ in 0..5 {
             bind(0, &[0]);
@@ -143,12 +144,12 @@ fn who_is_born_or_calls_exec_beside_a_crowd_is_put_elsewhere() {
 }
 
 #[test]
-fn who_sleeps_beside_a_crowd_is_woken_elsewhere() {
+fn a_sleeper_beside_a_crowd_is_woken_elsewhere() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
     }
-    // So many that there is less to do on the other CPU, whatever others do there.
+    // Enough threads that the other CPU has less to do, whatever other processes do there.
     let _crowd = Spin::start(8, Some(&[0])).expect("busy threads");
     let mut source = open(&[std::process::id()], &Options::default());
     // Woken from the other CPU.
@@ -178,12 +179,12 @@ fn who_sleeps_beside_a_crowd_is_woken_elsewhere() {
 }
 
 #[test]
-fn a_crowd_on_one_cpu_is_spread_by_balancing() {
+fn a_crowd_on_one_cpu_is_spread_by_load_balancing() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
     }
-    // The other CPU is never idle: nobody pulls but who does so from time to time.
+    // The other CPU is never idle, so only periodic balancing pulls tasks.
     let _busy = Spin::start(1, Some(&[1])).expect("a busy thread");
     let crowd = Spin::start(5, Some(&[0])).expect("a crowd");
     let mut source = open(&[crowd.pid()], &Options::default());
@@ -197,12 +198,12 @@ fn a_crowd_on_one_cpu_is_spread_by_balancing() {
     until(&mut source, crowded, |window| pulled(window) > 0);
 }
 
-/// Where others keep a CPU busy it never becomes idle.
+/// If other processes keep a CPU busy, it never becomes idle.
 mod alone {
     use super::*;
 
     #[test]
-    fn a_cpu_that_becomes_idle_pulls_who_waits() {
+    fn a_cpu_that_becomes_idle_pulls_a_waiting_task() {
         let Some(_machine) = crate::machine() else { return };
         if !has_two() {
             return;
@@ -217,7 +218,7 @@ mod alone {
         let began = Instant::now();
         let mut idled = 0;
         while began.elapsed() < Duration::from_secs(if crate::emulated() { 40 } else { 8 }) {
-            // All on one CPU; the other has work for a moment, and none then.
+            // All threads on one CPU; the other CPU has work for a moment and then none.
             crowd.threads().iter().for_each(|&tid| bind(tid, &[0]));
             sleep(Duration::from_millis(20));
             let before = idle("cpu1 ");
@@ -240,13 +241,13 @@ mod alone {
                 return;
             }
         }
-        // Others keep it busy: then it does not become idle, or is before anybody waits.
+        // If other processes keep it busy, it is not idle, or is idle before a task waits.
         assert!(idled < 200, "CPU 1 was idle for {idled} ticks and pulled nobody");
         eprintln!("not measured: CPU 1 was idle for {idled} ticks only");
     }
 }
 
-/// What sched_setattr(2) takes (include/uapi/linux/sched/types.h), as far as it is asked here; times in ns.
+/// The used fields of sched_setattr(2) (include/uapi/linux/sched/types.h); times in ns.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Class {
@@ -271,11 +272,12 @@ impl Class {
     }
 }
 
-/// A shell of a scheduling class of its own; killed in the end.
+/// A shell with its own scheduling class; killed on drop.
 struct Scheduled(std::process::Child);
 
 impl Scheduled {
-    /// `None`: the kernel refuses the class here (no runtime for this group, say).
+    /// Starts the shell; `None` if the kernel refuses the class, for example without runtime for
+    /// this group.
     fn start(class: Class, script: &str) -> Option<Scheduled> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -283,7 +285,7 @@ impl Scheduled {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         };
-        // SAFETY: one system call, of what was made before the fork.
+        // SAFETY: one system call on data made before the fork.
         unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, ask) };
         let refused = |e: &std::io::Error| eprintln!("left out: the class is refused: {e}");
         command.spawn().inspect_err(refused).ok().map(Scheduled)
@@ -301,7 +303,7 @@ impl Drop for Scheduled {
     }
 }
 
-/// What a task of theirs was moved for, but for wake-ups, where it is chosen anew each time.
+/// Checks the causes of these tasks' moves, except wake-ups, which choose a CPU in every class.
 fn hold_its_class(source: &mut Moves, pids: &[u32], classes: &[Cause]) {
     let theirs = |tgid| pids.contains(&tgid);
     let none = || sleep(Duration::from_millis(300));
@@ -321,7 +323,7 @@ fn a_realtime_task_gives_way_to_a_higher_one() {
     if !has_two() {
         return;
     }
-    // All have pauses: kernels in which interrupts are threads need them.
+    // All have pauses: kernels with threaded interrupts need them.
     let now_and_then = |cpus: u32, turns: u32| {
         let work = format!("i=0; while [ $i -lt {turns} ]; do i=$((i+1)); done");
         format!("taskset -p {cpus} $$ >/dev/null; while :; do {work}; sleep 0.02; done")
@@ -339,7 +341,7 @@ fn a_deadline_task_gives_way_to_an_earlier_one() {
     if !has_two() {
         return;
     }
-    // Two for each CPU, which may not be bound, and less than all of their time.
+    // Two for each CPU; deadline tasks cannot be bound. Together they use less than all CPU time.
     let of = |runtime: u64, period: u64| {
         let class = Class::deadline(runtime * 1_000_000, period * 1_000_000);
         Scheduled::start(class, "while :; do :; done")
@@ -353,7 +355,7 @@ fn a_deadline_task_gives_way_to_an_earlier_one() {
     hold_its_class(&mut source, &pids, &[Cause::DlPush, Cause::DlPull]);
 }
 
-/// The kernel's own count of a process's migrations.
+/// The kernel's count of a process's migrations.
 fn by_kernel(pid: u32) -> Option<u64> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
@@ -364,7 +366,8 @@ fn by_kernel(pid: u32) -> Option<u64> {
     Some(sum)
 }
 
-/// Whether each thread of a process is stopped: one that waits for a CPU is so only when it has run.
+/// True if all threads of a process are stopped; a thread that waits for a CPU stops only when it
+/// has run.
 fn is_stopped(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
     threads.map(|thread| thread.expect("a thread").path().join("stat")).all(|stat| {
@@ -377,13 +380,13 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).expect("a number"), signal).expect("it is there");
 }
 
-/// Stops a process; none of its threads moves when this returns.
+/// Stops a process; none of its threads moves after this returns.
 fn stop(pid: u32) {
     signal(pid, Signal::STOP);
     wait::until("it to stop", || is_stopped(pid));
 }
 
-/// A window of a process that migrates often; what the kernel counted in it.
+/// A window of a process that migrates often, and the kernel's count in it.
 fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
     let crowd = Spin::start(6, Some(&[0])).expect("a crowd");
     stop(crowd.pid());
@@ -392,7 +395,7 @@ fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
         return None;
     };
     let mut source = open(&[crowd.pid()], options);
-    assert_eq!(by_kernel(crowd.pid()), Some(before), "who is stopped stays");
+    assert_eq!(by_kernel(crowd.pid()), Some(before), "a stopped process stays");
     signal(crowd.pid(), Signal::CONT);
     for n in 0..40 {
         crowd.threads().iter().for_each(|&tid| bind(tid, &[n % 2]));
@@ -407,7 +410,7 @@ fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
 }
 
 #[test]
-fn what_is_told_and_what_is_missing_are_the_kernels_count() {
+fn counted_and_missing_moves_sum_to_the_kernels_count() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
@@ -416,14 +419,14 @@ fn what_is_told_and_what_is_missing_are_the_kernels_count() {
     assert!(counted >= 100, "{counted}");
     assert_eq!(window.by_kernel(), Some(counted));
     assert_eq!(window.losses.lost, 0);
-    // Some kernels hide what comes in the context of a task that they protect.
+    // Some kernels hide events in the context of a task that they protect.
     assert!(window.missed <= counted / 4, "{} of {counted}", window.missed);
     let pairs: u64 = window.by_cpus().iter().map(|(.., sums)| sums.moves).sum();
     assert_eq!(pairs, window.migrations());
 }
 
 #[test]
-fn what_was_hidden_is_missing_and_so_is_what_found_no_room() {
+fn hidden_moves_and_moves_without_room_are_missing() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
@@ -441,7 +444,7 @@ fn what_was_hidden_is_missing_and_so_is_what_found_no_room() {
 }
 
 #[test]
-fn without_a_stack_it_says_so_and_tells_what_it_can() {
+fn without_a_stack_the_cause_is_unknown_with_a_reason() {
     let Some(_machine) = crate::machine() else { return };
     if !has_two() {
         return;
@@ -466,7 +469,7 @@ fn without_a_stack_it_says_so_and_tells_what_it_can() {
 }
 
 #[test]
-fn who_leaves_a_cpu_that_is_switched_off_moves_for_that() {
+fn a_task_on_a_cpu_that_goes_offline_moves_for_hotplug() {
     let Some(_machine) = crate::machine() else { return };
     const SWITCH: &str = "/sys/devices/system/cpu/cpu3/online";
     if !crate::emulated() || !fs::exists(SWITCH).unwrap_or(false) {

@@ -1,11 +1,11 @@
-//! Causes for which a machine has to be made: nodes of memory, a scheduler in BPF, a CPU that has nothing to
-//! do. Only in emulated machines (`rare_moves_on` of scripts/test-kernels.sh).
+//! Causes that need a special machine: NUMA nodes, a scheduler in BPF, an idle CPU. They run only
+//! on emulated machines (`rare_moves_on` of scripts/test-kernels.sh).
 
 use super::*;
 use libbpf_rs::{MapCore, ObjectBuilder};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Whether the machine has what a cause needs; else what is missing is said.
+/// True if the machine has what a cause needs; else prints what is missing.
 fn has(is_there: bool, what: &str) -> bool {
     let has = crate::emulated() && is_there;
     if !has {
@@ -14,7 +14,7 @@ fn has(is_there: bool, what: &str) -> bool {
     has
 }
 
-/// The numbers in a file of the kernel's such as `0-1,4`.
+/// The numbers in a kernel's file such as `0-1,4`.
 fn cpus_in(file: &str) -> Vec<usize> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let range = |part: &str| {
@@ -25,16 +25,18 @@ fn cpus_in(file: &str) -> Vec<usize> {
 }
 
 #[test]
-fn who_runs_is_pushed_to_a_cpu_that_has_nothing_to_do() {
+fn a_running_task_is_pushed_to_an_idle_cpu() {
     let Some(_machine) = crate::machine() else { return };
-    // Realtime kernels balance in a thread, which comes so seldom beside this load that a minute may have none.
+    // Real-time kernels balance in a thread, which runs so rarely beside this load that a minute
+    // may have no balancing.
     if !has(
         has_two() && !fs::exists("/sys/kernel/realtime").unwrap_or(false),
         "two CPUs, and no realtime kernel",
     ) {
         return;
     }
-    // Who waits behind it may not go, and is on the CPU for a moment only: balancing finds nobody to take.
+    // The waiting task may not move and is on the CPU only for moments, so load balancing finds no
+    // task to take.
     let stays = Spin::start(1, Some(&[0])).expect("a busy thread");
     // SAFETY: a system call with numbers.
     let nice = unsafe { libc::setpriority(libc::PRIO_PROCESS, stays.threads()[0], 19) };
@@ -52,7 +54,7 @@ fn who_runs_is_pushed_to_a_cpu_that_has_nothing_to_do() {
 }
 
 #[test]
-fn who_is_far_from_its_memory_goes_to_it() {
+fn a_task_far_from_its_memory_moves_to_it() {
     let Some(_machine) = crate::machine() else { return };
     const SWITCH: &str = "/proc/sys/kernel/numa_balancing";
     let [near, far] = [0, 1].map(|n| cpus_in(&format!("/sys/devices/system/node/node{n}/cpulist")));
@@ -86,7 +88,7 @@ fn who_is_far_from_its_memory_goes_to_it() {
     });
 }
 
-/// Ends a thread, whatever becomes of a test.
+/// Ends a thread, even if the test fails.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -95,7 +97,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// The kernel looks where memory lies ten times a second, not once a minute.
+/// Makes the kernel check the placement of memory ten times a second instead of once a minute.
 fn look_often() {
     let _ = Command::new("mount").args(["-t", "debugfs", "debugfs", "/sys/kernel/debug"]).status();
     for (name, ms) in [("scan_delay", 100), ("scan_period_min", 100), ("scan_period_max", 200)] {
@@ -106,12 +108,12 @@ fn look_often() {
     }
 }
 
-/// Reads memory of the first node again and again. The memory cannot follow it elsewhere: it is bound.
+/// Reads memory of the first node repeatedly. The memory is bound, so it cannot follow the thread.
 fn reads_what_stays(node: &[usize], tid: &AtomicU32, is_over: &AtomicBool) {
     const PAGE: usize = 4096;
     const MPOL_F_NUMA_BALANCING: i32 = 1 << 13;
     bind(0, node);
-    // Bound memory is left out of balancing otherwise.
+    // Without this flag bound memory is left out of balancing.
     let (policy, first) = (libc::MPOL_BIND | MPOL_F_NUMA_BALANCING, 1u64);
     // SAFETY: a system call that reads one word.
     let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, policy, &first, 64) };
@@ -138,7 +140,7 @@ fn a_scheduler_in_bpf_moves_tasks() {
     let mut maps = object.maps_mut();
     let mut ops = maps.find(|map| map.name() == "ops").expect("its operations");
     let _scheduler = ops.attach_struct_ops().expect("it schedules");
-    // All wait in one queue, from which a CPU takes whoever comes.
+    // All tasks wait in one queue, from which any CPU takes the next one.
     let crowd = Spin::start(9, None).expect("a crowd");
     let mut source = open(&[crowd.pid()], &Options::default());
     let none = || sleep(Duration::from_millis(300));
