@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The enums of wire.h for the reader: never loaded. Clang describes a type where something has it,
- * and the reader's side of it is generated from that, so no number is written down twice.
+ * The enums of wire.h for the reader; this object is never loaded. Clang describes a type only if a
+ * variable has it. The reader's types are generated from this description, so no number is written
+ * twice.
  */
 #include "wire.h"
 

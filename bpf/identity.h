@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who a task is, for every program that tells it. */
+/* The identity of a task, shared by all programs that report one. */
 #ifndef EXACTOP_IDENTITY_H
 #define EXACTOP_IDENTITY_H
 
@@ -8,10 +8,10 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Set before loading: the cpu controller is of cgroup v1. */
+/* Set before loading: the cpu controller belongs to cgroup v1. */
 extern const volatile bool cgroup_of_cpu_controller;
 
-/* Who it is, as of the first event in the present window. */
+/* Identity as of the first event in the present window. */
 struct ex_ident {
 	__u32 tgid;
 	__u32 tid;
@@ -40,7 +40,7 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
-/* All but its control group. */
+/* Fills in all but the control group. */
 static __always_inline void identify_itself(struct ex_ident *id, struct task_struct *task)
 {
 	id->tgid = task->tgid;

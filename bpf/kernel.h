@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The few kernel types the programs look at. Offsets are relocated at load time against the
- * running kernel's BTF (CO-RE), so only names and types matter here, not layout. Integers whose
- * sign does not matter are unsigned, because only those are fitted to another size; fields.h has
- * the others.
+ * The kernel types that the programs use. Offsets are relocated at load time against the running
+ * kernel's BTF (CO-RE), so only names and types matter here, not layout. Integers whose sign does
+ * not matter are unsigned, because only those adapt to another size; fields.h reads the others.
  */
 #ifndef EXACTOP_KERNEL_H
 #define EXACTOP_KERNEL_H
@@ -79,7 +78,7 @@ struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long di;
 	unsigned long si;
-	unsigned long dx; /* of a 32-bit call, too */
+	unsigned long dx; /* also of a 32-bit call */
 	/* The first two arguments of a 32-bit call. */
 	unsigned long bx;
 	unsigned long cx;
@@ -150,7 +149,7 @@ struct task_struct___before_5_14 {
 	long state;
 };
 
-/* Before 5.16 the CPU was not in thread_info. */
+/* Before 5.16 thread_info did not have the CPU. */
 struct task_struct___before_5_16 {
 	unsigned int cpu;
 };
@@ -159,8 +158,8 @@ struct bpf_mem_alloc {
 };
 
 /*
- * With one of these storage comes from an allocator that is safe in any context: BPF's own (6.4 to
- * 6.18), or kmalloc_nolock(), which is a choice in 6.19 and all there is in 7.x.
+ * With one of these, task storage comes from an allocator that is safe in any context: BPF's own
+ * (6.4 to 6.18), or kmalloc_nolock(), which is optional in 6.19 and the only one in 7.x.
  */
 struct bpf_local_storage_map {
 	struct bpf_mem_alloc storage_ma;
@@ -219,7 +218,7 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 #define PF_IO_WORKER 0x10
 #define PF_KTHREAD 0x200000
 
-/* include/linux/sched/jobctl.h: its group is frozen (cgroup.freeze) */
+/* include/linux/sched/jobctl.h: the task's group is frozen (cgroup.freeze) */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 /* include/uapi/linux/sched.h, include/linux/sched/prio.h */
@@ -231,7 +230,7 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 #define NR_FUTEX_WAITV 449
 #define NR_FUTEX_WAIT 455
 
-/* ... that do other things with one */
+/* System calls that do something else with a lock */
 #define NR_FUTEX_WAKE 454
 #define NR_FUTEX_REQUEUE 456
 

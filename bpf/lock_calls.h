@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* System calls, 32-bit ones included: which one, its arguments, and which wait for a lock of user space. */
+/*
+ * System calls, 32-bit ones included: number, arguments, and the calls that wait for a user-space
+ * lock.
+ */
 #ifndef EXACTOP_LOCK_CALLS_H
 #define EXACTOP_LOCK_CALLS_H
 
@@ -8,7 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Set in the number of a 32-bit call, which is numbered otherwise. */
+/* Flag in the number of a 32-bit call, which has numbers of its own. */
 #define EX_NR_COMPAT 0x20000000
 
 static __always_inline bool is_compat(int nr)
@@ -16,7 +19,7 @@ static __always_inline bool is_compat(int nr)
 	return nr >= 0 && (nr & EX_NR_COMPAT);
 }
 
-/* The number of the call this task is in, `id` by the kernel; -1: in none. */
+/* Number of the task's call, from the kernel's `id`; -1 outside of calls. */
 static __always_inline int numbered(struct task_struct *task, long id)
 {
 	int nr = id;
@@ -37,14 +40,14 @@ static __always_inline unsigned long second_argument(struct pt_regs *regs, int n
 	return is_compat(nr) ? (__u32)regs->cx : regs->si;
 }
 
-/* futex(2) itself, which does many things. */
+/* futex(2) itself, which has many operations. */
 static __always_inline bool is_futex_of_old(int nr)
 {
 	return nr == NR_FUTEX || nr == (NR_FUTEX_32 | EX_NR_COMPAT) ||
 	       nr == (NR_FUTEX_TIME64_32 | EX_NR_COMPAT);
 }
 
-/* The newer ones have one number in both tables. */
+/* The newer calls have one number in both tables. */
 static __always_inline bool is_futex(int nr)
 {
 	int newer = nr & ~EX_NR_COMPAT;

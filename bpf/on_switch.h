@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The two shapes of sched_switch; the reader loads the one that this kernel has. */
+/* The two forms of sched_switch; the reader loads the form of this kernel. */
 #ifndef EXACTOP_ON_SWITCH_H
 #define EXACTOP_ON_SWITCH_H
 
@@ -10,8 +10,8 @@
 #include <bpf/bpf_tracing.h>
 
 /*
- * Defines the programs that call handle(preempt, prev, next, prev_state). Before 5.18 the tracepoint
- * has no prev_state; the field may have changed since (a race).
+ * Defines the programs that call handle(preempt, prev, next, prev_state). Before 5.18 the
+ * tracepoint has no prev_state; the field of the task may have changed since (a race).
  */
 #define ON_SWITCH(handle)                                                                          \
 	SEC("?tp_btf/sched_switch")                                                                \

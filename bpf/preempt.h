@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Staying on the CPU. Linux 7.x may preempt a program at a tracepoint, as if the task that ran it
- * had been preempted; before, it could not be. A clock that was read before another task ran is no
- * end of a segment that begins after it.
+ * Keeping the CPU. Linux 7.x may preempt a program at a tracepoint, as if its task had been
+ * preempted; older kernels do not. A clock reading from before another task ran may not end a
+ * segment that begins after it.
  */
 #ifndef EXACTOP_PREEMPT_H
 #define EXACTOP_PREEMPT_H
@@ -18,8 +18,8 @@ extern void bpf_preempt_enable(void) __ksym __weak;
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 /*
- * From 6.10 to 6.14 it is there, but the verifier takes no calls of global functions after it
- * (change_group() in ledger/move.h); there no program is preempted.
+ * From 6.10 to 6.14 the functions exist, but the verifier refuses calls of global functions after
+ * them (change_group() in ledger/move.h); no program is preempted there.
  */
 static __always_inline bool must_stay(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel's word for a task that is not on a CPU means. */
+/* The meaning of the kernel's state of a task that is not on a CPU. */
 #ifndef EXACTOP_STATE_H
 #define EXACTOP_STATE_H
 
@@ -18,7 +18,7 @@ static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state
 	return EX_SLEEP;
 }
 
-/* task_struct.__state, or what it was called before. */
+/* task_struct.__state, or its older name. */
 static __always_inline unsigned int state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))

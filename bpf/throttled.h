@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who may not run though they could: the quota is used up. */
+/* Tasks that could run but whose quota is used up. */
 #ifndef EXACTOP_THROTTLED_H
 #define EXACTOP_THROTTLED_H
 
 #include "fields.h"
 
 /*
- * Whether a runnable task may not run because its group has used up its quota, or itself its budget
- * (SCHED_DEADLINE). A group's quota does not bind real-time tasks.
+ * True if a runnable task may not run because its group has used up its quota, or the task its own
+ * budget (SCHED_DEADLINE). A group's quota does not bind real-time tasks.
  */
 static __always_inline bool is_throttled(struct task_struct *task)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kinds of interrupt that have tracepoints at both ends: devices (include/trace/events/irq.h),
+ * The kinds of interrupt with tracepoints at both ends: devices (include/trace/events/irq.h),
  * softirqs, and those of x86's local APIC that wake tasks or take time
  * (arch/x86/include/asm/trace/irq_vectors.h). Errors, thermal events and NMIs are left out.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only wire format between the kernel's side of the ledger and its reader.
+ * The wire format between the ledger's programs and their reader.
  *
- * The Rust side gets these types from the BTF of the compiled object, so a field is named once,
- * here; sizes are asserted on both sides. Maps of these are mmapped by the reader.
+ * The Rust side gets these types from the BTF of the compiled object, so a field is declared only
+ * here; both sides assert the sizes. The reader maps the maps of these types into memory.
  */
 #ifndef EXACTOP_WIRE_H
 #define EXACTOP_WIRE_H
@@ -11,16 +11,16 @@
 #include "identity.h"
 
 /*
- * The state of a task. The timed ones are also the index of their time in ex_cum.ns, where STEAL
- * and IRQ have a place too: they are carved out of the time on a CPU. A task on a CPU is in EX_RUN;
- * its time goes to EX_USR or EX_SYS while the split is measured.
+ * The state of a task. A timed state is also the index of its time in ex_cum.ns. STEAL and IRQ have
+ * an index there too: their time is taken from the time on a CPU. A task on a CPU is in EX_RUN; its
+ * time goes to EX_USR or EX_SYS while the split is measured.
  */
 enum ex_state {
 	EX_FREE = 0, /* the slot has no owner */
 	EX_RUN = 1,
 	EX_STEAL = 2,
 	EX_IRQ = 3,
-	EX_LAT = 4, /* waiting for a CPU since somebody called it to wake */
+	EX_LAT = 4, /* waiting for a CPU since the call that woke it */
 	EX_SLEEP = 5,
 	EX_BLOCK = 6,
 	EX_STOP = 7,
@@ -37,18 +37,18 @@ enum ex_state {
 	EX_DEAD = 18  /* its last switch is over */
 };
 
-/* What a CPU is doing when it is not running the owner of a slot. */
+/* The state of a CPU that does not run the owner of a slot. */
 enum ex_cur {
 	EX_CUR_OFFLINE = 0xfffffffd,
 	EX_CUR_UNNAMED = 0xfffffffe,
 	EX_CUR_IDLE = 0xffffffff
 };
 
-/* What stands in ex_slot.cpu beside the number (ledger/writer.h). */
+/* Flags in ex_slot.cpu beside the number (ledger/writer.h). */
 enum ex_cpu_word {
 	EX_CPU_NUMBER = 0x3fffffff,
 	EX_CPU_FREED = 0x40000000,  /* the owner was freed meanwhile */
-	EX_CPU_LEAVING = 0x80000000 /* that CPU takes the owner off itself, unseen */
+	EX_CPU_LEAVING = 0x80000000 /* that CPU is taking the owner off, unseen */
 };
 
 /* Cumulative figures of a task: nanoseconds and counts. */
@@ -67,10 +67,11 @@ struct ex_cum {
 	__u64 min_flt;	/* task_struct.min_flt */
 	__u64 maj_flt;
 	__u64 missed; /* switches of the task that the kernel counted and did not show */
-	__u64 repairs; /* how often something of it was set right; of a group, of how many tasks */
+	__u64 repairs; /* repairs of the task; of a group: repaired tasks */
 	/*
-	 * The audit (ledger/audit.h): our figure less the kernel's, once less what the two clocks say of
-	 * the same events, and that. Signed; of a group the sums of what they are without their sign.
+	 * The audit (ledger/audit.h): our figure less the kernel's, without the clocks' difference
+	 * over the same events (error), and that difference (bias). Signed; a group sums them
+	 * without their sign.
 	 */
 	__s64 run_error;
 	__s64 run_bias;
@@ -79,18 +80,18 @@ struct ex_cum {
 };
 
 /*
- * A task. One writer at a time: the CPU it is on, or, while it is off CPU, whoever wakes or picks
- * it (ordered by the scheduler's own locks, and where they do not by ledger/writer.h).
+ * A task. It has one writer at a time: its CPU or, while it is off CPU, the CPU that wakes or picks
+ * it. The scheduler's own locks order them; ledger/writer.h covers the rest.
  *
- * `snap` is `cum` as it was at the boundary of `epoch`. The order of a writer that crosses a
- * boundary is: snap, epoch, cum. So a reader that finds the boundary's epoch takes snap; one that
- * finds an older epoch, before and after its copy, takes cum and adds the time since `since`.
+ * `snap` is `cum` as of the boundary of `epoch`. A writer that crosses a boundary stores snap,
+ * epoch, cum in this order. So a reader that finds the boundary's epoch takes snap. If it finds an
+ * older epoch before and after its copy, it takes cum and adds the time since `since`.
  */
 struct ex_slot {
 	__u64 task;   /* address of the task_struct; 0: free */
 	__u64 serial; /* never reused */
-	__u64 since;  /* up to when `state` is charged */
-	__u64 born;   /* when the account begins */
+	__u64 since;  /* time up to which `state` is charged */
+	__u64 born;   /* begin of the account */
 	__u32 epoch;
 	__u32 state;
 	__u32 cpu;
@@ -99,41 +100,41 @@ struct ex_slot {
 	__u32 snap_cpu;
 	__u32 snap_kstate;
 	__u32 exit_flags;
-	struct ex_ident id; /* its cgroup changes with set */
-	__u64 set;	    /* address of the css_set in which its cgroup was looked up */
+	struct ex_ident id; /* its cgroup changes with `set` */
+	__u64 set;	    /* address of the css_set from which its cgroup was read */
 	__u64 snap_cgroup;
 	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
-	__u64 woken_at; /* it was called to wake while it was still leaving its CPU; 0: it was not */
-	__u64 exec_offset;  /* when last looked at: sum_exec_runtime less its time on CPUs here */
-	__u64 delay_offset; /* the same: sched_info.run_delay less its waits here */
-	__s64 queue_offset; /* when its wait began here, less when it did in its run queue */
-	__u64 wait_began; /* when that was, here */
+	__u64 woken_at; /* woken while it was still leaving its CPU; 0: not */
+	__u64 exec_offset;  /* at the last look: sum_exec_runtime less its time on CPUs here */
+	__u64 delay_offset; /* at the last look: sched_info.run_delay less its waits here */
+	__s64 queue_offset; /* begin of its wait here, less its begin in the run queue */
+	__u64 wait_began; /* begin of its wait here */
 	__u32 counted; /* nvcsw + nivcsw at its last switch-out */
 	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
 	__u32 fault_text; /* its last page fault was on an instruction */
-	__u32 tree;	  /* which of those that are followed it belongs to; 0: none; inherited */
+	__u32 tree;	  /* the followed tree that it belongs to; 0: none; inherited */
 	struct ex_cum cum;
 	struct ex_cum snap;
 };
 
-/* A process whose children begin a tree that is followed. */
+/* A process whose children begin a followed tree. */
 struct ex_followed {
-	__u64 start; /* of its leader; 0: whoever has this number */
+	__u64 start; /* of its leader; 0: the process that has this number */
 	__u32 tgid;
-	__u32 tree; /* its number, which no other gets; 0: no entry */
+	__u32 tree; /* number of the tree, which no other tree has; 0: no entry */
 };
 
 enum ex_follows { EX_FOLLOWED_MOST = 16 };
 
-#define EX_EXIT_WHOLE 1 /* the whole process is going */
+#define EX_EXIT_WHOLE 1 /* the whole process ends */
 #define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
-#define EX_EXIT_NOTED 4 /* the first one is what holds; and the other, if its exit was shown */
+#define EX_EXIT_NOTED 4 /* the first flag is valid; and the second, if its exit was shown */
 
 /*
- * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine
- * grows. A chunk is a map of its own, mapped whole by the reader.
+ * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine grows.
+ * A chunk is a map of its own, which the reader maps into memory as a whole.
  */
 enum ex_chunks {
 	EX_SLOT_CHUNK_BITS = 13,
@@ -144,15 +145,15 @@ enum ex_chunks {
 	EX_GROUP_CHUNKS = 32
 };
 
-/* Which table asks the reader for another chunk. */
+/* The table that needs another chunk. */
 enum ex_table { EX_TABLE_SLOTS, EX_TABLE_GROUPS, EX_TABLES };
 
-/* ex_slot.counted of a task that was found, before its first switch-out */
+/* ex_slot.counted of an existing task before its first switch-out */
 #define EX_UNCOUNTED 0xffffffffu
 
-/* A process that has ended and was not reaped yet: it needs a line on the screen, but no slot. */
+/* A process that exited and is not reaped: it needs a row, but no slot. */
 struct ex_zombie {
-	__u64 task; /* address of its task_struct, which may be another task's by now */
+	__u64 task; /* address of its task_struct, which may be reused */
 	__u64 since;
 	struct ex_ident id;
 	__u32 cpu;
@@ -170,13 +171,13 @@ struct ex_cpu_cum {
 	__u64 switches;
 	__u64 watched;
 	__u64 watched_dispatches;
-	__u64 no_name; /* executed by tasks that exited when no group was free; in `task` of some CPU */
+	__u64 no_name; /* executed by tasks that exited with no group free; in `task` of some CPU */
 	__u64 no_name_steal;
 	__u64 irq;	/* all of it */
 	__u64 irq_idle; /* the part that hit no task's account */
 	__u64 no_name_irq;
-	__u64 no_name_tasks; /* how many those were ... */
-	__u64 no_name_processes; /* ... and how many whole processes of them */
+	__u64 no_name_tasks; /* number of these tasks */
+	__u64 no_name_processes; /* number of whole processes among them */
 	__u64 missed; /* switches that the kernel counted and did not show */
 };
 
@@ -188,38 +189,38 @@ enum ex_event {
 	EX_EV_WAKEUP,
 	EX_EV_NEW,
 	EX_EV_EXIT,
-	EX_EV_OTHER, /* exec, names, groups, quotas, signals, faults, and who is freed */
+	EX_EV_OTHER, /* exec, names, groups, quotas, signals, faults, freed tasks */
 	EX_EV_FLUSH,
 	EX_EV_MODE,
 	EX_EV_IRQ,
 	EX_EVENTS
 };
 
-/* For tests, instead of one of these: the exit of a task, and its last switch with it. */
+/* For tests, instead of one of these: the exit of a task together with its last switch. */
 #define EX_LOSE_ENDS EX_EVENTS
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {
-	__u64 busy; /* how deep this CPU is in our programs */
+	__u64 busy; /* number of our nested programs on this CPU */
 	__u64 line0[7];
-	__u64 since; /* up to when the present occupant is charged */
+	__u64 since; /* time up to which the present occupant is charged */
 	__u64 steal_raw;
 	__u64 steal_carry; /* stolen, not yet charged */
-	__u64 met;	   /* events, counted only when some are lost on purpose */
+	__u64 met;	   /* events; counted only if some are lost on purpose */
 	__u32 cur;	   /* slot on the CPU, or EX_CUR_* */
 	__u32 epoch;
 	__s64 clock_offset; /* our clock minus the run queue's */
-	__u32 irq_depth;    /* how many interrupts are nested, while they are measured */
+	__u32 irq_depth;    /* nesting of interrupts, while they are measured */
 	__u32 irq_own;	    /* ksoftirqd serves softirqs: that is its own time */
 	__u64 irq_since;
-	__u64 irq_total; /* written by interrupts only ... */
-	__u64 irq_taken; /* ... and what of it is charged, by the others only */
+	__u64 irq_total; /* written by interrupts only */
+	__u64 irq_taken; /* the charged part; written by the others only */
 	__u64 rq;	 /* address of its run queue */
 	__u64 kernel_switches; /* rq.nr_switches at the last look */
-	__u64 arrived;	       /* when the present occupant came ... */
-	__s64 came_offset;     /* ... less the run queue's clock then ... */
-	__s64 came_ahead;      /* ... and less its clock for tasks */
-	__u32 irq_run;	       /* the run of measuring interrupts in which it had a switch */
+	__u64 arrived;	       /* arrival of the present occupant */
+	__s64 came_offset;     /* arrival less the run queue's clock then */
+	__s64 came_ahead;      /* arrival less its clock for tasks */
+	__u32 irq_run;	       /* the measurement of interrupts in which it had a switch */
 	__u32 line1;
 	__u64 line2[6];
 	__u64 events[EX_EVENTS];
@@ -227,7 +228,7 @@ struct ex_cpu {
 	struct ex_cpu_cum snap;
 };
 
-/* A process in a line of ancestors. */
+/* A process in a chain of ancestors. */
 struct ex_process {
 	__u64 start;
 	__u32 tgid;
@@ -236,10 +237,10 @@ struct ex_process {
 
 #define EX_ANCESTORS 8
 
-/* Which exited tasks are summed together. Per CPU, so that a group has one writer. */
+/* Key by which exited tasks are summed. It has the CPU, so that a group has one writer. */
 struct ex_group_key {
 	__u64 of_start;
-	__u32 of_tgid; /* 0: whole processes; else threads of this one */
+	__u32 of_tgid; /* 0: whole processes; else threads of this process */
 	__u32 cpu;
 	struct ex_process parent;
 	__u64 cgroup;
@@ -253,8 +254,8 @@ struct ex_group_cum {
 	__u64 processes;
 	__u64 tasks;
 	__u64 life_ns;
-	__u64 run_worst; /* largest run_error of a task in the last window in which one exited ... */
-	__u64 lat_worst; /* ... and lat_error */
+	__u64 run_worst; /* largest run_error of a task in the last window with an exit */
+	__u64 lat_worst; /* largest lat_error of a task in the last window with an exit */
 };
 
 struct ex_group {
@@ -268,8 +269,9 @@ struct ex_group {
 };
 
 /*
- * A task's figures of a window are told under the group it is in at the window's end, or was in when
- * it exited. What it had used in the window when it came there from another group is posted here.
+ * Use of tasks before they moved to another group in a window. A window holds a task's figures
+ * under its group at the window's end or at its exit; the use before a move within the window is
+ * posted here.
  */
 struct ex_move_key {
 	__u64 from;
@@ -284,10 +286,10 @@ struct ex_move {
 	__u64 throttle;
 };
 
-/* What of a task this kernel counts, too, so that it can be held against ours: bits. */
+/* Bits: the counts of a task that this kernel has too, for comparison with ours. */
 enum ex_audited { EX_AUDIT_RUN = 1, EX_AUDIT_LAT = 2 };
 
-/* Missed and impossible events; meanings in the model's error table. */
+/* Missed and impossible events; the model's error table has their meanings. */
 enum ex_error {
 	EX_ERR_UNSEEN_SWITCH,
 	EX_ERR_NO_SLOT,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The audit: each task's run time and waits held against what the kernel counted of them,
- * sum_exec_runtime and sched_info.run_delay, whenever it leaves a CPU and when a window ends while
- * it is on one.
+ * The audit compares each task's run time and waits with the kernel's counts, sum_exec_runtime and
+ * sched_info.run_delay. It does so whenever the task leaves a CPU, and at a window's end while it
+ * is on one.
  *
- * Both sides count from event to event, but the kernel stamps its events with the clock of the run
- * queue, as of the last time that was set: earlier than ours, and much earlier where it leaves the
- * setting out (rq_clock_skip_update: what lies between a wake-up and the switch to the woken task
- * is charged to that task). The stamps can be had at the same instant as ours, so what lies between
- * them is known for each event: the bias. What is left is the error, and that is 0 if both saw
- * the same events.
+ * Both sides count from event to event. The kernel stamps its events with the run queue's clock as
+ * of its last update: earlier than our clock. It is much earlier if the kernel skips the update
+ * (rq_clock_skip_update), so that the time between a wake-up and the switch to the woken task is
+ * charged to that task. The programs read the kernel's stamps at the same instant as their own, so
+ * the difference is known for each event: the bias. The rest is the error, which is 0 if both sides
+ * saw the same events.
  */
 #ifndef EXACTOP_AUDIT_H
 #define EXACTOP_AUDIT_H
@@ -21,7 +21,7 @@ static __always_inline bool has_run_queues(void)
 	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
 }
 
-/* Without run queues the clock that stamps them is not known (clock_offset). */
+/* Without run queues the clock of the stamps is unknown (clock_offset). */
 static __always_inline bool counts_waits(void)
 {
 	return has_run_queues() &&
@@ -30,8 +30,8 @@ static __always_inline bool counts_waits(void)
 }
 
 /*
- * All bits, or none if n is 0. No branch, and hidden from the compiler, which would make one of it:
- * each would double what the verifier has to look at from there on.
+ * All bits, or no bit if n is 0. There is no branch, and the compiler may not see the value, or it
+ * would make a branch: each one would double the paths that the verifier checks from there on.
  */
 static __always_inline __u64 if_any(__u64 n)
 {
@@ -41,13 +41,16 @@ static __always_inline __u64 if_any(__u64 n)
 	return (__s64)(n | negative) >> 63;
 }
 
-/* All bits once the audit of a task has begun: it was seen on a CPU to its end, or a window's. */
+/*
+ * All bits once the task's audit has begun: the task was seen leaving a CPU, or on it at a window's
+ * end.
+ */
 static __always_inline __u64 if_begun(struct ex_slot *s)
 {
 	return if_any(s->counted ^ EX_UNCOUNTED);
 }
 
-/* Its time on CPUs by our own account, whoever took a part of it. */
+/* The task's time on CPUs in our account, with the parts taken by interrupts and steal. */
 static __always_inline __u64 on_cpus(struct ex_slot *s)
 {
 	__u64 *ns = s->cum.ns;
@@ -55,13 +58,13 @@ static __always_inline __u64 on_cpus(struct ex_slot *s)
 	return ns[EX_RUN] + ns[EX_USR] + ns[EX_SYS] + ns[EX_STEAL] + ns[EX_IRQ];
 }
 
-/* How long a task has waited for a CPU by our own account. */
+/* The task's waits for a CPU in our account. */
 static __always_inline __u64 waited(struct ex_slot *s)
 {
 	return s->cum.ns[EX_LAT] + s->cum.ns[EX_LAT_PREEMPT] + s->cum.ns[EX_THROTTLE];
 }
 
-/* A wait begins. When the task is put into its run queue is told later, or never. */
+/* Notes that a wait begins. A later event may tell when the task enters its run queue. */
 static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64 at)
 {
 	s->wait_began = at;
@@ -69,8 +72,9 @@ static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64
 }
 
 /*
- * It is in its run queue now. A task without that note came onto a CPU by a switch that was not
- * shown, and the kernel has counted its wait already: the clocks' difference as the wait began stays.
+ * Notes that the task is in its run queue now. A task without the kernel's note came onto a CPU by
+ * an unseen switch, and the kernel has counted its wait already. The clocks' difference at the
+ * wait's begin then stays.
  */
 static __always_inline void note_queued(struct ex_slot *s, struct task_struct *task)
 {
@@ -79,8 +83,9 @@ static __always_inline void note_queued(struct ex_slot *s, struct task_struct *t
 }
 
 /*
- * A task comes onto this CPU at an instant that lies `offset` after the same one by the run queue's
- * clock. `shown`: by a switch that was shown to us, so that the kernel counts its wait only now.
+ * Notes that a task comes onto this CPU. `offset` is the instant on our clock less the same one on
+ * the run queue's clock. `shown`: the switch was shown, so that the kernel counts the wait only
+ * now.
  */
 static __always_inline void note_arrival(struct ex_cpu *c, struct ex_slot *s,
 					 struct task_struct *task, __s64 offset, bool shown)
@@ -97,8 +102,8 @@ static __always_inline void note_arrival(struct ex_cpu *c, struct ex_slot *s,
 		return;
 	bias = offset - s->queue_offset;
 	/*
-	 * Preempted when it had said that it would sleep and before it did: the kernel counts no wait
-	 * of such a task (sched_info_depart).
+	 * The task was preempted between announcing its sleep and going to sleep. The kernel counts
+	 * no wait of such a task (sched_info_depart).
 	 */
 	if (shown) {
 		uncounted = s->delay_offset - (task->sched_info.run_delay - waited(s)) - bias;
@@ -109,13 +114,14 @@ static __always_inline void note_arrival(struct ex_cpu *c, struct ex_slot *s,
 	s->cum.lat_bias += bias;
 }
 
-/* A CPU that looks for other work gives up before (1 ms: twice sched_migration_cost, rounded up). */
+/* Longest search of a CPU for other work: 1 ms, twice sched_migration_cost, rounded up. */
 #define EX_SEARCH_BITS 20
 
 /*
- * All bits if a task leaves its CPU to sleep, where a task that the CPU finds meanwhile moves
- * exec_start of the one that leaves without charging anything (dl_server_update_idle_time, 6.12 and
- * later): then it is not when the kernel last counted. After a repair it may be anything else.
+ * All bits if the task leaves its CPU to sleep and the kernel may move its exec_start. That happens
+ * if the CPU finds another task meanwhile, without charging any time (dl_server_update_idle_time,
+ * 6.12 and later). exec_start is then not the time of the kernel's last count. After a repair it
+ * may have any value.
  */
 static __always_inline __u64 if_searching(struct ex_slot *s, struct task_struct *task)
 {
@@ -125,8 +131,8 @@ static __always_inline __u64 if_searching(struct ex_slot *s, struct task_struct 
 }
 
 /*
- * What was not the same since the last look. `ahead`: of the kernel's clock for tasks, at its last
- * count. Of a task for which `searching` is set, what it lacks by no more than a search is that.
+ * Adds the difference since the last comparison. `ahead` is that of the kernel's task clock at its
+ * last count. If `searching` is set, a missing time of at most one search counts as no error.
  */
 static __always_inline void hold_run_time(struct ex_cpu *c, struct ex_slot *s, __u64 sum_exec,
 					  __s64 ahead, __u64 begun, __u64 searching)
@@ -152,7 +158,7 @@ static __always_inline void hold_waits(struct ex_slot *s, struct task_struct *ta
 	s->delay_offset = offset;
 }
 
-/* A task leaves its CPU; the first time that it is seen to, the audit of it begins. */
+/* Compares a task that leaves its CPU. The first time begins its audit. */
 static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 					  struct task_struct *task, __u64 now)
 {
@@ -165,7 +171,7 @@ static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 
 		hold_run_time(c, s, task->se.sum_exec_runtime, now - counted_at, begun,
 			      if_searching(s, task));
-		/* What it looked for other work is charged to nobody. */
+		/* The time of its search for other work is charged to no task. */
 		s->cum.run_bias += (c->clock_offset + rq->clock_task - counted_at - c->came_offset) &
 				   begun;
 	}
@@ -174,8 +180,8 @@ static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 }
 
 /*
- * The same of a task that stays on its CPU when a window ends. Another CPU may be counting its
- * time just now: two looks that agree are one count.
+ * Compares a task that stays on its CPU at a window's end. Another CPU may be counting its time
+ * just now: two equal readings are one count.
  */
 static __always_inline void audit_staying(struct ex_cpu *c, struct ex_slot *s,
 					  struct task_struct *task, __u64 now, struct boundary b)
@@ -193,10 +199,10 @@ static __always_inline void audit_staying(struct ex_cpu *c, struct ex_slot *s,
 			c->came_ahead = now - counted_at;
 		}
 	}
-	/* It does not leave meanwhile, so the next time that it does is one more. */
+	/* The task does not leave meanwhile, so its next switch is one more. */
 	if (!begun)
 		s->counted = task->nvcsw + task->nivcsw;
-	/* It was on its CPU at the boundary, too, and nothing of this came after. */
+	/* The task was on its CPU at the boundary too, and this comparison belongs to it. */
 	if (c->arrived <= b.t && s->epoch == b.epoch) {
 		s->snap.run_error = s->cum.run_error;
 		s->snap.lat_error = s->cum.lat_error;

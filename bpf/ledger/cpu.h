@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CPUs: their segments, from one event to the next, charged to the occupant. */
+/* CPUs: segments from one event to the next, charged to the CPU's occupant. */
 #ifndef EXACTOP_CPU_H
 #define EXACTOP_CPU_H
 
@@ -11,7 +11,7 @@ struct segment {
 	__u64 irq;
 };
 
-/* One process, or all trees that are followed. */
+/* True for the watched process, or for a task of a followed tree if no process is watched. */
 static __always_inline bool is_watched(struct ex_slot *s)
 {
 	return watch_tgid ? s->id.tgid == watch_tgid : s->tree;
@@ -42,10 +42,11 @@ static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct s
 }
 
 /*
- * How far the hypervisor's count moved since this CPU looked last. `fresh`: the run queue's clock
- * was updated just now; or, if a wake-up took the CPU from idle, when that wake-up came
- * (rq_clock_skip_update() of kernel/sched/core.c): clock_offset is too great by the microseconds in
- * between then, and so is what a repair takes from the run queue's clock until the next switch.
+ * Reads how far the hypervisor's steal count moved since this CPU's last look. `fresh`: the run
+ * queue's clock was updated just now. If a wake-up took the CPU out of idle, the update came with
+ * that wake-up (rq_clock_skip_update() of kernel/sched/core.c). clock_offset is then too large by
+ * the microseconds in between, and so is a repair's time from the run queue's clock until the next
+ * switch.
  */
 static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct *on_cpu,
 					   __u64 now, bool fresh)
@@ -65,8 +66,8 @@ static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct 
 }
 
 /*
- * Holds the switches that were shown since the last look against the kernel's own count, which
- * __schedule() raises before it tells anybody. How many were not shown.
+ * Compares the switches shown since the last look with the kernel's own count, which __schedule()
+ * raises before it calls the tracepoint. Returns the number of switches that were not shown.
  */
 static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *on_cpu, __u64 shown)
 {
@@ -86,15 +87,15 @@ static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *
 	return missed;
 }
 
-/* PREEMPT_RT: a switch in the middle of a softirq is none that was not seen. */
+/* PREEMPT_RT: a switch inside a softirq is no missed end. */
 static __always_inline bool softirqs_lose_the_cpu(void)
 {
 	return bpf_core_field_exists(((struct task_struct *)0)->softirq_disable_cnt);
 }
 
 /*
- * Of an interrupt one end was seen: what was not is missing only on a CPU that had a switch, where
- * no interrupt is under way, since both are looked at.
+ * Counts an interrupt with an unseen begin or end. Only a CPU that had a switch counts it: no
+ * interrupt is underway then, and both ends are measured.
  */
 static __always_inline void count_unseen_interrupt(struct ex_cpu *c)
 {
@@ -112,7 +113,10 @@ static __always_inline __u64 take_steal(struct ex_cpu *c, __u64 at_most)
 	return steal;
 }
 
-/* Interrupts that ended and are not charged yet: each may only write its own counter. */
+/*
+ * Takes the time of interrupts that ended and are not charged yet. Each side may only write its own
+ * counter.
+ */
 static __always_inline __u64 take_irq(struct ex_cpu *c, __u64 at_most)
 {
 	__u64 irq = *(volatile __u64 *)&c->irq_total - c->irq_taken;
@@ -130,8 +134,9 @@ static __always_inline void take(struct ex_cpu *c, struct segment *seg)
 }
 
 /*
- * A CPU, and whoever is on it if that has a slot, crosses a boundary. Before it, idle and offline take
- * neither steal nor interrupts: the reader may have charged that stretch already, knowing only the state.
+ * A CPU crosses a boundary, with the task on it if that has a slot. Idle and offline time before
+ * the boundary takes neither steal nor interrupts: the reader, which knows only the state, may have
+ * charged it already.
  */
 __noinline int end_window(struct ex_cpu *c, struct ex_slot *s, __u32 e)
 {
@@ -158,7 +163,9 @@ __noinline int end_window(struct ex_cpu *c, struct ex_slot *s, __u32 e)
 	return 0;
 }
 
-/* Ends the present occupant's segment at now: charges the CPU and, if a slot is on it, the slot. */
+/*
+ * Ends the present occupant's segment at `now`: charges the CPU and, if a slot is on it, the slot.
+ */
 static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 					  struct task_struct *task, __u64 now, struct boundary b)
 {
@@ -190,7 +197,7 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 	s->cum.maj_flt = task->maj_flt;
 }
 
-/* Whether the CPU is doing what we think: running the owner of that slot, or idling. */
+/* True if the CPU does what its account says: it runs the owner of that slot, or idles. */
 static __always_inline bool in_step(struct ex_cpu *c, struct task_struct *task)
 {
 	struct ex_slot *s;
@@ -201,15 +208,15 @@ static __always_inline bool in_step(struct ex_cpu *c, struct task_struct *task)
 	return s && s->task == (__u64)task;
 }
 
-/* The slot on a CPU that is in step. */
+/* The slot on a CPU whose account is right. */
 static __always_inline struct ex_slot *occupant(struct ex_cpu *c)
 {
 	return c->cur < max_slots ? slot_at(c->cur) : NULL;
 }
 
 /*
- * The slot of the task that runs this program, without touching its storage: in process context
- * an interrupt may need the storage at the same time, and before 6.2 one of both gets nothing.
+ * The slot of the task that runs this program, without touching its storage. In process context an
+ * interrupt may need the storage at the same time, and before 6.2 one of the two gets nothing.
  */
 static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_struct *task)
 {
@@ -218,7 +225,7 @@ static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_st
 	return s && s->task == (__u64)task ? s : NULL;
 }
 
-/* True for the last switch of a task whose exit was lost on purpose, where both are to be. */
+/* For tests: true for the last switch of a task whose exit was hidden, if both are to be hidden. */
 static __always_inline bool is_end_lost(struct ex_cpu *c, struct task_struct *prev,
 					unsigned int prev_state)
 {
@@ -231,8 +238,8 @@ static __always_inline bool is_end_lost(struct ex_cpu *c, struct task_struct *pr
 }
 
 /*
- * Every run of a program counts, whatever it finds to do: what looking costs is taken from that. An
- * interrupt in the middle of it may take one away.
+ * Counts a run of a program, whatever it does: the cost of measuring is computed from this number.
+ * An interrupt in the middle may lose one count.
  */
 static __always_inline struct ex_cpu *count_run(__u32 kind)
 {
@@ -243,7 +250,7 @@ static __always_inline struct ex_cpu *count_run(__u32 kind)
 	return c;
 }
 
-/* The slot of the task that runs this program, where nothing else of this CPU is asked for. */
+/* The slot of the task that runs this program, if the program needs nothing else of this CPU. */
 static __always_inline struct ex_slot *slot_here(struct task_struct *task)
 {
 	struct ex_cpu *c = count_run(EX_EV_OTHER);

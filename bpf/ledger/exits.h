@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The end of a task: its window's figures go to an exited group. */
+/* The end of a task: its figures of the window go to an exited group. */
 #ifndef EXACTOP_EXITS_H
 #define EXACTOP_EXITS_H
 
@@ -45,7 +45,7 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 	g = group_at(index);
 	if (!g)
 		return NULL;
-	/* The reader zeroed it before it gave it back; a fresh one is zero. */
+	/* The reader zeroes a group before it frees it; a new one is zero. */
 	g->key = *key;
 	g->serial = __sync_fetch_and_add(&serials, 1) + 1;
 	g->epoch = e;
@@ -59,9 +59,9 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 }
 
 /*
- * The parent of a task that nobody waits for may be gone by its last switch, and its memory another
- * task's: then the group has a parent that does not live, and is shown under its nearest ancestor that
- * does, or none. Its figures are right.
+ * Without a wait, the parent of a task may be freed by the task's last switch and its memory
+ * reused. The group then has a parent that does not live, and is shown under its nearest living
+ * ancestor, or none. Its figures are right.
  */
 static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tree, __u32 exit_flags,
 						  struct task_struct *task, __u32 cpu, __u32 e)
@@ -86,7 +86,7 @@ static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tre
 	return new_group(&key, task, e);
 }
 
-/* Adds the part of a dead task's figures that lies in the window it died in. */
+/* Adds a dead task's figures in the window of its exit. */
 static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
 {
 	int i;
@@ -115,7 +115,7 @@ static __always_inline __u64 without_sign(__s64 n)
 	return n < 0 ? -n : n;
 }
 
-/* Its part of the audit, too. */
+/* Adds the audit of the same window. */
 static __always_inline void add_audit(struct ex_group_cum *g, struct ex_slot *s)
 {
 	__u64 run = without_sign(s->cum.run_error - s->snap.run_error);
@@ -131,20 +131,22 @@ static __always_inline void add_audit(struct ex_group_cum *g, struct ex_slot *s)
 		g->lat_worst = lat;
 }
 
-/* On-CPU time in the present window, however it is split. */
+/* Time on CPUs in the present window, of any kind. */
 static __always_inline __u64 executed(struct ex_slot *s)
 {
 	return s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN] + s->cum.ns[EX_USR] - s->snap.ns[EX_USR] +
 	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
-/* True if no thread of the task's process is left. Its signal_struct lasts as long as the task. */
+/*
+ * True if the task's process has no other thread left. Its signal_struct lasts as long as the task.
+ */
 static __always_inline bool is_last(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, signal, live.counter) == 0;
 }
 
-/* Whether all of its process goes with a task, and whose it is at the end. */
+/* Notes if the whole process ends with this task, and its user at the end. */
 static __always_inline void note_end(struct ex_slot *s, struct task_struct *task, __u32 flags)
 {
 	flags |= EX_EXIT_NOTED;
@@ -154,7 +156,7 @@ static __always_inline void note_end(struct ex_slot *s, struct task_struct *task
 	__sync_fetch_and_or(&s->exit_flags, flags);
 }
 
-/* The same, and whether the task stands for its process. */
+/* The same, and notes if this task stands for its process. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
 {
@@ -162,8 +164,8 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 	struct storage *st;
 
 	/*
-	 * Two threads can both find nobody left: the leader's storage, which lasts until the leader
-	 * is reaped, says who counts.
+	 * Two threads can both find no other thread left. The leader's storage, which lasts until
+	 * the leader is reaped, decides which one counts.
 	 */
 	if (is_last(task)) {
 		st = bpf_task_storage_get(&tasks, leader, 0, 0);
@@ -185,8 +187,8 @@ static __always_inline void fold_no_name(struct ex_cpu *c, struct ex_slot *s)
 }
 
 /*
- * A process that is not reaped yet stays visible. sched_process_free cannot come before this: the
- * kernel keeps the task until its last switch is over (rcu_users of task_struct).
+ * Lists a process that is not reaped yet. sched_process_free cannot come before this: the kernel
+ * keeps the task until its last switch is over (rcu_users of task_struct).
  */
 static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *task, __u64 now)
 {
@@ -207,14 +209,14 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 	__sync_fetch_and_add(&zombies_now, 1);
 }
 
-/* Takes a zombie off the list. The second caller for the same one finds nothing. */
+/* Removes a zombie from the list. A second call for the same one finds nothing. */
 static __always_inline void forget_zombie(__u64 serial)
 {
 	if (!bpf_map_delete_elem(&zombies, &serial))
 		__sync_fetch_and_sub(&zombies_now, 1);
 }
 
-/* A group's figures of earlier windows are set aside before the first of this one. */
+/* Sets aside a group's figures of earlier windows before the first exit of this one. */
 static __always_inline void cross_group(struct ex_cpu *c, struct ex_group *g, struct boundary b)
 {
 	if ((__s32)(g->epoch - b.epoch) >= 0)
@@ -226,7 +228,7 @@ static __always_inline void cross_group(struct ex_cpu *c, struct ex_group *g, st
 	g->cum.run_worst = g->cum.lat_worst = 0;
 }
 
-/* Of the owner of a slot, on the CPU where it ran last. */
+/* Folds the figures of a slot's owner into its exited group, under the CPU that it ran on last. */
 __noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, __u32 e)
 {
 	struct boundary b = boundary_of(e);
@@ -250,15 +252,18 @@ __noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, _
 	return 0;
 }
 
-/* True if a task that has ended has a parent that may give its name: after it was reaped, that may be freed. */
+/*
+ * True if an ended task has a parent that may name its group: after the task is reaped, the parent
+ * may be freed.
+ */
 static __always_inline bool has_parent(struct ex_ident *id, struct task_struct *task)
 {
 	return BPF_CORE_READ(task, real_parent, tgid) == id->ppid;
 }
 
 /*
- * Folds a task some time after its end. If the kernel hid its exit, too, it is not known to stand for its
- * process: that is counted when its leader is freed (count_process()).
+ * Folds a task some time after its end. If the kernel hid its exit too, the task does not stand for
+ * its process, which is counted when its leader is freed (count_process()).
  */
 static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now,
 				      struct boundary b)
@@ -275,7 +280,10 @@ static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32
 		fold_no_name(c, s);
 }
 
-/* Counts a process as exited whose leader has no other figures left. `id`: NULL if nothing describes it. */
+/*
+ * Counts a process as exited whose leader has no other figures left. `id` is NULL if nothing
+ * describes it.
+ */
 __noinline int count_process(struct ex_cpu *c, struct ex_ident *id, __u32 tree, __u64 leader,
 			     __u64 now)
 {
@@ -297,9 +305,10 @@ __noinline int count_process(struct ex_cpu *c, struct ex_ident *id, __u32 tree, 
 }
 
 /*
- * A leader is freed after all threads of its process, so nobody is left to stand for a process that is not
- * counted by now: the kernel hid an exit. The leader's slot describes it, or its line among the zombies.
- * Nothing of it is copied: the stacks of nested calls are 512 bytes together.
+ * A leader is freed after all threads of its process. If the process is not counted by then, the
+ * kernel hid an exit, and no other task will stand for it. The leader's slot or its line among the
+ * zombies describes the process. Neither is copied, because the stacks of nested calls share 512
+ * bytes.
  */
 static __always_inline void count_unshown_process(struct ex_cpu *c, struct storage *st,
 						  struct ex_slot *s)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ledger: charges every nanosecond of every CPU to a task, to idle, to steal, to offline or
- * to the unnamed account, at the events that end it.
+ * The ledger: charges every nanosecond of every CPU to a task, to idle, to steal, to offline or to
+ * the unnamed account, at the events that end it.
  *
- * A window is closed by the reader publishing an instant T a little in the future. Whoever has an
- * event at or after T charges what came before T first, sets the cumulative figures aside as they
- * were at T, and charges the rest. Nothing that sleeps through T is touched: the reader knows that
- * it was in its state until T.
+ * The reader closes a window by publishing an instant T a little in the future. The first event of
+ * a task at or after T charges the time before T, sets the cumulative figures aside as of T, and
+ * charges the rest. A task that sleeps through T is not touched: the reader knows that it was in
+ * its state until T.
  */
 #include "on_switch.h"
 #include "preempt.h"
@@ -15,8 +15,9 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * A cgroup on a CPU gets a new quota. Not everywhere: fentry needs ftrace's direct calls.
- * First in the object, so that a kernel that refuses it does so before it has checked the others.
+ * A cgroup on a CPU gets a new quota. Not every kernel shows this: fentry needs ftrace's direct
+ * calls. It comes first in the object, so that a kernel refuses it before it has verified the other
+ * programs.
  */
 SEC("?fentry/unthrottle_cfs_rq")
 int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
@@ -41,8 +42,8 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		return 0;
 	depth = enter(c);
 	/*
-	 * No switch happens in an interrupt: whatever end was not seen is past. Softirqs that can lose
-	 * the CPU (PREEMPT_RT) have not ended.
+	 * A switch never happens inside an interrupt, so an interrupt without a seen end is over.
+	 * Softirqs that can lose the CPU (PREEMPT_RT) are an exception.
 	 */
 	if (c->irq_depth | c->irq_own) {
 		if (!softirqs_lose_the_cpu())
@@ -84,9 +85,9 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 ON_SWITCH(handle_switch)
 
 /*
- * In copy_process(), in process context and without locks, for everyone that is ever born: also
- * for io_uring and vhost workers, which sched_process_fork does not announce. Allocating here
- * keeps the allocator out of the scheduler's locks.
+ * Runs in copy_process(), in process context and without locks, for every new task. That includes
+ * io_uring and vhost workers, which sched_process_fork does not announce. Allocating here keeps the
+ * allocator out of the scheduler's locks.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task)
@@ -112,7 +113,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		count_error(EX_ERR_NO_SLOT);
 		return 0;
 	}
-	/* Inherited at birth, so no one gets lost by becoming an orphan or a daemon. */
+	/* A child inherits the tree at birth, so orphans and daemons stay in it. */
 	tree = begun_tree(parent, task);
 	if (!tree)
 		tree = mine ? mine->tree : inherited_tree(parent);
@@ -164,15 +165,15 @@ int BPF_PROG(on_exec, struct task_struct *p)
 {
 	struct ex_slot *s = slot_here(p);
 
-	/* Also after another thread's exec: the kernel has swapped the tids by now. */
+	/* After another thread's exec too: the kernel has swapped the tids by now. */
 	if (s)
 		identify_itself(&s->id, p);
 	return 0;
 }
 
 /*
- * A thread, or the process of a leader, is in another control group. Whoever runs is charged on its
- * own CPU, so only the instant is kept here.
+ * A thread, or the process of a leader, moves to another control group. A running task is charged
+ * on its own CPU, so this only keeps the instant.
  */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task,
@@ -187,8 +188,8 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
 }
 
 /*
- * A thread that names itself and then sleeps has no event that would tell. A task's name may also
- * be set by others of its process while it sleeps.
+ * A thread that renames itself and then sleeps has no other event that shows the name. Other
+ * threads of its process may also rename it while it sleeps.
  */
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
@@ -206,8 +207,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 }
 
 /*
- * What only the task itself can still tell, before it lets go of its signal_struct. The task goes
- * on using CPU time: its account ends with its last switch.
+ * Reads what only the exiting task itself knows, before it drops its signal_struct. The task
+ * continues to use CPU time: its account ends with its last switch.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
@@ -225,7 +226,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	return 0;
 }
 
-/* A task that is freed and still has a slot. `depth`: of our programs on this CPU. */
+/* A task is freed and still has a slot. `depth` counts our nested programs on this CPU. */
 static __always_inline void free_slot(struct ex_cpu *c, struct storage *st, struct ex_slot *s,
 				      __u32 index, struct task_struct *task, __u64 depth)
 {
@@ -239,8 +240,8 @@ static __always_inline void free_slot(struct ex_cpu *c, struct storage *st, stru
 }
 
 /*
- * Reaped, and nobody can see it any more. It gave its slot back at its last switch; whoever still
- * has one ended without being seen.
+ * The task is reaped and no longer visible. It freed its slot at its last switch; if it still has
+ * one, its end was not seen.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *p)
@@ -270,8 +271,9 @@ int BPF_PROG(on_free, struct task_struct *p)
 }
 
 /*
- * The CPU is dead when its teardown step has ended. It says nothing itself: tracepoints are silent
- * on a CPU that is no longer online, so its last switch, from the stopper to idle, is not seen.
+ * A CPU is dead when this teardown step has ended. It reports nothing itself: tracepoints are
+ * silent on a CPU that is no longer online, so its last switch, from the stopper to idle, is not
+ * seen.
  */
 SEC("tp_btf/cpuhp_exit")
 int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
@@ -303,10 +305,10 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 }
 
 /*
- * Delivered means: about to run a handler or the default action, in the receiver's context. This crosses
- * no boundary, nor does the count of wake-ups given: who runs across a window's end is charged some
- * ten microseconds after it, and what is counted until then is told in the window before. Nothing is
- * lost or told twice.
+ * A signal is delivered when its handler or default action is about to run in the receiver's
+ * context. This event crosses no boundary, nor does the count of given wake-ups. A task that runs
+ * across a window's end is charged some ten microseconds after it, and counts until then belong to
+ * the window before. Nothing is lost or counted twice.
  */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal, int sig)
@@ -318,7 +320,7 @@ int BPF_PROG(on_signal, int sig)
 	return 0;
 }
 
-/* The other programs. Not above: they would come before the first one in the object. */
+/* The other programs. They stand here because the first program must come first in the object. */
 #include "optional.h"
 #include "reader.h"
 #include "wake.h"

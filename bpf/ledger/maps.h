@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs share with each other and with the reader: globals, maps, and the way to them. */
+/* Data shared by the programs and the reader: globals, maps, and access to them. */
 #ifndef EXACTOP_MAPS_H
 #define EXACTOP_MAPS_H
 
@@ -17,50 +17,50 @@ const volatile __u32 max_groups = EX_GROUP_CHUNK * EX_GROUP_CHUNKS;
 const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
 const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
-/* For tests: events that are lost, as by a kernel that does not show them. */
+/* For tests: events to lose, as if the kernel did not show them. */
 const volatile __u32 lose_kind = 0;   /* an enum ex_event, or EX_LOSE_ENDS */
-const volatile __u32 lose_one_in = 0; /* of so many on a CPU; 0: none */
+const volatile __u32 lose_one_in = 0; /* length of a cycle of events on a CPU; 0: lose none */
 const volatile __u32 lose_in_a_row = 1;
-/* For tests: the end of the window before this epoch is published so much too late. */
+/* For tests: the delay with which the end of the window before this epoch is published. */
 const volatile __u32 late_epoch = 0;
 const volatile __u64 late_by_ns = 0;
 
 /* Written by the reader while running. */
 __u64 boundary_t[2]; /* T of epoch e at [e & 1] */
 __u32 epoch;
-__u32 read_epoch; /* the reader is done with the slots of this epoch */
-__u32 seeded;	  /* everyone who lives has a slot: from now on a missing one is an error */
+__u32 read_epoch; /* the reader has read the slots of this epoch */
+__u32 seeded;	  /* every living task has a slot: from now on a missing one is an error */
 __u32 watch_tgid;
-__u32 followed_n; /* 0: none of these is in use */
+__u32 followed_n; /* number of places in use; 0: none */
 struct ex_followed followed[EX_FOLLOWED_MOST];
-__u32 split_run;  /* which run of measuring user and system time; 0: not measured */
-__u32 irq_run;	  /* which run of measuring interrupts; 0: not both ends of all are seen */
-__u64 lead_ns;	  /* how far ahead publish() sets T */
-__u32 dirty_n[2]; /* slots first touched in epoch e, at [e & 1] */
-__u32 ready[EX_TABLES]; /* how many slots and groups there are; grows */
-__u32 asked[EX_TABLES]; /* more were asked for, and are not there yet */
+__u32 split_run;  /* number of this measurement of user and system time; 0: off */
+__u32 irq_run;	  /* number of this measurement of interrupts; 0: off */
+__u64 lead_ns;	  /* lead of T over the present, set by publish() */
+__u32 dirty_n[2]; /* slots first changed in epoch e, at [e & 1] */
+__u32 ready[EX_TABLES]; /* number of slots and groups; grows */
+__u32 asked[EX_TABLES]; /* more are requested and not there yet */
 
 /* Written by the programs. */
 __u32 next_slot;
 __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
-__s64 zombies_now; /* how many are listed in `zombies` */
-__u64 moves_posted; /* to `moves`, so far */
-__u64 repaired_ns; /* stretches of CPUs that were set right, from the last event before */
-__u64 repaired_wait_ns; /* waits taken from the kernel's own count, as nobody was shown them */
-__u32 audited; /* bits of enum ex_audited: what this kernel counts of a task */
+__s64 zombies_now; /* number of entries in `zombies` */
+__u64 moves_posted; /* number of posts to `moves` so far */
+__u64 repaired_ns; /* repaired time of CPUs, from the last seen event on */
+__u64 repaired_wait_ns; /* waits from the kernel's own count, for unseen wake-ups */
+__u32 audited; /* bits of enum ex_audited: the counts that this kernel has of a task */
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
-__u64 events_lost; /* on purpose */
+__u64 events_lost; /* lost on purpose, for tests */
 
-/* No slot has this number, and no other is given to a task that had its last switch. */
+/* No slot has this number. A task with it had its last switch and gets no other slot. */
 #define EX_SLOT_GIVEN_BACK 0xffffffffu
 
 struct storage {
 	__u32 slot_plus_1;
-	__u32 process_counted; /* on a leader: its process is counted as exited, or ended before we looked */
-	__u64 zombie;	       /* its key in `zombies`; 0: it is not listed there */
+	__u32 process_counted; /* of a leader: its process counts as exited, or ended before the start */
+	__u64 zombie;	       /* its key in `zombies`; 0: not in the list */
 };
 
 struct {
@@ -70,7 +70,7 @@ struct {
 	__type(value, struct storage);
 } tasks SEC(".maps");
 
-/* Clang describes the values of maps in maps only where something else names their types. */
+/* Clang describes the values of maps in maps only if another variable has their types. */
 struct ex_slot *slot_layout;
 struct ex_group *group_layout;
 
@@ -112,7 +112,7 @@ struct {
 	__type(value, __u32);
 } free_slots SEC(".maps");
 
-/* By the serial of the account that ended. Not allocated beforehand: most machines have none. */
+/* By the serial of the ended account. Not preallocated, because most machines have no zombies. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -150,13 +150,13 @@ struct {
 	__type(value, __u32);
 } free_groups SEC(".maps");
 
-/* Wakes the reader when a table is running out. */
+/* Wakes the reader when a table runs out of room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } wanted SEC(".maps");
 
-/* What goes from one control group's account to another's, window by window. */
+/* Use of tasks before they moved to another control group, by window. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -164,13 +164,13 @@ struct {
 	__type(value, struct ex_move);
 } moves SEC(".maps");
 
-/* Who was put into another control group: a thread, or a process by its leader. */
+/* A task that moved to another control group: a thread, or a process by its leader. */
 struct attached {
 	__u32 tid;
 	__u32 whole;
 };
 
-/* When. */
+/* The instant of the move. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -178,7 +178,7 @@ struct {
 	__type(value, __u64);
 } attached_at SEC(".maps");
 
-/* When a cgroup's quota on a CPU was refilled last, by the address of its cfs_rq. */
+/* Last refill of a cgroup's quota on a CPU, by the address of its cfs_rq. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -210,15 +210,15 @@ static __always_inline struct ex_cpu *cpu_of(__u32 cpu)
 }
 
 /*
- * From here to leave() the reader can see that this CPU may hold a clock reading from before T.
- * The atomic is a full barrier: the clock is read after the reader can see us.
+ * From here to leave() the reader sees that this CPU may hold a clock reading from before T. The
+ * atomic is a full barrier: the clock is read after the reader can see this.
  */
 static __always_inline __u64 enter(struct ex_cpu *c)
 {
 	return __sync_fetch_and_add(&c->busy, 1);
 }
 
-/* This CPU, entered. */
+/* This CPU, after enter(). */
 static __always_inline struct ex_cpu *enter_here(__u64 *depth)
 {
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
@@ -242,7 +242,7 @@ static __always_inline struct ex_slot *slot_at(__u32 index)
 	return slots_of ? bpf_map_lookup_elem(slots_of, &at) : NULL;
 }
 
-/* So many are left when the reader is asked for more: what is born until it has answered. */
+/* Room that is left when the reader is asked for more, for the tasks born until it has answered. */
 #define EX_LOW_WATER(table) ((table) == EX_TABLE_SLOTS ? EX_SLOT_CHUNK / 2 : EX_GROUP_CHUNK / 2)
 
 static __always_inline void ask_for_more(enum ex_table table)
@@ -256,8 +256,8 @@ static __always_inline void ask_for_more(enum ex_table table)
 }
 
 /*
- * The next index of a table that nobody had yet; negative: there is none at the moment. A function
- * that the verifier looks at once, not at each call.
+ * The next index of a table that was never used; negative if there is none at the moment. A
+ * function that the verifier checks once, not at each call.
  */
 __noinline __s64 take_fresh(__u32 table)
 {
@@ -284,7 +284,7 @@ __noinline __s64 take_fresh(__u32 table)
 	return taken;
 }
 
-/* The same: whether there was one. */
+/* The same; returns true if there was one. */
 static __always_inline bool take_index(enum ex_table table, __u32 *index)
 {
 	__s64 at = take_fresh(table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tasks that are put into another control group in mid-window. A segment is split at the instant
- * that the kernel tells; what the task used in the window before it goes to the old group.
+ * Tasks that move to another control group within a window. The segment is split at the instant of
+ * the move, and the task's use in the window before it goes to the old group.
  */
 #ifndef EXACTOP_MOVE_H
 #define EXACTOP_MOVE_H
@@ -17,8 +17,8 @@ static __always_inline __u64 when_attached(__u32 tid, __u32 whole)
 }
 
 /*
- * When a task changed its group, which it had not done at `since`. The kernel tells after it has
- * done it: until then, it is now.
+ * The instant of a task's move, after `since`. The kernel reports a move only after it is done:
+ * until then it is `now`.
  */
 static __always_inline __u64 moved_at(__u64 pid_tgid, __u64 since, __u64 now)
 {
@@ -28,7 +28,7 @@ static __always_inline __u64 moved_at(__u64 pid_tgid, __u64 since, __u64 now)
 	return at > since && at < now ? at : now;
 }
 
-/* What is charged so far of the present window was used in the old group. */
+/* Posts the use that is charged so far in the present window to the old group. */
 static __always_inline void post_move(struct ex_slot *s, __u64 to)
 {
 	struct ex_move_key key = { .from = s->id.cgroup, .to = to, .epoch = s->epoch };
@@ -52,8 +52,8 @@ static __always_inline void post_move(struct ex_slot *s, __u64 to)
 }
 
 /*
- * Charges a slot up to the instant of the move: with its CPU while it is on one; else it has crossed
- * the last boundary. A function that the verifier looks at once, not at each call.
+ * Charges a slot up to the instant of the move: with its CPU while it is on one, else it has
+ * crossed the last boundary already. A function that the verifier checks once, not at each call.
  */
 __noinline int change_group(struct ex_cpu *c, struct ex_slot *s, __u64 pid_tgid, __u64 now, __u64 to)
 {
@@ -75,7 +75,7 @@ __noinline int change_group(struct ex_cpu *c, struct ex_slot *s, __u64 pid_tgid,
 	return 0;
 }
 
-/* Looks whether a task has changed its control group, and follows it. */
+/* Checks if a task has changed its control group, and follows it. */
 static __always_inline void follow_group(struct ex_cpu *c, struct ex_slot *s,
 					 struct task_struct *task, __u64 now)
 {
@@ -85,7 +85,7 @@ static __always_inline void follow_group(struct ex_cpu *c, struct ex_slot *s,
 		return;
 	s->set = set;
 	to = cgroup_id(task);
-	/* Else another hierarchy's group, or another set of controllers. */
+	/* If equal, another hierarchy's group or another set of controllers changed. */
 	if (s->id.cgroup != to)
 		change_group(c, s, (__u64)task->pid << 32 | task->tgid, now, to);
 }

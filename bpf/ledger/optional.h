@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs that are attached when asked for: user and system time, interrupt time. */
+/* Programs that are attached on request: user and system time, interrupt time. */
 #ifndef EXACTOP_OPTIONAL_H
 #define EXACTOP_OPTIONAL_H
 
@@ -9,7 +9,7 @@
 
 /* ---- user and system time ---- */
 
-/* The running task goes from one mode to the other. */
+/* The running task changes between user and system mode. */
 static __always_inline void change_mode(__u32 mode, bool syscall)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -60,7 +60,7 @@ static __always_inline bool is_ksoftirqd(struct task_struct *task)
 {
 	char name[8] = {};
 
-	/* "ksoftirqd/N": no other kernel thread's name begins so (kernel/softirq.c). */
+	/* "ksoftirqd/N": no other kernel thread has a name that begins so (kernel/softirq.c). */
 	if (!(task->flags & PF_KTHREAD))
 		return false;
 	bpf_probe_read_kernel(name, sizeof(name), task->comm);
@@ -69,8 +69,8 @@ static __always_inline bool is_ksoftirqd(struct task_struct *task)
 }
 
 /*
- * Only the outermost counts: a hard interrupt in a softirq is part of it. A softirq that ksoftirqd
- * serves is the time of that task, as in the kernel's own accounting.
+ * Only the outermost interrupt counts: a hard interrupt in a softirq is part of it. A softirq in
+ * ksoftirqd is the time of that task, as in the kernel's own accounting.
  */
 static __always_inline void interrupt_begins(bool soft)
 {
@@ -80,7 +80,7 @@ static __always_inline void interrupt_begins(bool soft)
 		return;
 	c->events[EX_EV_IRQ]++;
 	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
-		/* Softirqs do not nest: the last one's end was not seen. */
+		/* Softirqs do not nest: the end of the last one was not seen. */
 		if (c->irq_own)
 			count_unseen_interrupt(c);
 		c->irq_own = 1;
@@ -103,7 +103,7 @@ static __always_inline void interrupt_ends(bool soft)
 		return;
 	}
 	if (!c->irq_depth) {
-		/* The first thing seen may be an end; so may a softirq's that lost the CPU. */
+		/* The first seen event may be an end, also that of a softirq that lost the CPU. */
 		if (!soft || !softirqs_lose_the_cpu())
 			count_unseen_interrupt(c);
 		return;
@@ -113,8 +113,8 @@ static __always_inline void interrupt_ends(bool soft)
 		return;
 	}
 	/*
-	 * As long as the depth is not 0, a hard interrupt here is part of this one and leaves irq_since
-	 * alone; after that it counts for itself, so this one's time ends before.
+	 * While the depth is not 0, a hard interrupt here is part of this one and leaves irq_since
+	 * alone. After that it counts for itself, so this one's time ends before.
 	 */
 	since = READ_ONCE(c->irq_since);
 	now = bpf_ktime_get_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The reader's own programs: it runs them, nothing else does. */
+/* Programs that only the reader runs. */
 #ifndef EXACTOP_READER_H
 #define EXACTOP_READER_H
 
@@ -7,8 +7,8 @@
 #include "repair.h"
 
 /*
- * Publishes the end of the open window. In here and not in user space, because nothing can take
- * the CPU between the clock and the store but an interrupt or the hypervisor.
+ * Publishes the end of the open window. This is done in the kernel, because only an interrupt or
+ * the hypervisor can take the CPU between the clock reading and the store.
  */
 SEC("raw_tp")
 int publish(void *ctx)
@@ -17,7 +17,10 @@ int publish(void *ctx)
 	__u64 t = 0;
 
 	stay();
-	/* Held up between the clock and here, it takes a later T while nobody has seen this one. */
+	/*
+	 * If it was delayed between the clock reading and here, it takes a later T, because no
+	 * program has seen this one.
+	 */
 	for (int i = 0; i < 8; i++) {
 		t = bpf_ktime_get_ns() + lead_ns;
 		if (late_by_ns && next == late_epoch)
@@ -34,8 +37,8 @@ int publish(void *ctx)
 }
 
 /*
- * Whether the kernel counted a switch of a CPU that was not shown to us. Run for each CPU that
- * seems to idle: it need not be disturbed unless there was one.
+ * True if the kernel counted a switch of a CPU that was not shown. The reader runs this for each
+ * CPU that seems idle; it leaves the CPU alone if there was none.
  */
 SEC("raw_tp")
 int peek(struct bpf_raw_tracepoint_args *args)
@@ -50,8 +53,9 @@ int peek(struct bpf_raw_tracepoint_args *args)
 }
 
 /*
- * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that
- * steal and the tick-sampled times are as of T too. Also takes in a CPU seen for the first time.
+ * Charges the running task of one CPU up to T. The reader runs this by BPF_PROG_TEST_RUN just after
+ * T, so that steal and the tick-sampled times are as of T too. It also begins the account of a CPU
+ * that is seen for the first time.
  */
 static __always_inline int flush_this_cpu(void)
 {
@@ -66,7 +70,9 @@ static __always_inline int flush_this_cpu(void)
 		return 0;
 	depth = enter(c);
 	if (depth) {
-		/* In the middle of a program that runs with interrupts on: come again. */
+		/*
+		 * The CPU is inside a program that runs with interrupts on: the reader tries again.
+		 */
 		leave(c, depth);
 		return 1;
 	}
@@ -98,7 +104,7 @@ static __always_inline int flush_this_cpu(void)
 		mine->state = EX_RUN;
 		c->cur = index;
 		c->came_offset = c->clock_offset;
-		/* Its account goes on from here, the kernel's from its last count. */
+		/* Our account continues from here, the kernel's from its last count. */
 		if (has_run_queues())
 			c->came_ahead = now - task->se.exec_start;
 		audit_staying(c, mine, task, now, b);
@@ -119,7 +125,7 @@ int flush(void *ctx)
 	return again;
 }
 
-/* Who had ended before we looked needs no slot, only a line. */
+/* A task that ended before the start needs no slot, only an entry in the list of zombies. */
 static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
 {
 	struct ex_zombie z = {};
@@ -144,9 +150,9 @@ static __always_inline int seed_zombie(struct storage *st, struct task_struct *t
 }
 
 /*
- * True if a listed process was reaped. The kernel says so when it frees the task, but a kernel that hides what
- * happens in the context of a protected task hides that, too, when the task is freed there. So the list is
- * held against the task itself. Its memory may be another task's: that one has another number or start.
+ * True if a listed process was reaped. The kernel reports this when it frees the task, but may hide
+ * it if that happens in the context of a protected task. So the entry is compared with the task
+ * itself. The task's memory may be reused: the new task then has another number or start time.
  */
 static __always_inline bool is_reaped(struct ex_zombie *z)
 {
@@ -158,8 +164,8 @@ static __always_inline bool is_reaped(struct ex_zombie *z)
 }
 
 /*
- * True if this account's process is a zombie still; otherwise it is listed no longer. It is looked up by
- * its serial, which no other gets: so the line that is checked is the line that goes.
+ * True if the process of this account is still a zombie; if not, it is removed from the list. The
+ * lookup uses the serial, which is never reused, so the checked entry is the removed one.
  */
 static __always_inline bool is_zombie(__u64 serial)
 {
@@ -189,7 +195,9 @@ int check_zombies(struct bpf_iter__bpf_map_elem *ctx)
 	return 0;
 }
 
-/* Gives everyone who already lives a slot. Who has an event at the same time is told by it. */
+/*
+ * Gives every living task a slot. A task with an event at the same time keeps what the event says.
+ */
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)
 {
@@ -214,13 +222,13 @@ int seed(struct bpf_iter__task *ctx)
 		count_error(EX_ERR_NO_SLOT);
 		return 0;
 	}
-	/* Who was born since we began to look was not shown to us, or found no room. */
+	/* The birth of this task was not shown, or it found no room. */
 	if (READ_ONCE(seeded))
 		s->tree = inherited_tree(task);
 	list_dirty(READ_ONCE(epoch), index);
 	if (!claim(st, s, index))
 		return 0;
-	/* From here events see the slot; only if none came, what the task looks like counts. */
+	/* From here on events find the slot. Only if none came, the task's present state counts. */
 	state = state_of(task);
 	s->kstate = state;
 	if (state & TASK_NEW) {
@@ -228,7 +236,7 @@ int seed(struct bpf_iter__task *ctx)
 	} else {
 		state = off_cpu_state(false, state);
 		if (state == EX_LAT_PREEMPT && is_on_cpu(task))
-			return 0; /* the flush of its CPU tells */
+			return 0; /* the flush of its CPU reports it */
 		if (state == EX_SLEEP || state == EX_BLOCK)
 			state = sleep_state(s, task, state);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What to do when a switch was not seen. All of it is rare, and in functions that the verifier looks
- * at once, not for each way that leads there.
+ * Repairs after an unseen switch. They are rare, and in functions that the verifier checks once,
+ * not for each path that leads there.
  */
 #ifndef EXACTOP_REPAIR_H
 #define EXACTOP_REPAIR_H
@@ -9,8 +9,8 @@
 #include "switch.h"
 
 /*
- * A task that is on a CPU already and whose wake-up was not seen: what the kernel counted of its
- * waits and we did not is how long it was queued before it arrived. Before that it slept.
+ * A task is on a CPU and its wake-up was not seen. The kernel's count of its waits less ours is its
+ * time in the queue before it arrived. Before that it slept.
  */
 static __always_inline void until_arrived(struct ex_cpu *c, struct ex_slot *s,
 					  __u64 arrived)
@@ -31,8 +31,8 @@ static __always_inline void until_arrived(struct ex_cpu *c, struct ex_slot *s,
 }
 
 /*
- * When the occupant of a CPU that is out of step can have left it, at the latest. `again`: for how
- * long it has been back.
+ * Latest time at which the occupant can have left a CPU with a wrong account. `again`: time since
+ * it came back.
  */
 static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 at_most,
 				     __u64 again)
@@ -47,9 +47,9 @@ static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 
 }
 
 /*
- * What a task that left its CPU unseen at `at` and is runnable by now is told as: it lost its CPU then,
- * or slept and was woken. The kernel's note of when it was queued tells which. Nothing that lies after
- * `now`, which is what its next event may be charged from.
+ * The state of a task that left its CPU unseen at `at` and is runnable by now: it lost its CPU
+ * then, or it slept and was woken. The kernel's note of its queueing decides. The result never lies
+ * after `now`, the earliest start of its next charge.
  */
 static __always_inline __u32 runnable_since(struct ex_cpu *c, struct ex_slot *s, __u64 at, __u64 now)
 {
@@ -58,12 +58,12 @@ static __always_inline __u32 runnable_since(struct ex_cpu *c, struct ex_slot *s,
 
 	if (bpf_core_field_exists(task->sched_info.last_queued))
 		queued = BPF_CORE_READ(task, sched_info.last_queued);
-	if (!queued) /* It runs somewhere: when it was queued is known where it arrives. */
+	if (!queued) /* It runs on a CPU; the queueing is known when it arrives. */
 		return EX_SLEEP;
 	queued += c->clock_offset;
 	if (queued <= at + EX_CLOCKS_AGREE_NS || queued > now)
 		return EX_LAT_PREEMPT;
-	/* Across a window's end it sleeps until it arrives, too. */
+	/* Across a window's end it also sleeps until it arrives. */
 	if (is_before(s, last_boundary(queued)))
 		return EX_SLEEP;
 	s->cum.ns[EX_SLEEP] += queued - at;
@@ -72,9 +72,9 @@ static __always_inline __u32 runnable_since(struct ex_cpu *c, struct ex_slot *s,
 }
 
 /*
- * Takes a task off its CPU whose switch-out was not seen, after begin_to_leave(). Until end_leaving()
- * its state stays EX_RUN, so that nobody else touches it. `back`: it is on this CPU again, so nothing of
- * what it looks like now is from then.
+ * Takes a task off its CPU whose switch-out was not seen; runs after begin_to_leave(). Until
+ * end_leaving() its state stays EX_RUN, so that no other CPU touches it. `back`: the task is on
+ * this CPU again, so its present state says nothing about that time.
  */
 __noinline int leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at, bool back, __u64 now)
 {
@@ -91,7 +91,7 @@ __noinline int leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at, bool 
 	s->queue_offset = c->clock_offset;
 	s->kstate = state;
 	state = off_cpu_state(false, state);
-	/* Its slot goes when the kernel frees the task. */
+	/* Its slot is freed when the kernel frees the task. */
 	if (state == EX_DEAD) {
 		if (s->counted != EX_UNCOUNTED)
 			s->cum.missed += (__u32)(BPF_CORE_READ(task, nvcsw) +
@@ -109,7 +109,7 @@ static __always_inline void count_repair(struct ex_cpu *c, __u64 now)
 	__u32 e = last_boundary(now).epoch;
 	__u64 begin = READ_ONCE(boundary_t[(e - 1) & 1]), from = c->since;
 
-	/* An idle CPU's last event may lie far before the window. */
+	/* The last event of an idle CPU may lie far before the window. */
 	if (from < begin && begin < now)
 		from = begin;
 	count_error(EX_ERR_UNSEEN_SWITCH);
@@ -117,9 +117,9 @@ static __always_inline void count_repair(struct ex_cpu *c, __u64 now)
 }
 
 /*
- * The CPU is running something else than we think: at least one switch was not shown to us. A
- * kernel may hide what happens in the context of a task it protects, or skip a program. What it
- * kept itself says when: how much CPU time the one had, and when the other arrived.
+ * The CPU runs another task than its account says, so at least one switch was not shown. A kernel
+ * may hide events in the context of a task that it protects, or skip a program. The kernel's own
+ * figures give the times: the CPU time of the old task, and the arrival of the new one.
  */
 __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 {
@@ -131,7 +131,7 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 	if (!c)
 		return 0;
 	if (c->cur == EX_CUR_IDLE && !task->pid) {
-		/* Somebody ran while we thought it idle, and nobody knows for how long. */
+		/* A task ran while the CPU seemed idle, for an unknown time. */
 		count_error(EX_ERR_MISSED_SWITCH);
 		return 0;
 	}
@@ -152,7 +152,7 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 		leave_unseen(c, s, left_by(c, s, arrived, back ? now - arrived : 0), back, now);
 		c->cur = EX_CUR_UNNAMED;
 	} else if (c->cur < max_slots) {
-		/* It left and was seen elsewhere: nobody knows when. */
+		/* The task left at an unknown time and was seen elsewhere. */
 		c->cur = EX_CUR_UNNAMED;
 		close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
 	}
@@ -163,13 +163,13 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 	s = slot_here_of(task, &index, cpu);
 	if (!s)
 		s = late_slot(task, &index);
-	/* The two clocks agree to a fraction of a microsecond; ours says when it was woken. */
+	/* The two clocks agree to a fraction of a microsecond; ours has the time of the wake-up. */
 	if (s && s->since > arrived)
 		arrived = s->since < now ? s->since : now;
 	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
 	c->cur = EX_CUR_UNNAMED;
 	if (s && s->since <= arrived) {
-		/* What it did meanwhile was not seen either. */
+		/* Its time in user and system mode meanwhile was not seen either. */
 		s->split_run = 0;
 		if (is_timed(s->state) && !is_waiting(s->state)) {
 			cross(c, s, index, last_boundary(arrived), task);
@@ -177,14 +177,14 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 		}
 		switch_in(c, s, index, task, cpu, arrived, last_boundary(arrived),
 			  came_by ? arrived - came_by : c->clock_offset, false);
-		/* Not before it crossed the boundary: it is of this window. */
+		/* Not before it crossed the boundary: the repair belongs to this window. */
 		s->cum.repairs++;
 		c->cur = index;
 	}
 	return 0;
 }
 
-/* Charges a CPU up to now, with whoever runs there, if that has a slot. */
+/* Charges a CPU up to now, with the task on it if that has a slot. */
 static __always_inline struct ex_slot *charge_occupant(struct ex_cpu *c, struct task_struct *task,
 						       __u32 cpu, __u64 now, struct boundary b,
 						       bool at_switch)
@@ -202,9 +202,9 @@ static __always_inline struct ex_slot *charge_occupant(struct ex_cpu *c, struct 
 }
 
 /*
- * A task that is freed and still has a slot: its last switch was not seen, or only as what
- * resync() made of it. What it executed in the present window is folded now. Where this
- * comes in the middle of another of our programs, its time shows as a residual instead.
+ * A task is freed and still has a slot. Its last switch was not seen, or only by resync(). Its use
+ * in the present window is folded now. If this happens inside another of our programs, its time
+ * shows as a residual instead.
  */
 __noinline int end_unseen(struct ex_cpu *c, struct ex_slot *s, __u32 index, bool nested)
 {

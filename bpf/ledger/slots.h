@@ -14,7 +14,7 @@ static __always_inline bool take_free(__u32 *index)
 	s = slot_at(*index);
 	if (!s)
 		return false;
-	/* The reader may still want to see who died in here after the last boundary. */
+	/* The reader may still need the task that ended here after the last boundary. */
 	if ((__s32)(s->epoch - READ_ONCE(read_epoch)) <= 0)
 		return true;
 	if (bpf_map_push_elem(&free_slots, index, 0))
@@ -32,7 +32,7 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	s = slot_at(*index);
 	if (!s)
 		return NULL;
-	/* The reader takes a slot without a serial for nobody's. */
+	/* To the reader, a slot without a serial has no owner. */
 	*(volatile __u64 *)&s->serial = 0;
 	barrier();
 	__builtin_memset(s, 0, sizeof(*s));
@@ -58,8 +58,8 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 }
 
 /*
- * Makes a slot a task's. At a birth the iterator may come at the same time: one of both is first,
- * and the other gives its slot back.
+ * Gives a slot to a task. At a birth the iterator may run at the same time: one of the two is
+ * first, and the other frees its slot.
  */
 static __always_inline bool claim(struct storage *st, struct ex_slot *s, __u32 index)
 {
@@ -70,10 +70,10 @@ static __always_inline bool claim(struct storage *st, struct ex_slot *s, __u32 i
 }
 
 /*
- * Takes a dead task's slot away: its figures are folded, and whoever reads a boundary that it
- * lived through is waited for by take_free(). A program that found the slot just before (only a
- * rename by another thread looks at tasks that are not its own and not in the scheduler's hands)
- * sees that it is no longer that task's.
+ * Takes the slot of a dead task, whose figures are folded. take_free() waits for a reader of a
+ * boundary that the task lived through. A program may have found the slot just before; only a
+ * rename by another thread looks at tasks that are not its own and not protected by the scheduler's
+ * locks. It sees that the slot has changed its owner.
  */
 static __always_inline void release_slot(struct ex_slot *s, struct task_struct *task, __u32 index)
 {
@@ -105,14 +105,16 @@ static __noinline __u32 tree_of_children(__u32 tgid, __u64 start)
 		if (followed[i].start && followed[i].start != start)
 			continue;
 		barrier();
-		/* Else it was changed meanwhile, and is another's. */
+		/* If not equal, the entry has changed meanwhile and belongs to another process. */
 		if (READ_ONCE(followed[i].tree) == tree)
 			return tree;
 	}
 	return 0;
 }
 
-/* The tree that a child of this parent begins; 0: none. Threads of the parent are not its children. */
+/*
+ * The tree that a child of this parent begins; 0: none. Threads of the parent are not its children.
+ */
 static __always_inline __u32 begun_tree(struct task_struct *parent, struct task_struct *task)
 {
 	__u32 tgid = to_read(parent)->tgid;
@@ -122,10 +124,7 @@ static __always_inline __u32 begun_tree(struct task_struct *parent, struct task_
 	return tree_of_children(tgid, BPF_CORE_READ(parent, group_leader, start_boottime));
 }
 
-/*
- * Which tree a task whose birth was not shown belongs to: as its process does, or the parent that it
- * has now.
- */
+/* The tree of a task with an unseen birth: that of its process, or of its present parent. */
 static __always_inline __u32 inherited_tree(struct task_struct *task)
 {
 	__u32 tree = tree_of(task->group_leader);
@@ -148,9 +147,9 @@ static __always_inline bool storage_in_any_context(void)
 }
 
 /*
- * A task that comes onto a CPU without a slot: the iterator was not shown it, or there was none
- * to be had when it was born. Its account begins now. Only where storage can be made under the
- * run queue's lock; elsewhere it stays unnamed.
+ * A slot for a task that comes onto a CPU without one: the iterator did not see it, or no slot was
+ * free at its birth. Its account begins now. This works only where storage can be allocated under
+ * the run queue's lock; on other kernels the task stays unnamed.
  */
 static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32 *index)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Context switches: who leaves and in which state, and who comes. */
+/* Context switches: the task that leaves and its state, and the task that comes. */
 #ifndef EXACTOP_SWITCH_H
 #define EXACTOP_SWITCH_H
 
@@ -12,8 +12,8 @@
 #include "throttled.h"
 
 /*
- * The system call a task is in: pt_regs at the top of its kernel stack hold its number in orig_ax,
- * or -1 if it entered by a fault or an interrupt (arch/x86/entry/entry_64.S).
+ * The registers of a task's system call. pt_regs at the top of its kernel stack have the call's
+ * number in orig_ax, or -1 after a fault or an interrupt (arch/x86/entry/entry_64.S).
  */
 static __always_inline struct pt_regs *entry_regs(struct task_struct *task)
 {
@@ -23,10 +23,11 @@ static __always_inline struct pt_regs *entry_regs(struct task_struct *task)
 }
 
 /*
- * A task that came by a fault or an interrupt, and not by a system call, may also sleep in what it has
- * to do on the way out: end, because it was killed, or write a core. A fault that sleeps interruptibly
- * (userfaultfd) does so in handle_mm_fault(), which the kernel notes; the lock of the address space is
- * waited for before that, uninterruptibly, and what else sleeps so there cannot be told from it.
+ * True if the task may sleep in a page fault. A task that entered the kernel by a fault or an
+ * interrupt may also sleep on its way out: because it was killed, or to write a core. An
+ * interruptible fault (userfaultfd) sleeps in handle_mm_fault(), which the kernel notes. The wait
+ * for the lock of the address space comes before that and is uninterruptible; other uninterruptible
+ * sleeps there look the same.
  */
 static __always_inline bool may_fault(struct task_struct *task, __u32 state)
 {
@@ -35,7 +36,7 @@ static __always_inline bool may_fault(struct task_struct *task, __u32 state)
 	return state != EX_SLEEP || field_or(task, in_user_fault, 1);
 }
 
-/* What a sleep is for. */
+/* The kind of a sleep. */
 static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *task, __u32 state)
 {
 	struct pt_regs *regs = entry_regs(task);
@@ -44,7 +45,7 @@ static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *
 	s->wait_nr = -1;
 	if (!regs)
 		return state;
-	/* Wherever it was when its group was frozen; until it gets there it may wait for I/O. */
+	/* Its group is frozen, whatever it slept for; until it stops it may wait for I/O. */
 	if (state == EX_SLEEP && (task->jobctl & JOBCTL_TRAP_FREEZE))
 		return EX_STOP;
 	nr = numbered(task, regs->orig_ax);
@@ -55,9 +56,10 @@ static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *
 }
 
 /*
- * User or system from now on, for a task that is about to run. A task that was followed goes on as
- * it left: it may have lost its CPU on the way out of a system call, after sys_exit, and then its
- * pt_regs still tell of the call. Fault or interrupt: it was in user mode before, whatever was missed.
+ * Sets user or system mode for a task that is about to run. A task whose mode was measured
+ * continues with the mode in which it left: it may have lost its CPU at the end of a system call,
+ * after sys_exit, and then its pt_regs still show the call. After a fault or an interrupt it was in
+ * user mode, whatever was missed.
  */
 static __always_inline void set_mode(struct ex_slot *s, struct task_struct *task)
 {
@@ -82,13 +84,13 @@ static __always_inline __u64 not_before(__u64 now, __u64 limit)
 	return limit;
 }
 
-/* What the kernel counted of a task's switches so far. It counts before it tells. */
+/* The kernel's count of a task's switches so far. It counts a switch before it shows it. */
 static __always_inline __u32 switches_of(struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
 }
 
-/* What the kernel counted of its waits since the last look, and we did not. */
+/* Waits that the kernel counted since the last look and we did not see. */
 static __always_inline __s64 unseen_wait(struct ex_slot *s)
 {
 	struct task_struct *task = (void *)s->task;
@@ -99,8 +101,8 @@ static __always_inline __s64 unseen_wait(struct ex_slot *s)
 }
 
 /*
- * A task leaves its CPU: if the kernel counted just one switch since it was last looked at, none of
- * them was missed. What it counts of the task from here on is held against what it says now.
+ * Notes the kernel's counts when a task leaves its CPU. If they show one switch since the last
+ * look, none was missed. Later counts are compared with these.
  */
 static __always_inline void note_kernel_counts(struct ex_cpu *c, struct ex_slot *s,
 					       struct task_struct *task, __u64 now)
@@ -112,7 +114,9 @@ static __always_inline void note_kernel_counts(struct ex_cpu *c, struct ex_slot 
 	s->counted = count;
 }
 
-/* The last switch of the current task: what it did goes to its exited group, and its slot back. */
+/*
+ * The last switch of the current task: folds its figures into its exited group and frees its slot.
+ */
 __noinline int end_current(struct ex_cpu *c, struct ex_slot *s, __u32 index, __u64 now, __u32 e)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -120,8 +124,8 @@ __noinline int end_current(struct ex_cpu *c, struct ex_slot *s, __u32 index, __u
 	if (!c || !s)
 		return 0;
 	/*
-	 * The kernel did not show us its exit. A leader is its own, and still there; for another, whose leader
-	 * may be freed, count_unshown_process() stands.
+	 * The kernel did not show its exit. A leader is its own leader and still there. For another
+	 * thread, whose leader may be freed, count_unshown_process() counts the process.
 	 */
 	if (!(s->exit_flags & EX_EXIT_NOTED)) {
 		count_error(EX_ERR_UNSEEN_EXIT);
@@ -160,8 +164,8 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u3
 }
 
 /*
- * The first event of a slot that was seeded while its owner ran: the account begins here. Not while it is
- * charged up to a later instant, by a CPU whose clock is a little ahead: then its next event does it.
+ * The first event of a slot that was seeded while its owner ran: the account begins here. If a CPU
+ * with a clock a little ahead has charged it beyond `now`, its next event does this.
  */
 static __always_inline bool take_in(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 {
@@ -175,7 +179,9 @@ static __always_inline bool take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 	return true;
 }
 
-/* The current task, whose running time we did not hold (it had no slot at its switch-in): its slot. */
+/*
+ * Gives the current task a slot; it had none at its switch-in, so its running time was not counted.
+ */
 __noinline __u32 adopt_current(struct ex_cpu *c, __u64 now, __u32 e)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -189,15 +195,15 @@ __noinline __u32 adopt_current(struct ex_cpu *c, __u64 now, __u32 e)
 	return take_in(c, s, now) ? index : EX_CUR_UNNAMED;
 }
 
-/* Instants of the run queue's clock and of ours that are no further apart are the same. */
+/* Instants of the run queue's clock and of ours that differ by no more than this are the same. */
 #define EX_CLOCKS_AGREE_NS 2000
 
 /*
- * A task that comes onto a CPU without having been woken. The kernel's own note of when it was
- * queued ends its sleep, and what it counted of waits on other run queues before it was moved;
- * queued ever since it left, it was runnable all along: signal_pending_state() had cancelled the
- * block (fixed upstream in 6.16, 8feb053d5319). (For a throttled task there is no such note: it
- * counts as throttled until it runs.)
+ * A task comes onto a CPU without a seen wake-up. The kernel's note of its queueing ends its sleep,
+ * and so do the waits that it counted on other run queues before a move. If the task was queued
+ * ever since it left, it was runnable throughout: signal_pending_state() had cancelled the block
+ * (fixed upstream in 6.16, 8feb053d5319). A throttled task has no such note and counts as throttled
+ * until it runs.
  */
 __noinline int until_queued(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 {
@@ -208,7 +214,7 @@ __noinline int until_queued(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 	if (!c || !s)
 		return 0;
 	next = (void *)s->task;
-	/* Its wait is put where the kernel's is. */
+	/* Its wait begins where the kernel's does. */
 	s->queue_offset = c->clock_offset;
 	if (bpf_core_field_exists(next->sched_info.last_queued))
 		queued = BPF_CORE_READ(next, sched_info.last_queued);
@@ -220,7 +226,7 @@ __noinline int until_queued(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 	count_error(EX_ERR_LOST_WAKEUP);
 	s->cum.repairs++;
 	if (!queued || queued > now) {
-		/* As far as anybody knows it was asleep until now. */
+		/* As far as is known, it was asleep until now. */
 		wait = 0;
 	} else {
 		wait = unseen_wait(s);
@@ -234,12 +240,12 @@ __noinline int until_queued(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 	return 0;
 }
 
-/* Cgroups are nested; deeper ones than this count as throttled until they run. */
+/* Cgroups are nested; tasks in deeper groups than this count as throttled until they run. */
 #define EX_QUOTA_LEVELS 6
 
 /*
- * A throttled task that comes onto a CPU was so until the last of its groups got a new quota; from
- * then on it waited for the CPU. Where the kernel does not let us see that instant, it counts as
+ * A throttled task that comes onto a CPU was throttled until the last of its groups got a new
+ * quota; then it waited for the CPU. If the kernel does not show that instant, it counts as
  * throttled until it runs.
  */
 __noinline int until_unthrottled(struct ex_cpu *c, struct ex_slot *s, __u64 now)
@@ -271,7 +277,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 				      struct boundary b, __s64 offset, bool shown)
 {
 	cross(c, s, index, b, next);
-	/* In a repair the stack has no room for it (6.1): then its next event does it. */
+	/* In a repair the stack has no room for this (6.1): the task's next event does it. */
 	if (shown)
 		follow_group(c, s, next, now);
 	if (is_timed(s->state)) {

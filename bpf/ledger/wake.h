@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Wake-ups: from sleep to waiting for a CPU, at the instant somebody calls. What follows until the
- * task is queued (an interrupt sent to another CPU, that CPU leaving idle) is wait, not sleep.
+ * Wake-ups: a task changes from sleep to waiting for a CPU at the waking call. The steps until it
+ * is queued (an interrupt to another CPU, that CPU's exit from idle) are wait, not sleep.
  */
 #ifndef EXACTOP_WAKE_H
 #define EXACTOP_WAKE_H
@@ -11,15 +11,15 @@
 /* ex_slot.woken_at of a wake-up that is lost on purpose */
 #define EX_LOST 0xffffffffffffffffull
 
-/* Asleep, or found by the iterator and not seen since. */
+/* True if the task is asleep, or was found by the iterator and has had no event since. */
 static __always_inline bool may_wake(__u32 state)
 {
 	return state == EX_SEED || (is_timed(state) && state != EX_RUN && !is_waiting(state));
 }
 
 /*
- * From `at` on it waits for a CPU; `now` is the clock. At a boundary in between, the reader may
- * have charged what came before it as sleep: then the wait begins at the boundary.
+ * From `at` on the task waits for a CPU; `now` is the clock. If a boundary lies in between, the
+ * reader may have charged the time before it as sleep: the wait then begins at the boundary.
  */
 static __always_inline void wake(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				 struct task_struct *p, __u64 at, __u64 now)
@@ -39,11 +39,11 @@ static __always_inline void wake(struct ex_cpu *c, struct ex_slot *s, __u32 inde
 }
 
 /*
- * Somebody calls a task to wake, holding its pi_lock. Once it is on no CPU and in no run queue,
- * nobody else writes its slot until it is queued. Before that its last CPU may be about to (it is
- * leaving, or, from 6.12 on, its run queue keeps it for a while): then the instant is noted, in a
- * word that only those who hold the lock write, and sched_wakeup, which has the run queue's lock,
- * makes use of it.
+ * A task is being woken, under its pi_lock. Once it is on no CPU and in no run queue, no other CPU
+ * writes its slot until it is queued. Before that its last CPU may write the slot: the task is
+ * still leaving, or, since 6.12, its run queue keeps it for a while. The instant is then stored in
+ * a word that only holders of the lock write, and sched_wakeup, which has the run queue's lock,
+ * uses it.
  */
 static __always_inline void call(struct ex_cpu *c, struct task_struct *p, bool off)
 {
@@ -70,8 +70,8 @@ static __always_inline void call(struct ex_cpu *c, struct task_struct *p, bool o
 }
 
 /*
- * It also tells who wakes: only sched_waking is always in the waker's context. An interrupt borrows
- * the context of whoever it hit; while interrupts are measured, those are left out.
+ * Also counts the waker: only sched_waking is always in the waker's context. An interrupt runs in
+ * the context of the task that it interrupted; while interrupts are measured, those are left out.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
@@ -84,10 +84,13 @@ int BPF_PROG(on_waking, struct task_struct *p)
 
 	if (s)
 		__sync_fetch_and_add(&s->cum.given, 1);
-	/* Who wakes itself was only about to sleep. There interrupts are on: see own_slot(). */
+	/*
+	 * A task that wakes itself was only about to sleep. Interrupts are on there: see
+	 * own_slot().
+	 */
 	if (!c || p == task)
 		return 0;
-	/* Before the slot is looked at: enter() keeps the order. */
+	/* Before the slot is read: enter() keeps the order. */
 	off = is_off(p);
 	depth = enter(c);
 	call(c, p, off);
@@ -95,7 +98,7 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	return 0;
 }
 
-/* The slot of a task whose wake-up is complete. */
+/* Handles the slot of a task whose wake-up is complete. */
 static __always_inline void queue(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				  struct task_struct *p)
 {
@@ -116,11 +119,11 @@ static __always_inline void queue(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 		s->state = EX_THROTTLE;
 		return;
 	}
-	/* Who is on a CPU came there unseen, and its slot is that CPU's. */
+	/* A task on a CPU came there unseen, and its slot belongs to that CPU. */
 	if (!may_wake(s->state) || is_on_cpu(p))
 		return;
 	now = not_before(bpf_ktime_get_ns(), s->since);
-	/* 0: the call was not shown to us. */
+	/* 0: the call was not shown. */
 	wake(c, s, index, p, at && at < now ? at : now, now);
 	note_queued(s, p);
 	if (is_throttled(p))
@@ -129,8 +132,8 @@ static __always_inline void queue(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 
 /*
  * Only sched_wakeup is ordered with the task's own switch-out (under its run queue's lock, or after
- * on_cpu fell) and knows whether its group is throttled there. So this program stays, though most
- * of its runs find that on_waking has done it all.
+ * on_cpu fell), and knows if its group is throttled there. So this program is needed, although
+ * on_waking has done everything for most of its runs.
  */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)

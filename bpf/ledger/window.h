@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Windows: which boundary an event has passed, and setting a slot's figures aside at it. */
+/* Windows: the boundaries that an event has passed, and setting a slot's figures aside at one. */
 #ifndef EXACTOP_WINDOW_H
 #define EXACTOP_WINDOW_H
 
@@ -24,7 +24,7 @@ static __always_inline struct boundary last_boundary(__u64 now)
 	return b;
 }
 
-/* A boundary that some clock reading of this program has passed, by its epoch alone. */
+/* The boundary of an epoch, which a clock reading of this program has passed. */
 static __always_inline struct boundary boundary_of(__u32 e)
 {
 	struct boundary b = { .t = READ_ONCE(boundary_t[e & 1]), .epoch = e };
@@ -32,7 +32,7 @@ static __always_inline struct boundary boundary_of(__u32 e)
 	return b;
 }
 
-/* Only ever true in a ledger that was told to lose events. */
+/* True only in a ledger that loses events for tests. */
 static __always_inline bool is_lost(struct ex_cpu *c, __u32 kind)
 {
 	if (!lose_one_in || kind != lose_kind || c->met++ % lose_one_in >= lose_in_a_row)
@@ -46,7 +46,7 @@ static __always_inline bool is_timed(__u32 state)
 	return state == EX_RUN || (state >= EX_LAT && state <= EX_THROTTLE);
 }
 
-/* The time kept for a timed state. In assembly, so that the verifier sees the bound too. */
+/* The time of a timed state. In assembly, so that the verifier sees the bound too. */
 static __always_inline __u64 *time_in(struct ex_cum *cum, __u64 state)
 {
 	asm volatile("%0 &= 15" : "+r"(state));
@@ -59,7 +59,7 @@ static __always_inline bool is_waiting(__u32 state)
 	return state == EX_LAT || state == EX_LAT_PREEMPT || state == EX_THROTTLE;
 }
 
-/* Where a slot's time goes at the moment. */
+/* The account that a slot's time goes to at the moment. */
 static __always_inline __u32 account_of(struct ex_slot *s)
 {
 	__u32 run = READ_ONCE(split_run);
@@ -76,27 +76,30 @@ static __always_inline void list_dirty(__u32 e, __u32 index)
 	__u64 *entry;
 
 	if (n >= max_listed)
-		return; /* the reader sees the count and looks at everyone */
+		return; /* the reader sees the count and reads all slots */
 	entry = bpf_map_lookup_elem(&dirty, &at);
 	if (entry)
 		*entry = index;
 }
 
-/* Whether a slot has not crossed a boundary yet. Never back: another CPU's clock may be a little ahead. */
+/*
+ * True if a slot has not crossed a boundary yet. Never goes back: another CPU's clock may be a
+ * little ahead.
+ */
 static __always_inline bool is_before(struct ex_slot *s, struct boundary b)
 {
 	return (__s32)(s->epoch - b.epoch) < 0;
 }
 
-/* Two numbers as one argument of a function: there can be five. */
+/* Two numbers as one argument, because a function can have five. */
 static __always_inline __u64 slot_and_epoch(__u32 index, __u32 e)
 {
 	return (__u64)index << 32 | e;
 }
 
 /*
- * Sets aside how a slot stood at the boundary, the time up to it charged to its state, less what was
- * taken from it.
+ * Sets a slot's figures aside at the boundary. The time up to it is charged to the slot's state,
+ * less the time taken from it.
  */
 __noinline int set_aside(struct ex_cpu *c, struct ex_slot *s, __u64 slot_and_epoch, __u64 steal,
 			 __u64 irq)
@@ -139,8 +142,8 @@ __noinline int set_aside(struct ex_cpu *c, struct ex_slot *s, __u64 slot_and_epo
 }
 
 /*
- * The same for a task that is on no CPU: nothing was taken from it. One that seems to run has left
- * another CPU unseen, which charges that stretch to whoever it finds there.
+ * The same for a task on no CPU, from which no time was taken. If the task seems to run, it has
+ * left another CPU unseen; that CPU charges the stretch to the task that it finds there.
  */
 static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				  struct boundary b, struct task_struct *task)
@@ -154,7 +157,7 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 		identify_itself(&s->id, task);
 }
 
-/* Charges an off-CPU task up to now, to the state it was in or to another (see caller). */
+/* Charges an off-CPU task up to now, to its state or to another one (see caller). */
 static __always_inline void charge_off_cpu(struct ex_cpu *c, struct ex_slot *s, __u64 now,
 					   __u32 state)
 {

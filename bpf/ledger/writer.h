@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One writer for each slot. Nearly always the scheduler's own locks see to it: the CPU its owner is on,
- * who wakes it, the CPU that picks it. What they do not order is a CPU that finds out that the owner has
- * left it unseen (leave_unseen() in repair.h), while another one is taking it in. So:
+ * Each slot has one writer. The scheduler's own locks nearly always ensure this: the writer is the
+ * owner's CPU, the waking CPU, or the CPU that picks the owner. They do not order one case: a CPU
+ * notices that the owner has left it unseen (leave_unseen() in repair.h) while another CPU takes
+ * the owner in. So:
  *
- * - EX_RUN with the number of a CPU says that this CPU, and nobody else, may take the owner off. It makes
- *   the number EX_CPU_LEAVING first, in one step, and keeps EX_RUN until its last store.
- * - Whoever finds EX_RUN and another CPU's number makes it its own first, in one step, before it touches
- *   anything. One of both steps comes first and the other one fails, so nobody waits.
- * - Any other state means that nobody is taking the owner off, and none will: that begins with EX_RUN and
- *   the CPU's own number, which only a switch-in on that CPU brings. So what is usual needs no atomic.
+ * - EX_RUN with the number of a CPU means that only this CPU may take the owner off. It first sets
+ *   the number to EX_CPU_LEAVING in one step, and keeps EX_RUN until its last store.
+ * - A CPU that finds EX_RUN and another CPU's number first sets its own number in one step, before
+ *   it writes anything else. One of the two steps comes first and the other one fails, so no CPU
+ *   waits.
+ * - In any other state no CPU is taking the owner off, and none will begin: that needs EX_RUN and
+ *   the CPU's own number, which only a switch-in on that CPU sets. So the usual case needs no
+ *   atomic.
  *
- * Who wakes a task writes nothing while its slot says EX_RUN, or while it is on a CPU (wake.h).
+ * A CPU that wakes a task writes nothing while the slot has EX_RUN or the task is on a CPU
+ * (wake.h).
  */
 #ifndef EXACTOP_WRITER_H
 #define EXACTOP_WRITER_H
@@ -19,8 +23,8 @@
 #include "window.h"
 
 /*
- * A task that seems to run on another CPU is taken over from it, as one that sleeps. 0: that CPU is just
- * taking it off. Then its time here has no name until its next event, and its own account goes on as
+ * Takes over a task that seems to run on another CPU, as if it slept. Returns 0 if that CPU is just
+ * taking it off. Its time here is then unnamed until its next event, and its account continues as
  * that CPU leaves it.
  */
 __noinline int take_over(struct ex_slot *s, __u32 cpu)
@@ -40,18 +44,21 @@ __noinline int take_over(struct ex_slot *s, __u32 cpu)
 	return 1;
 }
 
-/* The slot of a task that is on this CPU or comes onto it, if it may be written here. */
+/* The slot of a task that is on this CPU or comes onto it, if this CPU may write the slot. */
 static __always_inline struct ex_slot *slot_here_of(struct task_struct *task, __u32 *index, __u32 cpu)
 {
 	struct ex_slot *s = slot_of(task, index);
 
-	/* Its state before anything else of it. */
+	/* Reads the state before any other field. */
 	if (!s || READ_ONCE(s->state) != EX_RUN || READ_ONCE(s->cpu) == cpu)
 		return s;
 	return take_over(s, cpu) ? s : NULL;
 }
 
-/* Whether this CPU may take off the owner of a slot: not if that was seen elsewhere, or is just now. */
+/*
+ * True if this CPU may take off a slot's owner: the owner has not been seen elsewhere, nor is it
+ * just now.
+ */
 static __always_inline bool begin_to_leave(struct ex_slot *s, __u32 cpu)
 {
 	if (!s || !s->task || READ_ONCE(s->state) != EX_RUN)
@@ -67,7 +74,7 @@ static __always_inline void give_back(struct ex_slot *s, __u32 index)
 		count_error(EX_ERR_FREE_LIST);
 }
 
-/* The owner is off: from the state on, others write. */
+/* The owner is off: after the store of the state other CPUs write the slot. */
 static __always_inline void end_leaving(struct ex_cpu *c, struct ex_slot *s, __u32 state)
 {
 	__u32 leaving = READ_ONCE(s->cpu), index = c->cur;
@@ -78,7 +85,10 @@ static __always_inline void end_leaving(struct ex_cpu *c, struct ex_slot *s, __u
 	if (!(leaving & EX_CPU_FREED)) {
 		__u32 was = __sync_val_compare_and_swap(&s->cpu, leaving, leaving & EX_CPU_NUMBER);
 
-		/* Somebody has it already, or whoever freed its owner has left the slot to us. */
+		/*
+		 * Another CPU has it already, or the CPU that freed the owner has left the slot to
+		 * this one.
+		 */
 		if (was == leaving || was != (leaving | EX_CPU_FREED))
 			return;
 	}
@@ -86,8 +96,8 @@ static __always_inline void end_leaving(struct ex_cpu *c, struct ex_slot *s, __u
 }
 
 /*
- * The owner is freed while a CPU is taking it off: that one gives the slot back when it is done. False:
- * it is done by now.
+ * The owner is freed while a CPU is taking it off: that CPU frees the slot when it is done. False
+ * if it is done by now.
  */
 static __always_inline bool leave_it_the_slot(struct ex_slot *s)
 {

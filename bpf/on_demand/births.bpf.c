@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every control group that is made, with its path, for who wants to know whose it is: it may be gone
- * before anyone has looked. What found no room is counted.
+ * Reports every new control group with its path, for readers that name the group: it may be removed
+ * before a reader looks for it. Groups without room in the buffer are counted.
  */
 #include "births.h"
 #include "on_demand.h"
@@ -10,7 +10,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct ex_birth *unused_birth __attribute__((unused));
 
-/* Set before loading: the hierarchy whose groups are meant. */
+/* Set before loading: the hierarchy of the reported groups. */
 const volatile __u32 hierarchy = 0;
 
 struct {
@@ -33,13 +33,13 @@ int BPF_PROG(on_group_made, struct cgroup *group, const char *path)
 	}
 	birth->id = group->kn->id;
 	length = bpf_probe_read_kernel_str(birth->path, sizeof(birth->path), path);
-	/* One that fills the room may have been cut. */
+	/* A path that fills the room may be cut. */
 	if (length <= 0 || length == sizeof(birth->path)) {
 		count_lost();
 		bpf_ringbuf_discard(birth, 0);
 		return 0;
 	}
-	/* The reader has to look before the group is gone. */
+	/* The reader must look before the group is removed. */
 	bpf_ringbuf_submit(birth, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

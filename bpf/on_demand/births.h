@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A record of the birth of a control group. */
+/* A record of a new control group. */
 #ifndef EXACTOP_BIRTHS_H
 #define EXACTOP_BIRTHS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether an interrupt borrows the context of the current task, known from the tracepoints at both
- * ends of each kind: the kernel's own counter cannot be read from a BPF program on every kernel.
+ * Tells if an interrupt runs in the context of the current task, by the tracepoints at both ends of
+ * each kind. A BPF program cannot read the kernel's own counter on every kernel.
  */
 #ifndef EXACTOP_INTERRUPT_H
 #define EXACTOP_INTERRUPT_H
@@ -22,12 +22,12 @@ static __always_inline void change_depth(int by)
 {
 	__u32 zero = 0, *depth = bpf_map_lookup_elem(&interrupt_depth, &zero);
 
-	/* Attached in the middle of one, the first thing seen is its end. */
+	/* If the program was attached inside an interrupt, the first seen event is its end. */
 	if (depth && (by > 0 || *depth))
 		*depth += by;
 }
 
-/* A context switch happens in no interrupt: whatever was missed before is set right. */
+/* A context switch never happens inside an interrupt: this corrects missed events. */
 static __always_inline void no_interrupt(void)
 {
 	__u32 zero = 0, *depth = bpf_map_lookup_elem(&interrupt_depth, &zero);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every migration: from which CPU to which, on whose behalf (the kernel's own stack), how long the
- * task waited for a CPU before and after, and whether it would have had to wait where it was.
- * Attached while someone looks.
+ * Counts every migration: from which CPU to which, the cause (by the kernel's own stack), the
+ * task's wait for a CPU before and after, and whether it would have had to wait on its old CPU.
+ * Attached while a view shows it.
  *
- * What a stack means is decided by the reader (crates/ledger/model/src/on_demand/moves).
+ * The reader derives the cause from a stack (crates/ledger/model/src/on_demand/moves).
  */
 #include "fields.h"
 #include "moves.h"
@@ -18,25 +18,25 @@ __u64 missed;
 
 enum { UNKNOWN, RUNS, SLEEPS, QUEUES };
 
-/* Of the CPU that was left nothing can be told but that it had nothing to do. */
+/* Of the CPU that the task left it is only known that it was idle. */
 #define NO_SWITCH (~0ULL)
 
 struct thread {
-	__u64 since;    /* waits for a CPU; 0: not known since when */
+	__u64 since;    /* start of its wait for a CPU; 0: unknown */
 	__u64 expected; /* the kernel's count of its migrations before the next one */
 	/* Its last move, until it runs: */
 	__u64 moved_at; /* 0: it has run since */
-	__u64 switches; /* of the CPU it left, when it did; NO_SWITCH */
-	__u64 idles;    /* ... how often that CPU had become idle */
+	__u64 switches; /* of the CPU it left, at that time; or NO_SWITCH */
+	__u64 idles;    /* how often that CPU had become idle */
 	struct ex_migration_key key;
 	__u32 doing;
 	bool has_count;
-	bool left_idle; /* that CPU had nothing to do then */
-	bool asleep;    /* it was moved asleep, and not to be woken */
+	bool left_idle; /* that CPU was idle then */
+	bool asleep;    /* moved while asleep, not for a wake-up */
 	bool pad;
 };
 
-/* Written at each switch there: a line of its own for each CPU. */
+/* Written at each switch there, so each CPU has a cache line of its own. */
 struct cpu {
 	__u64 switches;
 	__u64 idles;
@@ -50,7 +50,7 @@ struct scratch {
 OF_EACH_TASK(threads, struct thread);
 SUMS(moves, 16384, struct ex_migration_key, struct ex_migration);
 
-/* Stacks by their number. */
+/* Stacks by number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -60,7 +60,7 @@ struct {
 
 __u32 numbers;
 
-/* Written by the reader: it has the names of those up to this one. */
+/* Written by the reader: it has the names of the stacks up to this number. */
 __u32 named;
 
 struct {
@@ -89,7 +89,7 @@ static __always_inline bool has_run_queue(void)
 	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
 }
 
-/* Whether a task may run on a CPU, as far as that can be read. */
+/* True if a task may run on a CPU, as far as that can be read. */
 static __always_inline bool is_allowed(struct task_struct *task, __u32 cpu)
 {
 	unsigned long mask = (unsigned long)BPF_CORE_READ(task, cpus_ptr);
@@ -100,7 +100,7 @@ static __always_inline bool is_allowed(struct task_struct *task, __u32 cpu)
 	return word >> (cpu & 63) & 1;
 }
 
-/* The migration thread of a CPU, which interrupts whatever runs there for as long as a move takes. */
+/* True for the migration thread of a CPU, which interrupts any other task there for a move. */
 static __always_inline bool is_stopper(struct task_struct *task)
 {
 	return (task->flags & PF_KTHREAD) && !field_by_size(task, prio);
@@ -117,7 +117,7 @@ static __always_inline struct ex_stack *blank_stack(void)
 	return &scratch->stack;
 }
 
-/* 0: there is no room. */
+/* Number of a stack; 0: no room. */
 static __always_inline __u32 number_of(struct ex_stack *stack)
 {
 	__u32 *number = bpf_map_lookup_elem(&stacks, stack), fresh;
@@ -129,7 +129,7 @@ static __always_inline __u32 number_of(struct ex_stack *stack)
 	return number ? *number : 0;
 }
 
-/* On whose behalf the kernel moves a task now; 0: why that is not told is among the facts. */
+/* The stack that moves a task now; 0: the facts have the reason why it is missing. */
 static __always_inline __u32 stack_now(void *ctx, struct ex_migration_key *key)
 {
 	struct ex_stack *stack = blank_stack();
@@ -145,7 +145,7 @@ static __always_inline __u32 stack_now(void *ctx, struct ex_migration_key *key)
 	return number;
 }
 
-/* What the moved task is in the middle of. */
+/* The stack of the moved task itself. */
 static __always_inline __u32 stack_of(struct task_struct *task)
 {
 	struct ex_stack *stack = blank_stack();
@@ -170,7 +170,7 @@ static __always_inline __u32 facts_of(struct task_struct *task, __u32 from)
 	return facts;
 }
 
-/* The stacks that tell why, as far as they are needed. */
+/* Stores the stacks that show the cause, as far as they are needed. */
 static __always_inline void tell_why(struct ex_migration_key *key, void *ctx,
 				     struct task_struct *task)
 {
@@ -181,7 +181,7 @@ static __always_inline void tell_why(struct ex_migration_key *key, void *ctx,
 		key->own = stack_of(task);
 }
 
-/* Counts a move; NULL: there is no room. */
+/* Counts a move; NULL: no room. */
 static __always_inline struct ex_migration *count_move(struct ex_migration_key *key, struct task_struct *task)
 {
 	struct ex_migration *move, fresh = {};
@@ -193,7 +193,7 @@ static __always_inline struct ex_migration *count_move(struct ex_migration_key *
 	return move;
 }
 
-/* From now on it waits on another CPU; `left_idle`: where it was nothing ran. */
+/* The wait continues on another CPU. `left_idle`: the old CPU ran no other task. */
 static __always_inline void wait_goes_on(struct thread *t, struct ex_migration_key *key, bool left_idle)
 {
 	struct cpu *left = bpf_map_lookup_elem(&cpus, &key->from);
@@ -208,7 +208,7 @@ static __always_inline void wait_goes_on(struct thread *t, struct ex_migration_k
 	t->moved_at = bpf_ktime_get_ns();
 }
 
-/* Until it ran, or was moved once more. */
+/* The wait ends: the task ran or was moved again. */
 static __always_inline void wait_ends(struct thread *t, __u64 now, bool ran)
 {
 	struct ex_migration_key key = t->key;
@@ -231,7 +231,10 @@ static __always_inline void wait_ends(struct thread *t, __u64 now, bool ran)
 		move->paid++;
 }
 
-/* The kernel's count before this migration, or between two: what is more than expected was missed. */
+/*
+ * Compares the kernel's count before this migration, or between two: each one beyond the expected
+ * number was missed.
+ */
 static __always_inline void compare(struct thread *t, __u64 count)
 {
 	if (t->has_count && count > t->expected)
@@ -253,7 +256,7 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 
 	if (key.from == key.to || !is_chosen(p) || is_hidden())
 		return 0;
-	/* What is not counted here is missed at the next comparison. */
+	/* A move that is not counted here counts as missed at the next comparison. */
 	t = bpf_task_storage_get(&threads, p, 0, 0);
 	if (!t) {
 		__sync_fetch_and_add(&unseen, 1);
@@ -264,7 +267,7 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 	key.facts = facts_of(p, key.from);
 	tell_why(&key, ctx, p);
 	move = count_move(&key, p);
-	/* Who has slept since its last move has not waited. */
+	/* A task that has slept since its last move has not waited. */
 	if (t->moved_at && t->asleep && t->doing == SLEEPS)
 		t->moved_at = 0;
 	else if (t->moved_at)
@@ -283,7 +286,7 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 		is_known = true;
 	}
 	wait_goes_on(t, &key, left_idle);
-	/* Where nothing may have run nothing needs to switch. */
+	/* Without an earlier task the old CPU needs no switch. */
 	if (!is_known)
 		t->switches = NO_SWITCH;
 	return 0;
@@ -308,7 +311,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	}
 	if (key.from == key.to)
 		return 0;
-	/* The kernel does not count births: one without room is none of the migrations that are lost. */
+	/* The kernel does not count births, so one without room is no lost migration. */
 	if (!count_move(&key, p))
 		__sync_fetch_and_add(&unseen, 1);
 	else if (t)
@@ -340,7 +343,7 @@ static __always_inline void goes(struct task_struct *prev, __u64 now, bool runna
 
 	if (!t)
 		return;
-	/* It ran, and was not seen to come. */
+	/* It ran, and its arrival was not seen. */
 	if (t->moved_at) {
 		t->moved_at = 0;
 		__sync_fetch_and_add(&unseen, 1);
@@ -396,7 +399,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* Those who live already; then, at each window's end, what of their migrations was not seen. */
+/* Sets up the existing tasks; later, at each window's end, counts their unseen migrations. */
 SEC("iter/task")
 int count_migrations(struct bpf_iter__task *ctx)
 {
@@ -415,8 +418,8 @@ int count_migrations(struct bpf_iter__task *ctx)
 }
 
 /*
- * Stacks without names yet: `#7`, then a line for each of its functions. The kernel has the names whatever
- * it tells in /proc/kallsyms.
+ * Prints the stacks without names: `#7`, then a line for each function. The kernel resolves names
+ * here whatever it shows in /proc/kallsyms.
  */
 SEC("iter/bpf_map_elem")
 int name_stacks(struct bpf_iter__bpf_map_elem *ctx)

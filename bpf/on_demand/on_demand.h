@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What all programs that are attached on demand have: which processes they look at, maps of sums,
- * a figure per window, and what was lost. The reader is crates/ledger/sources/src/on_demand/attached.rs.
+ * Common parts of all on-demand programs: the chosen processes, maps of sums, values for each
+ * window, and losses. The reader is crates/ledger/sources/src/on_demand/attached.rs.
  */
 #ifndef EXACTOP_ON_DEMAND_H
 #define EXACTOP_ON_DEMAND_H
@@ -15,8 +15,8 @@
 const volatile bool all_processes = true;
 
 /*
- * Set before load, for tests: of so many events one is as good as hidden, as some kernels hide those
- * that come in the context of a task they protect.
+ * Set before loading, for tests: hide one in this number of events, as some kernels hide events in
+ * the context of a task that they protect.
  */
 const volatile __u32 hide_one_in = 0;
 
@@ -25,7 +25,7 @@ static __always_inline bool is_hidden(void)
 	return hide_one_in && bpf_get_prandom_u32() % hide_one_in == 0;
 }
 
-/* Thread groups that are looked at, unless all are. */
+/* Chosen thread groups, unless all are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -33,7 +33,7 @@ struct {
 	__type(value, __u32);
 } chosen SEC(".maps");
 
-/* What a thread is called, and its process: that has the name of its main thread. */
+/* Names of a thread and of its process; the latter is that of the main thread. */
 struct names {
 	char thread[16];
 	char process[16];
@@ -47,7 +47,7 @@ static __always_inline void note_names(struct names *names, struct task_struct *
 	bpf_probe_read_kernel_str(names->process, sizeof(names->process), leader->comm);
 }
 
-/* What is kept of each task. */
+/* Declares the storage that a program keeps for each task. */
 #define OF_EACH_TASK(name, of_one)                                                                 \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_TASK_STORAGE);                                           \
@@ -56,7 +56,7 @@ static __always_inline void note_names(struct names *names, struct task_struct *
 		__type(value, of_one);                                                             \
 	} name SEC(".maps")
 
-/* Tells the reader of a task, from an iterator. */
+/* Writes a record of a task for the reader, in an iterator. */
 #define TELL_OF(task, told, ctx)                                                                   \
 	({                                                                                         \
 		(told)->tgid = (task)->tgid;                                                       \
@@ -75,23 +75,23 @@ static __always_inline void note_names(struct names *names, struct task_struct *
 	} name SEC(".maps")
 
 /*
- * Sums that only grow; the reader deletes those of tasks that are gone. There is room for so many in
- * any case, and in NAME_more, which the reader sizes by how many threads there are, while the kernel
- * finds memory.
+ * Declares maps of sums that only grow; the reader deletes sums of exited tasks. The first map has
+ * a fixed number of entries. NAME_more, which the reader sizes by the number of threads, allocates
+ * while the kernel finds memory.
  */
 #define SUMS(name, most, key_of_one, of_one)                                                       \
 	MAP_OF_SUMS(name, 0, most, key_of_one, of_one);                                            \
 	MAP_OF_SUMS(name##_more, BPF_F_NO_PREALLOC, 65536, key_of_one, of_one)
 
-__u64 lost;   /* no room in the maps, or no memory to remember a beginning */
-__u64 unseen; /* waits that ended without a wake-up that was seen, calls without their return */
+__u64 lost;   /* no room in the maps, or no memory to keep a begin */
+__u64 unseen; /* waits that ended without a seen wake-up, calls without a seen return */
 
 static __always_inline void count_lost(void)
 {
 	__sync_fetch_and_add(&lost, 1);
 }
 
-/* The sum of this key, which begins as `fresh`; NULL: there is no room. */
+/* The sum of this key, made as a copy of `fresh` if new; NULL: no room. */
 static __always_inline void *find_or_add(void *map, const void *key, const void *fresh)
 {
 	void *value = bpf_map_lookup_elem(map, key);
@@ -102,7 +102,7 @@ static __always_inline void *find_or_add(void *map, const void *key, const void 
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* The same in SUMS: what is in one map is not added to the other. */
+/* The same for SUMS: a key that is in one map is not added to the other. */
 static __always_inline void *find_or_add_in(void *map, void *more, const void *key,
 					    const void *fresh)
 {
@@ -119,7 +119,7 @@ static __always_inline void *find_or_add_in(void *map, void *more, const void *k
 
 #define FIND_OR_ADD(name, key, fresh) find_or_add_in(&name, &name##_more, key, fresh)
 
-/* The same where each that finds no room is one that is lost. */
+/* The same; counts a loss if there is no room. */
 #define FIND_OR_LOSE(name, key, fresh)                                                             \
 	({                                                                                         \
 		void *value_or_none = FIND_OR_ADD(name, key, fresh);                               \
@@ -136,13 +136,13 @@ static __always_inline bool is_chosen(struct task_struct *task)
 	return all_processes || bpf_map_lookup_elem(&chosen, &tgid);
 }
 
-/* A figure's greatest value in the present window and in the one before it, by epoch. */
+/* A figure's greatest value in the present window and in the one before, by epoch. */
 struct greatest {
 	__u64 ns[2];
 	__u32 epoch[2];
 };
 
-/* Written by the reader: the window that is open. */
+/* Written by the reader: the epoch of the open window. */
 __u32 window_epoch;
 
 /* True if it is the first value in this window. */

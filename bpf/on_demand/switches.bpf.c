@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Context switches of each thread by why it left its CPU. The kernel counts a switch of a task just before
- * it tells of it, so the sum over all reasons is what it counts. Attached while someone looks.
+ * Counts context switches of each thread by the reason for leaving its CPU. The kernel counts a
+ * task's switch just before it shows it, so the sum over all reasons equals the kernel's count.
+ * Attached while a view shows it.
  */
 #include "lock_calls.h"
 #include "on_switch.h"
@@ -20,8 +21,8 @@ struct pt_regs___result {
 SUMS(switches, 16384, struct ex_switch_key, struct ex_switches);
 
 /*
- * Whether it is in sched_yield(2). The kernel keeps -ENOSYS where the result goes until the call has one: a
- * task that is preempted on its way back to user mode has that result already.
+ * True if the task is in sched_yield(2). The kernel keeps -ENOSYS in place of the result until the
+ * call has one: a task that is preempted on its way back to user mode already has a result.
  */
 static __always_inline bool is_yielding(struct task_struct *task)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the program that counts switches keeps, and its reader takes. */
+/* Keys and values of the program that counts switches. */
 #ifndef EXACTOP_SWITCHES_H
 #define EXACTOP_SWITCHES_H
 
 #include "on_demand.h"
 
-/* One writer each: the thread itself, as it leaves its CPU. */
+/* Each has one writer: the thread itself, as it leaves its CPU. */
 struct ex_switch_key {
 	__u32 tgid;
 	__u32 tid;

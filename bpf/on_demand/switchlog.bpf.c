@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every switch and every wake-up, one after the other, for who wants to draw them. Attached while
- * someone records; what found no room is counted, by CPU.
+ * Logs every switch and every wake-up, for drawing. Attached during a recording; events without
+ * room are counted for each CPU.
  */
 #include "on_demand.h"
 #include "fields.h"
@@ -13,13 +13,13 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct ex_logged *unused_logged __attribute__((unused));
 
-/* The size is set by the reader. */
+/* The reader sets the size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* A record with what both kinds have. */
+/* A record with the fields that both kinds have. */
 static __always_inline struct ex_logged *begin(enum ex_logged_kind kind, struct task_struct *prev,
 					       struct task_struct *next)
 {
@@ -55,7 +55,7 @@ static __always_inline int switched(bool preempt, struct task_struct *prev,
 		return 0;
 	record->prev_state = prev_state | prev->exit_state;
 	record->preempt = preempt;
-	/* The reader looks by itself: a wake-up for each record would be a switch of its own. */
+	/* The reader polls: waking it for each record would be a switch of its own. */
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -19,7 +19,7 @@ struct ex_logged {
 	__s32 prev_prio;
 	__s32 next_prio;
 	__u32 preempt;
-	__u32 target_cpu; /* of a wake-up: where it last ran */
+	__u32 target_cpu; /* of a wake-up: the CPU it ran on last */
 	__u32 next_ppid;
 	__u32 pad;
 	char next_comm[16];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * System calls: how often, how long, how many failed, by call, process or thread. Attached while
- * someone looks.
+ * Counts system calls: number, time and failures, by call, process or thread. Attached while a view
+ * shows it.
  *
- * A call counts when it returns, or when its thread exits in it. Who is in a call when a window
- * ends is told by an iterator, so nothing is kept for the many that sleep.
+ * A call counts when it returns, or when its thread exits inside it. An iterator reports the calls
+ * in flight at a window's end, so nothing is kept for the many sleeping threads.
  */
 #include "preempt.h"
 #include "syscalls.h"
@@ -55,7 +55,7 @@ static __always_inline struct ex_syscall_sum *sum_of(struct task_struct *task, i
 	return FIND_OR_LOSE(syscalls, &key, &none);
 }
 
-/* Which error it was. */
+/* Counts a failure by its error number. */
 static __always_inline void count_failure(struct task_struct *task, int nr, __u32 error)
 {
 	struct ex_failure_key key = {.error = error};
@@ -73,7 +73,7 @@ static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct 
 		note_names(&sum->names, task);
 }
 
-/* `error`: what it returned, 0: none. */
+/* Counts a call; `error` is its errno, 0: none. */
 static __always_inline void count(struct task_struct *task, int nr, __u32 error, __u64 since)
 {
 	struct ex_syscall_sum *sum = sum_of(task, nr);
@@ -93,7 +93,7 @@ static __always_inline void count(struct task_struct *task, int nr, __u32 error,
 		name(sum, task);
 }
 
-/* A call whose return was not shown: nobody knows when that was, nor what it said. */
+/* Counts a call whose return was not shown: its time and result are unknown. */
 static __always_inline void never_returned(struct task_struct *task, struct in_syscall *in)
 {
 	__sync_fetch_and_add(&unseen, 1);
@@ -124,7 +124,10 @@ static __always_inline void returns(struct task_struct *task, struct pt_regs *re
 
 	if (in && in->in) {
 		in->in = 0;
-		/* rt_sigreturn() has set orig_ax to -1; a 32-bit program was perhaps begun by a 64-bit one. */
+		/*
+		 * rt_sigreturn() has set orig_ax to -1; a 64-bit program may have started a 32-bit
+		 * one.
+		 */
 		if (nr < 0 || !((nr ^ in->nr) & ~EX_NR_COMPAT)) {
 			count(task, in->nr, error, in->since);
 			return;
@@ -135,7 +138,10 @@ static __always_inline void returns(struct task_struct *task, struct pt_regs *re
 		count(task, nr, error, 0);
 }
 
-/* Before the one at the entry, and so attached first: no return is missed of a call that was seen. */
+/*
+ * Stands before the program at the entry and so is attached first: no return of a seen call is
+ * missed.
+ */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_return, struct pt_regs *regs, long ret)
 {
@@ -188,7 +194,7 @@ int BPF_PROG(on_dispatch, bool preempt, struct task_struct *prev, struct task_st
 	return 0;
 }
 
-/* Who is in a call now. */
+/* Reports the calls in flight. */
 SEC("iter/task")
 int open_syscalls(struct bpf_iter__task *ctx)
 {
@@ -209,7 +215,7 @@ int open_syscalls(struct bpf_iter__task *ctx)
 	} else if (in) {
 		return 0;
 	} else {
-		/* Asleep since before we looked: only a sleeper's registers are at rest. */
+		/* Asleep since before the attach: only the registers of a sleeper do not change. */
 		state = bpf_core_field_exists(task->__state) ? task->__state : 0;
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		if (!state || !regs)

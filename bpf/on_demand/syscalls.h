@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs that count system calls keep, and tell their reader. */
+/* Keys and values of the programs that count system calls. */
 #ifndef EXACTOP_SYSCALLS_H
 #define EXACTOP_SYSCALLS_H
 
@@ -12,8 +12,8 @@ enum ex_by { EX_BY_CALL, EX_BY_PROCESS, EX_BY_THREAD };
 #define EX_NR_DISPATCH (-2)
 
 /*
- * One writer each: a thread's own CPU, or, where threads are summed, the CPU of the key. The
- * programs run with preemption off and no interrupt makes a system call.
+ * Each has one writer: a thread's own CPU or, where threads are summed, the CPU in the key. The
+ * programs run with preemption off, and no interrupt makes a system call.
  */
 struct ex_syscall_key {
 	__u32 tgid;
@@ -24,7 +24,7 @@ struct ex_syscall_key {
 
 struct ex_syscall_sum {
 	__u64 calls;
-	__u64 untimed; /* had begun before we looked; in `calls` */
+	__u64 untimed; /* began before the attach; included in `calls` */
 	__u64 errors;
 	__u64 total_ns;
 	struct greatest longest;
@@ -41,10 +41,10 @@ struct ex_failures {
 	__u64 count;
 };
 
-/* What the iterator tells of who is in a call. */
+/* The iterator's record of a call in flight. */
 struct ex_open_syscall {
 	__u64 now;
-	__u64 since; /* 0: before we looked */
+	__u64 since; /* 0: before the attach */
 	__u32 tgid;
 	__u32 tid;
 	__s32 nr;

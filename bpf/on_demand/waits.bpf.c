@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads wait for: the system calls they sleep in, how long they wait for a CPU and who has
- * it meanwhile, and who wakes them. Attached while someone looks.
+ * Times what threads wait for: the system calls they sleep in, their waits for a CPU, the tasks
+ * that have the CPU meanwhile, and the tasks that wake them. Attached while a view shows it.
  *
- * Waits count when they are over; those that are not are told by an iterator at a window's end.
+ * A wait counts when it is over. An iterator reports the open waits at a window's end.
  */
 #include "fields.h"
 #include "interrupt.h"
@@ -13,7 +13,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What a thread does, as far as it matters here. Who is throttled sleeps until it has a new quota: nobody runs instead. */
+/*
+ * The state of a thread, as far as it matters here. A throttled thread counts as sleeping until it
+ * has a new quota: no other task runs instead of it.
+ */
 enum { UNKNOWN, RUNS, SLEEPS, WAITS_WOKEN, WAITS_PREEMPTED };
 
 struct thread {
@@ -27,7 +30,7 @@ struct thread {
 OF_EACH_TASK(threads, struct thread);
 SUMS(sleeps, 32768, struct ex_sleep_key, struct ex_sleep);
 SUMS(queues, 16384, struct ex_queue_key, struct ex_queue);
-/* Of pairs there may be as many as threads squared: in others_more the other is its process. */
+/* There may be as many pairs as threads squared: in others_more the other task is its process. */
 SUMS(others, 65536, struct ex_other_key, struct ex_other);
 
 struct {
@@ -54,7 +57,7 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 		note_names(&sleep->names, task);
 }
 
-/* Someone else's part in what a thread waits for; `count` or `ns`. */
+/* Adds the part of another task in a thread's waits: a number or ns. */
 static __always_inline void blame(struct task_struct *task, enum ex_part part, __u32 tgid, __u32 tid,
 				  const struct names *names, __u64 amount)
 {
@@ -137,7 +140,7 @@ static __always_inline void sleep_begins(struct thread *t, struct task_struct *p
 		t->kind = EX_LOCKS;
 }
 
-/* It is runnable, and waits for a CPU or for a new quota. */
+/* The thread is runnable, and waits for a CPU or for a new quota. */
 static __always_inline void queue_begins(struct thread *t, struct task_struct *task, __u32 waits)
 {
 	t->doing = waits;
@@ -159,7 +162,7 @@ static __always_inline void remember_stint(struct past *past, struct task_struct
 	past->n++;
 }
 
-/* A thread comes onto a CPU: what it did until now is over. */
+/* A thread comes onto a CPU: its sleep or wait is over. */
 static __always_inline void count_wait(struct thread *t, struct task_struct *task, __u64 now,
 				       struct past *past)
 {
@@ -167,7 +170,10 @@ static __always_inline void count_wait(struct thread *t, struct task_struct *tas
 		count_queue(t, task, now, past);
 	if (t->doing != SLEEPS)
 		return;
-	/* Its wake-up was hidden: nobody knows since when it queued. A new quota wakes nobody. */
+	/*
+	 * Its wake-up was hidden, so the begin of its queueing is unknown. A new quota is no
+	 * wake-up.
+	 */
 	if (t->kind != EX_THROTTLED)
 		__sync_fetch_and_add(&unseen, 1);
 	count_sleep(t, task, now - t->since);
@@ -256,7 +262,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* Those who live already, then, at each window's end, the waits that are not over. */
+/* Sets up the existing threads; later, at each window's end, reports the open waits. */
 SEC("iter/task")
 int open_waits(struct bpf_iter__task *ctx)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs that time waits keep, and tell their reader. */
+/* Keys and values of the programs that time waits. */
 #ifndef EXACTOP_WAITS_H
 #define EXACTOP_WAITS_H
 
 #include "on_demand.h"
 #include "lock_calls.h"
 
-/* What someone sleeps for; EX_QUEUES, EX_THROTTLED: not asleep at all, but kept from a CPU by others or by a quota. */
+/*
+ * The kind of a wait. EX_QUEUES and EX_THROTTLED are no sleeps: other tasks or a quota keep the
+ * task from a CPU.
+ */
 enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES, EX_THROTTLED };
 
 enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
@@ -14,8 +17,9 @@ enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
 enum ex_part { EX_RAN_INSTEAD, EX_WOKEN_BY };
 
 /*
- * A log-linear histogram of ns: four buckets to each power of two, so that a bucket's width is at
- * most a quarter of its lower end. Bucket i below 4 is i ns; the last holds what is longer.
+ * A log-linear histogram of ns with four buckets for each power of two, so that a bucket's width is
+ * at most a quarter of its lower end. Below 4, bucket i is i ns; the last bucket holds all longer
+ * values.
  */
 #define EX_BUCKETS 144
 
@@ -37,7 +41,7 @@ static __always_inline __u32 bucket_of(__u64 ns)
 	return 4 * (log - 1) + ((ns >> (log - 2)) & 3);
 }
 
-/* One writer each: whoever has the thread, ordered by the scheduler's locks. */
+/* Each has one writer: the CPU with the thread, ordered by the scheduler's locks. */
 struct ex_sleep_key {
 	__u32 tgid;
 	__u32 tid;
@@ -75,7 +79,7 @@ struct {
 	__type(value, struct ex_queue);
 } blank_queue SEC(".maps");
 
-/* Other 0, 0: an interrupt, or idle; without a thread: some thread of that process. */
+/* Other 0, 0: an interrupt or idle. Without a thread: any thread of that process. */
 struct ex_other_key {
 	__u32 tgid;
 	__u32 tid;
@@ -99,7 +103,7 @@ struct ex_open_wait {
 	struct names names;
 };
 
-/* Who had a CPU lately: enough to tell for most waits. */
+/* The last tasks on a CPU: enough for most waits. */
 #define EX_STINTS 32
 
 struct stint {

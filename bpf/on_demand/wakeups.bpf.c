@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who wakes whom, how many one system call wakes, and wake-ups that were for nothing. Attached
- * while someone looks.
+ * Counts which task wakes which, how many tasks one system call wakes, and unproductive wake-ups.
+ * Attached while a view shows it.
  *
- * A wake-up was for nothing when the one woken ran and went back to the wait it came from without
- * having done anything that a system call shows. It may have queued at other locks on the way: the
- * whole chain from the wait back to the wait is one wake-up, and belongs to whoever began it.
+ * A wake-up is unproductive if the woken task ran and went back to its wait without doing anything
+ * that a system call shows. It may have queued at other locks meanwhile: the whole chain from the
+ * wait back to the wait is one wake-up, and belongs to the task that began it.
  *
- * A thread that was on its way when the programs were attached may sleep at a lock in the middle of
- * that way. It is late until it is seen at a wait that can only be the first one: its CPU time until
- * then is told apart, and none of its wake-ups is told as one for nothing.
+ * A thread that was running when the programs were attached may sleep at a lock in the middle of a
+ * chain. It is late until it reaches a wait that can only begin a chain. Its CPU time until then is
+ * counted separately, and none of its wake-ups counts as unproductive.
  */
 #include "interrupt.h"
 #include "lock_calls.h"
@@ -19,10 +19,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Set before load: a chain with more CPU time than this did something in user mode. */
+/* Set before loading: a chain with more CPU time than this did something in user mode. */
 const volatile __u64 work_ns = 100000;
 
-/* Calls that only tell what is ready (arch/x86/entry/syscalls/syscall_64.tbl) */
+/* Calls that only report what is ready (arch/x86/entry/syscalls/syscall_64.tbl) */
 #define NR_POLL 7
 #define NR_SELECT 23
 #define NR_EPOLL_WAIT 232
@@ -31,7 +31,7 @@ const volatile __u64 work_ns = 100000;
 #define NR_EPOLL_PWAIT 281
 #define NR_EPOLL_PWAIT2 441
 
-/* ... and 32-bit ones (syscall_32.tbl) */
+/* 32-bit calls that only report what is ready (syscall_32.tbl) */
 #define NR_SELECT_32 82
 #define NR_NEWSELECT_32 142
 #define NR_POLL_32 168
@@ -64,10 +64,10 @@ struct waker {
 };
 
 struct thread {
-	__u64 calls; /* system calls so far, of which the present one ... */
+	__u64 calls; /* system calls so far */
 	__u64 waking_call;
-	__u64 woken; /* ... has woken so many */
-	__u64 futex; /* that the present one is about */
+	__u64 woken; /* number of tasks woken by the present call */
+	__u64 futex; /* the futex of the present call */
 	__u64 on_since;
 	__u64 chain_ns;
 	struct wait asleep_in;
@@ -77,14 +77,14 @@ struct thread {
 	__s32 nr;
 	__u8 asleep;
 	__u8 in_chain;
-	__u8 shown; /* a wake-up since it came onto a CPU */
-	__u8 late;  /* where its way began was not seen; then no chain begins */
-	__u8 wide;  /* the present call is to wake more than one */
+	__u8 shown; /* a wake-up was seen since it came onto a CPU */
+	__u8 late;  /* the begin of its chain was not seen; no chain begins then */
+	__u8 wide;  /* the present call is to wake more than one task */
 	__u8 pad[7];
 };
 
 OF_EACH_TASK(threads, struct thread);
-/* Of pairs there may be as many as threads squared: in edges_more the waker is its process. */
+/* There may be as many pairs as threads squared: in edges_more the waker is its process. */
 SUMS(edges, 65536, struct ex_edge_key, struct ex_edge);
 SUMS(fans, 16384, struct ex_fan_key, struct ex_fan);
 
@@ -93,7 +93,7 @@ static __always_inline struct thread *thread_of(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-/* A condition variable of glibc has two neighbouring words that take turns. */
+/* A condition variable of glibc has two neighbouring words that it uses in turn. */
 static __always_inline __u64 lock_of(__u64 address)
 {
 	return address & ~7ull;
@@ -115,7 +115,7 @@ static __always_inline bool only_tells(int nr)
 	       nr == NR_PPOLL || nr == NR_EPOLL_PWAIT || nr == NR_EPOLL_PWAIT2;
 }
 
-/* Whether a call that returned this has done something. */
+/* True if a call with this result did something. */
 static __always_inline bool did_something(int nr, long ret)
 {
 	if (is_futex(nr) || only_tells(nr))
@@ -141,13 +141,13 @@ static __always_inline struct wait wait_of(struct task_struct *task)
 	return wait;
 }
 
-/* Whether a thread went back to the wait its chain came from. */
+/* True if a thread went back to the wait that its chain began with. */
 static __always_inline bool is_home(struct thread *t, struct wait wait)
 {
 	return wait.nr == t->home.nr && wait.what == t->home.what;
 }
 
-/* NULL: no room even without the waking thread. */
+/* NULL: no room, even without the waking thread. */
 static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_struct *wakee)
 {
 	struct ex_edge_key key = {
@@ -184,7 +184,7 @@ static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
 	return FIND_OR_ADD(fans, &key, &none);
 }
 
-/* The chain is over. Different CPUs may end chains of one waker at a time. */
+/* Ends a chain. Different CPUs may end chains of one waker at the same time. */
 static __always_inline void end_chain(struct thread *t, struct task_struct *task, bool unproductive)
 {
 	struct ex_edge *edge = edge_of(&t->began, task);
@@ -209,7 +209,7 @@ static __always_inline void end_chain(struct thread *t, struct task_struct *task
 	}
 }
 
-/* In here only the waking thread itself counts, on its own CPU: no atomics. */
+/* Only the waking thread itself counts here, on its own CPU, so no atomics are needed. */
 static __always_inline void count_fan(struct thread *me, struct waker *by)
 {
 	struct ex_fan *fan = fan_of(by, true);
@@ -230,8 +230,8 @@ static __always_inline void count_fan(struct thread *me, struct waker *by)
 }
 
 /*
- * A call about the lock at which a thread sleeps is to wake more than one. That is no unlock: the
- * thread has not come here on its way, but begins one.
+ * True if a call about the lock at which a thread sleeps is to wake more than one task. That is no
+ * unlock, so the thread's sleep begins a chain.
  */
 static __always_inline bool begins_a_way(struct thread *me, struct thread *t, struct waker *by)
 {
@@ -239,7 +239,7 @@ static __always_inline bool begins_a_way(struct thread *me, struct thread *t, st
 	       by->futex == t->asleep_in.what;
 }
 
-/* A thread is woken: by whom, where a chain may begin with that. */
+/* Notes the waker of a thread, if a chain may begin with this wake-up. */
 static __always_inline void note_waker(struct thread *me, struct thread *t, struct waker *by,
 				       struct ex_edge *edge)
 {
@@ -296,7 +296,7 @@ static __always_inline void not_late(struct thread *t)
 	t->chain_ns = 0;
 }
 
-/* Off its CPU: does a chain end here, and does a wait begin? */
+/* A thread leaves its CPU: a chain may end here, and a wait may begin. */
 static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev, bool sleeps,
 				      __u64 now)
 {
@@ -311,7 +311,7 @@ static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev
 	wait = wait_of(prev);
 	t->asleep = 1;
 	t->asleep_in = wait;
-	/* A wait that is for no lock is not on the way to one. */
+	/* A wait for something else than a lock never stands in the middle of a chain. */
 	if (t->late && wait.nr != NO_CALL && !is_futex(wait.nr))
 		not_late(t);
 	if (!t->in_chain || wait.nr == NO_CALL)
@@ -326,7 +326,7 @@ static __always_inline void come_to_cpu(struct thread *t, __u64 now)
 {
 	t->on_since = now;
 	if (t->asleep && !t->shown) {
-		/* Nobody knows who woke it: no chain begins with that. */
+		/* The waker is unknown, so no chain begins with this wake-up. */
 		__sync_fetch_and_add(&unseen, 1);
 		t->asleep = 0;
 		t->late |= !t->in_chain;
@@ -377,7 +377,7 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 		me->calls++;
 		me->nr = numbered(task, id);
 		me->futex = is_futex(me->nr) ? lock_of(first_argument(regs, me->nr)) : 0;
-		/* How many it is to wake is the third argument of each call that wakes. */
+		/* The number of tasks to wake is the third argument of each waking call. */
 		me->wide = is_futex(me->nr) && (int)regs->dx > 1;
 	}
 	may_go();
@@ -423,7 +423,7 @@ static __always_inline struct thread *remember(struct task_struct *task)
 	return t;
 }
 
-/* Born: in process context, where allocating is allowed. */
+/* A birth: in process context, where allocating is allowed. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task)
 {
@@ -433,8 +433,8 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 }
 
 /*
- * Those who live already; the sleepers among them wait where they wait. At a lock that may be on the
- * way to another wait, and so may be who is awake.
+ * Sets up the existing threads; sleeping ones keep their wait. A sleep at a lock may be in the
+ * middle of a chain, and a running thread may be too.
  */
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)

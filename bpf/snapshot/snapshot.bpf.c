@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Everyone's own counters in one read, but only of those that did something since the read before.
- * Nothing is attached: the kernel counts anyway, and between two reads this costs nothing.
+ * Reads the kernel's counters of all tasks that changed since the last read. Nothing is attached:
+ * the kernel counts anyway, and between two reads this costs nothing.
  *
- * What is on a CPU is credited with the time since the kernel last counted, up to `at`, the same
- * instant for all. The kernel counts on the run queues' clocks; `clock_offset` comes from the
- * reader's own run queue, whose clock the reader has just had updated.
+ * A running task also gets the time since the kernel's last count, up to `at`, the same instant for
+ * all. The kernel counts on the run queues' clocks. `clock_offset` comes from the reader's own run
+ * queue, whose clock the reader has just updated.
  */
 #include "snapshot.h"
 #include "state.h"
@@ -20,20 +20,20 @@ const volatile bool cgroup_of_cpu_controller = false;
 volatile __u64 at;
 /* Number of this read, from 1; set by the reader. */
 volatile __u64 read_no;
-/* Tasks there are, tasks without memory for what was shown of them; of this read. */
+/* Number of existing tasks, and of tasks without memory for their last state; of this read. */
 volatile __u64 alive;
 volatile __u64 unknown;
-/* Shots that `walk` left in `shots`, and those for which there was no room. */
+/* Number of records that `walk` left in `shots`, and of records without room. */
 volatile __u64 taken;
 volatile __u64 left;
 
 __u64 last_serial;
 __u64 clock_offset;
 
-/* A credit of more than this is a clock that was read while it changed. */
+/* A larger credit comes from a clock that was read while it changed. */
 #define EX_MOST_CREDIT 10000000000ull
 
-/* What was shown of a task. */
+/* The last reported state of a task. */
 struct shown {
 	__u64 serial; /* its account */
 	__u64 sum_exec;
@@ -42,7 +42,7 @@ struct shown {
 	__u64 of_children;
 	__u32 state;
 	__u32 was_on_cpu;
-	__u64 read_no; /* the last in which it was told */
+	__u64 read_no; /* the last read that reported it */
 };
 
 struct {
@@ -55,7 +55,7 @@ struct {
 struct ex_shot *unused_shot __attribute__((unused));
 struct ex_there *unused_there __attribute__((unused));
 
-/* Since the kernel last counted, for a task on a CPU. */
+/* Time since the kernel's last count, for a task on a CPU. */
 static __always_inline __u64 credit(struct task_struct *task, __u64 now)
 {
 	struct rq *rq;
@@ -64,13 +64,13 @@ static __always_inline __u64 credit(struct task_struct *task, __u64 now)
 	if (!bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		return 0;
 	rq = task->se.cfs_rq->rq;
-	/* Interrupts and steal are not on the clock that tasks are charged by. */
+	/* The clock by which tasks are charged leaves out interrupts and steal. */
 	behind = rq->clock - rq->clock_task;
 	credit = now - clock_offset - behind - task->se.exec_start;
 	return credit < EX_MOST_CREDIT ? credit : 0;
 }
 
-/* The wait for a CPU that has not ended. */
+/* The present wait for a CPU. */
 static __always_inline __u64 present_wait(struct task_struct *task, __u64 now)
 {
 	__u64 queued = task->sched_info.last_queued, wait;
@@ -122,7 +122,7 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 	shot->cpu = EX_NO_CPU;
 	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		shot->cpu = task->se.cfs_rq->rq->cpu;
-	/* Never back: the clocks are read a little apart. */
+	/* Never runs backwards: the clocks are read a little apart. */
 	shot->run = s->sum_exec + (is_on_cpu(task) ? credit(task, now) : 0);
 	if (shot->run < s->run)
 		shot->run = s->run;
@@ -130,16 +130,16 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 }
 
 /*
- * Who was on a CPU when the last read saw them, by hashed bits: they ran on after it without
- * arriving anew. A bit that stands for two tasks costs a closer look, no more.
+ * Tasks that were on a CPU at the last read, by hashed bits: they ran on after it without a new
+ * arrival. A bit shared by two tasks costs only a closer look.
  */
 #define EX_BITS 1024
 __u64 on_cpu_bits[2][EX_BITS / 64];
-/* The reader's run queue's clock at this read and the one before. */
+/* Clock of the reader's run queue at this read and the one before. */
 __u64 read_clock[2];
 __u64 last_read;
 
-/* Clocks of run queues are not further apart than this. */
+/* Largest difference between the clocks of run queues. */
 #define EX_CLOCKS_APART 100000000ull
 
 static __always_inline __u64 *on_cpu_word(struct task_struct *task, __u64 no)
@@ -152,7 +152,7 @@ static __always_inline __u64 on_cpu_bit(struct task_struct *task)
 	return 1ull << (task->pid & 63);
 }
 
-/* Whether a task surely did nothing since the last read, by what is next to each other. */
+/* True if a task surely did nothing since the last read, by fields that lie next to each other. */
 static __always_inline bool did_nothing(struct task_struct *task)
 {
 	__u64 arrived, since = read_clock[(read_no - 1) & 1];
@@ -165,16 +165,16 @@ static __always_inline bool did_nothing(struct task_struct *task)
 		return false;
 	if (is_on_cpu(task) || *on_cpu_word(task, read_no - 1) & on_cpu_bit(task))
 		return false;
-	/* Others put a task to sleep into the freezer and take it out. */
+	/* Other tasks freeze and thaw a task. */
 	if (task->__state & TASK_FROZEN || !task->__state)
 		return false;
-	/* With other threads, one of them may have waited for a child. */
+	/* With more threads, one of them may have waited for a child. */
 	return task->thread_node.next == task->thread_node.prev;
 }
 
 /*
- * The task that is looked at. Not on the stack: the verifier would tell each way through the loop
- * of `walk` from all others by what it leaves there.
+ * The task being read. It is not on the stack, because the verifier would distinguish each path
+ * through the loop of `walk` by the stack's content.
  */
 struct look {
 	__u64 switches;
@@ -194,7 +194,7 @@ static __always_inline void begin(void)
 	set_clock();
 }
 
-/* What is remembered of a task if there is anything to tell of it. */
+/* The stored state of a task, if there is anything to report. */
 static __always_inline struct shown *did_something(struct task_struct *task)
 {
 	struct shown *s = bpf_task_storage_get(&shown, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -248,11 +248,13 @@ int changed(struct bpf_iter__task *ctx)
 	s = did_something(task);
 	if (!s)
 		return 0;
-	/* Not before: most tasks did nothing. */
+	/* Zeroed only here: most tasks did nothing. */
 	struct ex_shot shot = {};
 
 	tell(&shot, s, task);
-	/* A full buffer makes the kernel call again for the same task: it must not look unchanged. */
+	/*
+	 * With a full buffer the kernel calls again for the same task: it must not look unchanged.
+	 */
 	if (bpf_seq_write(ctx->meta->seq, &shot, sizeof(shot))) {
 		s->was_on_cpu = 1;
 		alive--;
@@ -261,9 +263,9 @@ int changed(struct bpf_iter__task *ctx)
 }
 
 /*
- * The same where the kernel lets a program walk the tasks itself (6.7): it takes a quarter of the
- * time, because no task's reference count is touched on the way. Shots for which there is no room
- * are left for another walk of the same read.
+ * The same on kernels that let a program walk the tasks itself (6.7). It takes a quarter of the
+ * time, because it touches no task's reference count. Records without room are left for another
+ * walk of the same read.
  */
 #define EX_SHOTS 1024
 
@@ -288,7 +290,7 @@ extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
 
-/* The next walk of the same read goes by the same instants. */
+/* The next walk of the same read uses the same instants. */
 static __always_inline void set_read_clock(void)
 {
 	struct task_struct *me = bpf_get_current_task_btf();
@@ -350,7 +352,7 @@ int walk(void *ctx)
 	return 0;
 }
 
-/* Everyone who is there, to find out who is not any more. */
+/* Lists all existing tasks, so that the reader finds those that ended. */
 SEC("iter/task")
 int there(struct bpf_iter__task *ctx)
 {

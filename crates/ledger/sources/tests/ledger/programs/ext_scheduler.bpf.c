@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The least scheduler that sched_ext takes: with a name and no operation all tasks wait in one queue, from
- * which each CPU takes the first that may run there.
+ * The smallest scheduler that sched_ext accepts. It has a name and no operation: all tasks wait in
+ * one queue, from which each CPU takes the first task that may run there.
  */
 struct sched_ext_ops {
 	char name[128];

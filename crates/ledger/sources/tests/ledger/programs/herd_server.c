@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A plain server of threads that wait at one condition variable, as most are written: whoever has
- * a job wakes all. It knows how many waited at each broadcast, and says so.
+ * A plain server of threads that wait at one condition variable, as most are written: a thread with
+ * a job wakes all. It counts the waiting threads at each broadcast and prints the counts.
  *
  *     herd_server THREADS
  *
- * Each line it reads, "BROADCASTS PER_SECOND", makes it broadcast so many times; PER_SECOND 0: each
- * when all are asleep. It then waits until all sleep again, and answers "CALLS WAITING MOST FUTILE":
- * broadcasts at which anyone waited, how many waited at all of them, the most at one, and how often a
- * worker found nothing to do.
+ * Each input line "BROADCASTS PER_SECOND" makes it broadcast this number of times; PER_SECOND 0:
+ * each when all threads are asleep. It then waits until all sleep again, and answers "CALLS WAITING
+ * MOST FUTILE". These are the broadcasts at which a thread waited, the waiting threads at all of
+ * them, the most at one, and how often a worker found nothing to do.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 
-/* All under the lock. */
+/* All are written under the lock. */
 static unsigned long threads, waiting, jobs, futile;
 
 static void *work(void *unused)
@@ -48,7 +48,7 @@ static void until(struct timespec *due, unsigned long ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, due, NULL);
 }
 
-/* Whether this many of our threads are asleep in the kernel. */
+/* True if this number of our threads is asleep in the kernel. */
 static int are_asleep(unsigned long wanted)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -71,7 +71,7 @@ static int are_asleep(unsigned long wanted)
 	return asleep >= wanted;
 }
 
-/* Waiting under the lock and asleep in the kernel are not the same instant. */
+/* A thread waits under the lock a moment before it is asleep in the kernel. */
 static void all_sleep(void)
 {
 	const struct timespec moment = {.tv_nsec = 5 * 1000 * 1000};
