@@ -315,7 +315,7 @@ fn what_a_process_held_is_in_no_recording_which_says_so() {
         with_desk(100, 24, |desk, _| {
             typed(desk, key);
             let screen = picture(desk);
-            assert!(screen.contains(part) && screen.contains("never kept"), "{screen}");
+            assert!(screen.contains(part) && screen.contains("never recorded"), "{screen}");
         });
     }
 }
