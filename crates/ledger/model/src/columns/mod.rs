@@ -276,8 +276,8 @@ columns! {
     );
     CpuPlusPct = column!(
         "cpu_plus_pct", "CPU+", Pct, Cpu,
-        help: "%CPU plus that of descendants that exited in the window and whose nearest living \
-               ancestor this is, whether or not anyone waited for them.",
+        help: "%CPU, plus that of descendants that exited in the window and have this row as \
+               nearest living ancestor, reaped or not.",
         source: "ledger: exited groups / procfs: -",
         value: |row, ctx| living(row, || {
             let own = row.delta.get(Counter::RunNs);

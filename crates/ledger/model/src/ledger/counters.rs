@@ -50,7 +50,7 @@ counters! {
     RunNs, "run_ns", Ns, "Time on a CPU, executing (steal set apart).";
     UserNs, "user_ns", Ns, "The part of run_ns in user mode, from system call entry and exit.";
     SystemNs, "system_ns", Ns, "The part of run_ns in the kernel, from system call entry and exit.";
-    StealNs, "steal_ns", Ns, "Time on a virtual CPU that the hypervisor gave to someone else.";
+    StealNs, "steal_ns", Ns, "Time on a virtual CPU while the hypervisor ran something else on it.";
     IrqNs, "irq_ns", Ns, "Time on a CPU that was taken by interrupts.";
     LatNs, "lat_ns", Ns, "Time runnable and waiting for a CPU (run-queue latency).";
     LatPreemptNs, "lat_preempt_ns", Ns, "The part of lat_ns that came after losing the CPU, not after a wake-up.";

@@ -49,14 +49,15 @@ pub fn all<K: Plain, V: Plain>(map: &impl MapCore, room: u32) -> Result<Vec<(K, 
         batch.keys.resize(key * room as usize, 0);
         batch.values.resize(value * room as usize, 0);
         let read = batch.read(map.as_fd().as_raw_fd(), room);
-        let (count, is_last) = match read.map_err(|e| refusal::failed("reading a map")(e.into()))? {
-            Read::Some(count) => (count, false),
-            Read::Last(count) => (count, true),
-            Read::TooSmall => {
-                room *= 2;
-                continue;
-            }
-        };
+        let (count, is_last) =
+            match read.map_err(|e| refusal::failed("cannot read a map")(e.into()))? {
+                Read::Some(count) => (count, false),
+                Read::Last(count) => (count, true),
+                Read::TooSmall => {
+                    room *= 2;
+                    continue;
+                }
+            };
         let pairs = batch.keys.chunks_exact(key).zip(batch.values.chunks_exact(value));
         entries.extend(
             pairs.take(count as usize).map(|(key, value)| (from_bytes(key), from_bytes(value))),

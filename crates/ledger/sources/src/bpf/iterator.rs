@@ -28,13 +28,13 @@ pub fn run_over(map: BorrowedFd<'_>, program: &ProgramMut<'_>) -> Result<Vec<u8>
 
 fn told(program: &ProgramMut<'_>, over: IterOpts<'_>) -> Result<Vec<u8>, SourceError> {
     let link = program.attach_iter_with_opts(over);
-    let link = link.map_err(failed("starting an iterator"))?;
-    let mut iter = libbpf_rs::Iter::new(&link).map_err(failed("opening an iterator"))?;
+    let link = link.map_err(failed("cannot start an iterator"))?;
+    let mut iter = libbpf_rs::Iter::new(&link).map_err(failed("cannot open an iterator"))?;
     // The kernel fills the buffer of each read; a small one would need a system call for every few
     // tasks.
     let mut bytes = Vec::with_capacity(ROOM);
     iter.read_to_end(&mut bytes)
-        .map_err(|error| SourceError::Kernel { what: "running an iterator", error })?;
+        .map_err(|error| SourceError::Kernel { what: "cannot run an iterator", error })?;
     Ok(bytes)
 }
 

@@ -144,7 +144,7 @@ pub fn check_before() -> Result<(), SourceError> {
     if fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
         return Err(SourceError::Unavailable {
             what: "the kernel has no type information at /sys/kernel/btf/vmlinux".into(),
-            advice: "a kernel built with CONFIG_DEBUG_INFO_BTF is needed (and /sys mounted)".into(),
+            advice: "use a kernel built with CONFIG_DEBUG_INFO_BTF, and mount /sys".into(),
         });
     }
     match fs::metadata("/proc/self/ns/pid").map(|m| m.ino()) {
@@ -177,11 +177,11 @@ pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     let advice = match error.words.as_deref() {
         _ if error.is_for_want_of_room() => NO_ROOM_ADVICE,
         Some(words) if words.contains(MISFIT) => {
-            "in this kernel the field is gone or of another type: a newer exactop may know it; \
-             'exactop doctor' says what works without"
+            "this kernel lacks the field or has another type for it: try a newer exactop; \
+             'exactop doctor' lists what works without it"
         }
         _ => {
-            "Linux 5.15 or newer with BTF and task storage is needed; 'exactop doctor' says what is \
+            "use Linux 5.15 or newer with BTF and task storage; 'exactop doctor' lists what is \
              missing"
         }
     };
@@ -222,7 +222,7 @@ impl From<NotAttached> for SourceError {
         }
         let advice = match refused.is_for_want_of_room() {
             true => NO_ROOM_ADVICE,
-            false => "'exactop doctor' says what this kernel offers",
+            false => "run 'exactop doctor' to see what this kernel offers",
         };
         SourceError::Unavailable { what, advice: advice.into() }
     }

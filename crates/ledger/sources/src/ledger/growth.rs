@@ -133,13 +133,14 @@ impl Growth {
         globals: Globals,
         options: &Options,
     ) -> Result<Growth, SourceError> {
-        let failed = refusal::failed("making room for tasks");
+        let failed = refusal::failed("cannot make room for tasks");
         let slots = Chunks::new(slots, Table::Slots, options.slots);
         let groups = Chunks::new(groups, Table::Groups, options.groups);
         slots.make_room(globals, first_slots()).map_err(&failed)?;
         groups.make_room(globals, 1).map_err(&failed)?;
         let (slots, groups) = (Arc::new(slots), Arc::new(groups));
-        let io = |error| SourceError::Kernel { what: "starting the thread that adds slots", error };
+        let io =
+            |error| SourceError::Kernel { what: "cannot start the thread that adds slots", error };
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| io(e.into()))?);
         let thread = std::thread::Builder::new().name("exactop-growth".into());
         let answering = Answering {

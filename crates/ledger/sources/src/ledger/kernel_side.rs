@@ -94,7 +94,7 @@ impl KernelSide {
         let (maps, globals) = (&skel.maps, Globals::new(bss));
         let handles = [&maps.slots, &maps.groups, &maps.wanted].map(MapHandle::try_from);
         let [slots, groups, wanted] = handles;
-        let failed = refusal::failed("opening the ledger's maps");
+        let failed = refusal::failed("cannot open the ledger's maps");
         let handles = [slots.map_err(&failed)?, groups.map_err(&failed)?, wanted.map_err(&failed)?];
         let mut kernel = KernelSide {
             globals,
@@ -121,7 +121,7 @@ impl KernelSide {
         kernel
             .cpus
             .grow(kernel.skel.maps.cpus.as_fd(), cpus)
-            .map_err(kernel_error("mapping the CPUs"))?;
+            .map_err(kernel_error("cannot map the CPUs into memory"))?;
         Ok(kernel)
     }
 
@@ -178,7 +178,7 @@ impl KernelSide {
                 Ok(_) => return Ok(Flushed::Done),
                 // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
                 Err(error) if raw_os_error(&error) == Some(ENXIO) => return Ok(Flushed::Offline),
-                Err(error) => return Err(refusal::failed("flushing a CPU")(error)),
+                Err(error) => return Err(refusal::failed("cannot flush a CPU")(error)),
             }
         }
         Ok(Flushed::Busy)
@@ -187,7 +187,7 @@ impl KernelSide {
     /// Runs the program that publishes the end of the open window.
     pub fn publish(&self) -> Result<(), SourceError> {
         let run = self.skel.progs.publish.test_run(ProgramInput::default());
-        run.map(|_| ()).map_err(refusal::failed("publishing the end of a window"))
+        run.map(|_| ()).map_err(refusal::failed("cannot publish the end of a window"))
     }
 
     /// True if the kernel counted a context switch of `cpu` that it did not show to the programs.
@@ -195,7 +195,7 @@ impl KernelSide {
         let mut args = (cpu as u64).to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
         let run = self.skel.progs.peek.test_run(input);
-        let run = run.map_err(refusal::failed("reading the kernel's count of switches"))?;
+        let run = run.map_err(refusal::failed("cannot read the kernel's count of switches"))?;
         Ok(run.return_value != 0)
     }
 
@@ -223,7 +223,7 @@ impl KernelSide {
     pub fn grow(&mut self) -> Result<usize, SourceError> {
         let maps = &self.skel.maps;
         let slots = self.globals.next_slot() as usize;
-        let failed = kernel_error("mapping the ledger");
+        let failed = kernel_error("cannot map the ledger into memory");
         self.slots.grow(&self.growth.slots.maps(), slots).map_err(&failed)?;
         let groups = self.globals.next_group() as usize;
         self.groups.grow(&self.growth.groups.maps(), groups).map_err(&failed)?;
@@ -261,7 +261,7 @@ impl KernelSide {
         let mut args = serial.to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
         let run = self.skel.progs.check_zombie.test_run(input);
-        let run = run.map_err(refusal::failed("checking a zombie"))?;
+        let run = run.map_err(refusal::failed("cannot check a zombie"))?;
         Ok(run.return_value != 0)
     }
 
@@ -293,7 +293,7 @@ impl KernelSide {
     /// Frees a zeroed group.
     pub fn free_group(&self, index: u32) -> Result<(), SourceError> {
         let pushed = self.skel.maps.free_groups.update(&[], &index.to_ne_bytes(), MapFlags::ANY);
-        pushed.map_err(refusal::failed("giving back an exited group"))
+        pushed.map_err(refusal::failed("cannot free an exited group"))
     }
 
     /// The loaded objects.

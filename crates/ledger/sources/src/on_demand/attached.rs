@@ -239,7 +239,7 @@ fn choose_processes(object: &Object, pids: &[u32]) -> Result<(), SourceError> {
     for pid in pids {
         chosen
             .update(&pid.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(refusal::failed("choosing a process"))?;
+            .map_err(refusal::failed("cannot choose a process"))?;
     }
     Ok(())
 }

@@ -48,9 +48,11 @@ impl<T: Send + 'static> Births<T> {
         let set_up = |open: &mut Open<BirthsSkelBuilder>| set_up(open, hierarchy);
         let programs = Attached::<BirthsSkelBuilder>::open(&[], Room::default(), set_up)?;
         let ring = MapHandle::try_from(&programs.skel.maps.made);
-        let ring = ring.map_err(failed("reading which control groups are made"))?;
-        let io =
-            |error| SourceError::Kernel { what: "starting the thread that names groups", error };
+        let ring = ring.map_err(failed("cannot read the new control groups"))?;
+        let io = |error| SourceError::Kernel {
+            what: "cannot start the thread that names groups",
+            error,
+        };
         let asked = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| io(e.into()))?);
         let (ends, dropped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (answer, answers) = channel();

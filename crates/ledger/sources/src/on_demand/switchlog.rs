@@ -51,8 +51,8 @@ impl SwitchLog {
             into.borrow_mut().push(event(&from_bytes(bytes)));
             0
         };
-        ring.add(&programs.skel.maps.events, add).map_err(failed("reading the switch log"))?;
-        let ring = ring.build().map_err(failed("reading the switch log"))?;
+        ring.add(&programs.skel.maps.events, add).map_err(failed("cannot read the switch log"))?;
+        let ring = ring.build().map_err(failed("cannot read the switch log"))?;
         Ok(SwitchLog { events, ring, programs })
     }
 
@@ -65,7 +65,7 @@ impl SwitchLog {
         let read = self.ring.consume_raw_n(AT_ONCE);
         if read < 0 {
             let error = libbpf_rs::Error::from_raw_os_error(-read);
-            return Err(failed("reading the switch log")(error));
+            return Err(failed("cannot read the switch log")(error));
         }
         Ok(std::mem::take(&mut *self.events.borrow_mut()))
     }

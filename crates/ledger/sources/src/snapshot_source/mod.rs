@@ -118,7 +118,7 @@ impl SnapshotSource {
         let mut told = Vec::new();
         loop {
             let run = self.skel.progs.walk.test_run(ProgramInput::default());
-            run.map_err(refusal::failed("walking the tasks"))?;
+            run.map_err(refusal::failed("cannot walk the tasks"))?;
             let globals = self.globals();
             // SAFETY: as in `counted`.
             let (taken, left) = unsafe {
@@ -167,7 +167,10 @@ fn map_shots(skel: &SnapshotSkel<'static>) -> Result<Mapped<ex_shot>, SourceErro
     let max = skel.maps.shots.max_entries() as usize;
     let mut shots = Mapped::new(max);
     let mapped = shots.grow(skel.maps.shots.as_fd(), max);
-    mapped.map_err(|error| SourceError::Kernel { what: "mapping what the walk tells", error })?;
+    mapped.map_err(|error| SourceError::Kernel {
+        what: "cannot map the records of the walk",
+        error,
+    })?;
     Ok(shots)
 }
 

@@ -118,7 +118,10 @@ impl Listeners {
                 keep_empty(&fds, &state, &stop);
             })
         };
-        let thread = thread.map_err(|error| SourceError::Kernel { what: "no thread", error })?;
+        let thread = thread.map_err(|error| SourceError::Kernel {
+            what: "cannot start the listening thread",
+            error,
+        })?;
         // From here on the caller may rely on the thread.
         ready.wait();
         listeners.thread = Some(thread);
@@ -191,6 +194,6 @@ pub fn refused(errno: i32) -> SourceError {
             what: format!("taskstats reports no exits here ({error})"),
             advice: "run it outside of containers, in the initial PID and user namespace".into(),
         },
-        _ => SourceError::Kernel { what: "taskstats", error },
+        _ => SourceError::Kernel { what: "cannot listen to taskstats", error },
     }
 }

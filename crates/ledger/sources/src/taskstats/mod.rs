@@ -105,8 +105,10 @@ impl Taskstats {
             }
             for task in batch.iter_mut() {
                 let bytes = self.kernel.receive();
-                let bytes =
-                    bytes.map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
+                let bytes = bytes.map_err(|error| SourceError::Kernel {
+                    what: "cannot receive from taskstats",
+                    error,
+                })?;
                 if !enter(task, answer(bytes), delays) {
                     self.errors.add(ErrorKind::Torn, 1);
                 }
@@ -186,8 +188,9 @@ impl Source for Taskstats {
 /// Checks the right by a request for this process's own record.
 fn permitted(kernel: &mut Kernel, family: u16) -> Result<(), SourceError> {
     kernel.ask(Ask::Process(std::process::id()), family)?;
-    let bytes =
-        kernel.receive().map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
+    let bytes = kernel
+        .receive()
+        .map_err(|error| SourceError::Kernel { what: "cannot receive from taskstats", error })?;
     match answer(bytes) {
         Answer::Records(_) => Ok(()),
         Answer::Refused(errno) => Err(refused(errno)),

@@ -40,7 +40,7 @@ impl Kernel {
     pub fn family(&mut self) -> Result<u16, SourceError> {
         let refused = |what: String| SourceError::Unavailable {
             what,
-            advice: "taskstats needs a kernel with CONFIG_TASKSTATS".into(),
+            advice: "use a kernel built with CONFIG_TASKSTATS".into(),
         };
         self.send(&family_request())?;
         let bytes = self.receive().map_err(|error| refused(error.to_string()))?;

@@ -75,7 +75,7 @@ impl Cause {
             Cause::NewIdle => "a CPU that was about to be idle pulled it",
             Cause::Periodic => "the balancing that CPUs do from time to time pulled it",
             Cause::Active => "it ran, and was pushed away to a CPU that balancing left idle",
-            Cause::Exec => "it called exec, which is when the kernel places it anew",
+            Cause::Exec => "it called exec, and the kernel chose another CPU for it",
             Cause::Fork => "it was born on another CPU than its parent's",
             Cause::Affinity => "it may no longer run on its CPU: sched_setaffinity, cpusets",
             Cause::Numa => "NUMA balancing moved it to its memory",
