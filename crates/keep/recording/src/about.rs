@@ -1,30 +1,30 @@
-//! What a file says of itself in its first frame, as JSON.
+//! The first frame of a file: a JSON description of the machine, the version and the tables.
 
 use crate::schema::{tables, Table};
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a file.
 pub(crate) const FILE_MAGIC: &[u8; 8] = b"EXACTOP\n";
-/// The form that this version writes; it reads all up to it.
+/// File format version that this code writes; it reads all versions up to this one.
 pub const FORMAT: u32 = 1;
 
-/// The machine that is recorded, and by what.
+/// The recorded machine and the version of exactop that recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its name.
+    /// Host name.
     pub host: String,
-    /// Which boot: times of one boot are on one clock.
+    /// Boot id; all times of one boot are on the same clock.
     pub boot_id: String,
-    /// The kernel's release.
+    /// Kernel release.
     pub kernel: String,
-    /// The processor's architecture.
+    /// Processor architecture.
     pub architecture: String,
-    /// The version of exactop.
+    /// Version of exactop.
     pub exactop: String,
 }
 
 impl Machine {
-    /// This one, as of now.
+    /// Describes the machine that this process runs on.
     pub fn this(exactop: &str) -> Machine {
         let name = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -32,7 +32,8 @@ impl Machine {
         Machine {
             host: text(name.nodename()),
             boot_id: boot_id.map_or_else(
-                // Without it every start counts as a boot of its own: nothing is taken for continuous.
+                // Without a boot id each start counts as its own boot, so no two files seem
+                // continuous.
                 |_| format!("unknown-{}", std::process::id()),
                 |bytes| String::from_utf8_lossy(&bytes).trim().to_string(),
             ),
@@ -43,34 +44,35 @@ impl Machine {
     }
 }
 
-/// All that the first frame says.
+/// Content of the first frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The form of what follows.
+    /// Format version of the frames that follow.
     pub format: u32,
-    /// Whose figures they are.
+    /// The recorded machine.
     #[serde(flatten)]
     pub machine: Machine,
-    /// Files of one session continue each other: when it began, CLOCK_MONOTONIC ns.
+    /// Session id: when the session began, CLOCK_MONOTONIC ns. Files of one session continue each
+    /// other.
     pub session: u64,
-    /// What all of its frames have in their headers.
+    /// Random mark in the header of every frame of this file.
     pub mark: u32,
-    /// Names were replaced.
+    /// True if names were replaced.
     #[serde(default)]
     pub anonymous: bool,
-    /// The tables and their columns, by number.
+    /// Tables and their columns; a table's number is its index.
     pub tables: Vec<Table>,
 }
 
 impl About {
-    /// Of a file that this version writes.
+    /// Describes a file that this version writes.
     pub(crate) fn new(machine: &Machine, session: u64, mark: u32, anonymous: bool) -> About {
         let tables = tables().to_vec();
         About { format: FORMAT, machine: machine.clone(), session, mark, anonymous, tables }
     }
 }
 
-/// The form and who wrote it: what every version can read.
+/// Format and version of the writer: the part that every version can read.
 #[derive(Deserialize)]
 pub(crate) struct Form {
     pub format: u32,

@@ -1,8 +1,7 @@
-//! Names replaced, each by the same one wherever it stands, so that figures keep their meaning and
-//! nobody's names leave the house.
+//! Replaces names. The same name always becomes the same mask, so figures keep their meaning.
 //!
-//! Everything that has a name in it is taken apart field by field: a field that is added later has to
-//! be thought of here before it compiles.
+//! Each type that holds a name is destructured field by field: a new field does not compile until
+//! it is handled here.
 
 use crate::about::Machine;
 use crate::rows::{Facts, GroupFiles, Looked, Waited};
@@ -15,10 +14,10 @@ use exactop_model::{Comm, Detail, ExitSample, Ident, Missing, Snapshot, TaskSamp
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Ends of a unit's name that say what it is, and whose it is not.
+/// Unit name suffixes that stay visible: they say what the unit is, not whose it is.
 const KINDS: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
 
-/// What stands for what.
+/// The mask of each name, by type of name.
 #[derive(Debug, Default)]
 pub(crate) struct Masks {
     commands: FxHashMap<Comm, Comm>,
@@ -27,16 +26,16 @@ pub(crate) struct Masks {
     parts: FxHashMap<Vec<u8>, String>,
 }
 
-/// The number of the next one.
+/// Number of the next mask.
 fn next<K, V>(known: &FxHashMap<K, V>) -> usize {
     known.len() + 1
 }
 
 impl Masks {
-    /// The machine without its name and its boot's.
+    /// Returns the machine with its host name and boot id replaced.
     pub fn machine(machine: &Machine) -> Machine {
         let Machine { host: _, boot_id: _, kernel, architecture, exactop } = machine;
-        // What a vendor or an owner appends may be a name.
+        // A suffix added by a vendor or an owner may be a name.
         let version = |c: &char| c.is_ascii_digit() || *c == '.';
         Machine {
             host: "host".into(),
@@ -62,7 +61,7 @@ impl Masks {
         self.users.entry(user).or_insert_with(|| format!("user{number}")).clone()
     }
 
-    /// Each component by itself, so that what lies below what stays visible.
+    /// Masks each path component by itself, so the hierarchy stays visible.
     fn path(&mut self, path: &[u8]) -> Vec<u8> {
         let parts: Vec<String> = path.split(|&b| b == b'/').map(|part| self.part(part)).collect();
         parts.join("/").into_bytes()
@@ -78,7 +77,7 @@ impl Masks {
         self.parts.entry(part.to_vec()).or_insert_with(|| format!("g{number}{kind}")).clone()
     }
 
-    /// What is called the same is called the same by what stands for it, in whatever it is.
+    /// Masks equal names equally, whichever field they are in.
     fn named(&mut self, named: &Named) -> Named {
         let Named { unit, container, pod, namespace, runtime } = named;
         let mut part = |name: &Option<String>| name.as_ref().map(|name| self.part(name.as_bytes()));
@@ -137,7 +136,7 @@ impl Masks {
         ExitSample { comm: self.comm(comm), uid: uid.map(|uid| self.uid(uid)), ..exit }
     }
 
-    /// A snapshot of somebody. What its source says of itself may hold names, too.
+    /// Masks a snapshot, including texts of its source that may hold names.
     pub fn snapshot(&mut self, now: Snapshot) -> Snapshot {
         let Snapshot {
             at_ns,
@@ -179,7 +178,7 @@ impl Masks {
         }
     }
 
-    /// The kernel itself has no name to hide.
+    /// Masks a task or process; the kernel itself has no name to hide.
     fn who(&mut self, who: Who) -> Who {
         let told = !who.process.bytes().is_empty();
         let process = if told { self.comm(who.process) } else { who.process };
@@ -201,13 +200,13 @@ impl Masks {
         WaitRow { who, threads, sleeps, woken, preempted, queued, ran_instead, woken_by }
     }
 
-    /// Its path as it is shown; what may run where is no name.
+    /// Masks the path of a control group; its cpuset is not a name.
     fn file(&mut self, group: GroupSample) -> GroupSample {
         let name = self.path(group.name.as_bytes());
         GroupSample { name: String::from_utf8_lossy(&name).into_owned(), ..group }
     }
 
-    /// What was looked at.
+    /// Masks what was measured on demand.
     pub fn looks(&mut self, looked: Looked) -> Looked {
         let Looked { waits, groups } = looked;
         let mut files =
@@ -219,7 +218,8 @@ impl Masks {
         Looked { waits: waits.map(|waits| self.waits(waits)), groups }
     }
 
-    /// What somebody waited for, and for whom. Why it is not known may hold names, too.
+    /// Masks what a process waited for and which tasks it waited for. A failure text may hold
+    /// names, so it is replaced too.
     fn waits(&mut self, waited: Waited) -> Waited {
         let Waited { tgid, waits } = waited;
         let waits = waits.map(|WaitWindow { t0_ns, t1_ns, rows, losses }| {
@@ -229,7 +229,7 @@ impl Masks {
         Waited { tgid, waits: waits.map_err(|_| "it could not be measured".into()) }
     }
 
-    /// What was read for a row; command lines go.
+    /// Masks the details of a row and drops its command line.
     pub fn facts(&mut self, facts: Facts) -> Facts {
         let Facts { detail, ppid, nice, prio, policy } = facts;
         let Detail { virt, res, shr, time_ns, cmdline, user, cgroup, named, disk } = detail;

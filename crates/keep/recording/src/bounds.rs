@@ -1,48 +1,48 @@
-//! How much a file may stand for. A few bytes can say "as before" of very many rows: without bounds a
-//! small file would take all memory, and hours. Whoever writes keeps to the same bounds, so that what
-//! is written can be read.
+//! Limits on what a file may expand to. A few bytes can encode "as before" for very many rows.
+//! Without limits a small file would take all memory and hours of time. The writer keeps the same
+//! limits, so a reader accepts all that is written.
 
 use crate::error::Bad;
 
-/// Rows of a table in a frame: more than any machine has tasks for.
+/// Most rows of a table in a frame: more than the tasks of any machine.
 const ROWS: usize = 1 << 20;
-/// Figures of the rows of a frame, and of all rows that are remembered: those of some 200,000 tasks.
+/// Most figures in the rows of a frame, and in all remembered rows: enough for some 200,000 tasks.
 pub(crate) const CELLS: usize = 1 << 24;
-/// A row takes memory beside its figures, as much as so many of them.
+/// Overhead of a row in memory, counted in figures.
 const ROW: usize = 8;
-/// Texts between two keyframes,
+/// Most texts between two keyframes.
 const TEXTS: usize = 1 << 20;
-/// and their bytes.
+/// Most bytes of texts between two keyframes.
 const TEXT_BYTES: usize = 64 << 20;
-/// A file's header, which says little and is for people, too.
+/// Most bytes of a file's header.
 pub(crate) const LONGEST_HEADER: u64 = 1 << 20;
-/// More CPUs than any kernel can have.
+/// Most CPUs: more than any kernel supports.
 pub(crate) const CPUS: usize = 1 << 16;
-/// What a byte in the file may stand for, in bytes and in figures. Ten thousand idle tasks that are
-/// all listed need a tenth of it.
+/// Most bytes or figures that one stored byte may expand to. Ten thousand idle tasks that are all
+/// listed need a tenth of it.
 const EXPANSION: usize = 1024;
-/// And every frame, however short.
+/// Expansion allowed to every frame, however short.
 const EXPANSION_BASE: usize = 1 << 16;
 
-/// What a frame holds once decompressed.
+/// Content of a frame, decompressed.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pub bytes: Vec<u8>,
-    /// Figures it stands for; of one that is read: may stand for.
+    /// Written payload: the figures it expands to. Read payload: the most figures it may expand to.
     pub cells: usize,
 }
 
-/// Bytes, or figures, that so many bytes of a file may stand for.
+/// Most bytes or figures that `stored` bytes may expand to.
 pub(crate) fn expanded(stored: usize) -> usize {
     stored.saturating_mul(EXPANSION).saturating_add(EXPANSION_BASE)
 }
 
-/// Figures that so many rows take the memory of.
+/// Memory of `rows` rows, counted in figures.
 pub(crate) fn cells(rows: usize, columns: usize) -> usize {
     rows.saturating_mul(columns + ROW)
 }
 
-/// Counts what a frame stands for.
+/// Counts the figures that a frame expands to.
 #[derive(Debug)]
 pub(crate) struct Room {
     most: usize,
@@ -50,25 +50,25 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// For a frame that may stand for so many figures.
+    /// Allows at most `most` figures.
     pub fn new(most: usize) -> Room {
         Room { most: most.min(CELLS), used: 0 }
     }
 
-    /// Rows of a table that may have `most`.
+    /// Counts `rows` rows of a table that may have at most `most`; fails above a limit.
     pub fn take(&mut self, rows: usize, columns: usize, most: usize) -> Result<(), Bad> {
         self.used = self.used.saturating_add(cells(rows, columns));
         let possible = rows <= most.min(ROWS) && self.used <= self.most;
         possible.then_some(()).ok_or(Bad::TooMuch)
     }
 
-    /// Figures so far.
+    /// Figures counted so far.
     pub fn used(&self) -> usize {
         self.used
     }
 }
 
-/// Whether there may be so many texts with so many bytes.
+/// Fails if there are too many texts or too many bytes of them.
 pub(crate) fn check_texts(texts: usize, bytes: usize) -> Result<(), Bad> {
     (texts <= TEXTS && bytes <= TEXT_BYTES).then_some(()).ok_or(Bad::TooMuch)
 }

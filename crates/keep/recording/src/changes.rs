@@ -1,5 +1,5 @@
-//! Moments of change: windows in which the CPUs are used far more or far less than in the one before.
-//! Only the table of CPUs is read, so that looking for one costs little.
+//! Finds spikes: windows whose CPU use differs far from the window before. The search reads only
+//! the table of CPUs, so it is cheap.
 
 use crate::decode::Decoder;
 use crate::error::RecordingError;
@@ -8,18 +8,18 @@ use crate::index::{FrameAt, Marked};
 use crate::segment::{Found, Segment};
 use exactop_model::CpuSample;
 
-/// CPUs more or less in use, at least,
+/// Smallest step that counts as a spike, in CPUs.
 const CPUS: f64 = 0.5;
-/// and so much of what was in use before.
+/// Smallest step that counts as a spike, as a share of the lower of the two values.
 const SHARE: f64 = 0.5;
 
-/// Whether it is worth stopping at.
+/// True if the step from `before` to `now` (CPUs in use) is a spike.
 pub(crate) fn is_spike(before: f64, now: f64) -> bool {
     let step = (now - before).abs();
     step >= CPUS && step >= SHARE * before.min(now)
 }
 
-/// CPUs in use in each of these windows of one file; `None` where that cannot be read.
+/// CPUs in use in each of these windows of one file; `None` for a window that cannot be read.
 pub(crate) fn busy(
     segment: &Segment,
     windows: &[Marked],
@@ -46,7 +46,7 @@ impl Meter<'_> {
             self.keyframe = Some(window.keyframe);
             self.last = self.cpus(window.keyframe.at, Kind::Keyframe)?;
         }
-        // After what cannot be read nothing can be understood until the next keyframe.
+        // After an unreadable window, nothing can be decoded until the next keyframe.
         let Some(before) = self.last.take() else { return Ok(None) };
         self.last = self.cpus(window.at.at, Kind::Window)?;
         let length_ns = window.span.t1_ns.saturating_sub(window.span.t0_ns);

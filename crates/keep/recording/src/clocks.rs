@@ -1,26 +1,26 @@
-//! The clocks beside CLOCK_MONOTONIC, by which windows are measured: the one on the wall, and the one
-//! that goes on while the machine is suspended.
+//! Offsets of the wall clock and of CLOCK_BOOTTIME (which counts suspended time) from
+//! CLOCK_MONOTONIC, which measures windows.
 
 use rustix::time::{clock_gettime, ClockId};
 
-/// How often they are read again where something came between.
+/// Most attempts to read the clocks without an interruption.
 const TRIES: usize = 5;
-/// Reading them takes no longer when nothing does.
+/// Longest time that an uninterrupted read takes.
 const AT_ONCE_NS: i64 = 100_000;
-/// CLOCK_BOOTTIME that went ahead by less was read later.
+/// A CLOCK_BOOTTIME that advanced by less was only read later: no suspend.
 const READ_NS: u64 = 10_000_000;
 
-/// How far other clocks are ahead of CLOCK_MONOTONIC.
+/// How far the other clocks are ahead of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
-    /// CLOCK_REALTIME, ns.
+    /// Offset of CLOCK_REALTIME, ns.
     pub wall_offset_ns: i64,
-    /// CLOCK_BOOTTIME, ns: how long the machine was suspended since it booted.
+    /// Offset of CLOCK_BOOTTIME, ns: suspended time since boot.
     pub suspended_ns: u64,
 }
 
 impl Clocks {
-    /// As of now.
+    /// Reads the clocks now.
     pub fn now() -> Clocks {
         let (mut took_ns, mut clocks) = Clocks::read();
         for _ in 1..TRIES {
@@ -35,17 +35,17 @@ impl Clocks {
         clocks
     }
 
-    /// Also how long reading them took.
+    /// Reads the clocks once; also returns how long the read took, ns.
     fn read() -> (i64, Clocks) {
         let begin = ns(ClockId::Monotonic);
         let (wall, boot) = (ns(ClockId::Realtime), ns(ClockId::Boottime));
         let took_ns = ns(ClockId::Monotonic) - begin;
-        // Never behind, as it only goes on where the other stands still.
+        // Never negative: CLOCK_BOOTTIME also runs while CLOCK_MONOTONIC stands still.
         let suspended_ns = boot.abs_diff(begin);
         (took_ns, Clocks { wall_offset_ns: wall - begin, suspended_ns })
     }
 
-    /// How long the machine was suspended since; `None`: it was not.
+    /// Suspended time since `before`, ns; `None` if there was none.
     pub(crate) fn suspended_since(&self, before: &Clocks) -> Option<u64> {
         let ns = self.suspended_ns.checked_sub(before.suspended_ns)?;
         (ns > READ_NS).then_some(ns)

@@ -1,4 +1,4 @@
-//! A part of a recording as one file, to be sent to somebody; its names can be hidden.
+//! Cuts a part of a recording into one file, for example to send it; can mask its names.
 
 use crate::anonymous::Masks;
 use crate::error::{Bad, RecordingError};
@@ -12,40 +12,41 @@ use crate::windows::When;
 use exactop_model::{Book, Snapshot};
 use std::io::Write;
 
-/// A keyframe after so many windows, as recorders write them.
+/// Windows between two keyframes, as recorders write them.
 const KEYFRAME_WINDOWS: u64 = 64;
 
-/// What was cut out.
+/// Summary of a cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Windows.
+    /// Windows written.
     pub windows: u64,
     /// Gaps between them.
     pub gaps: u64,
-    /// Bytes.
+    /// Bytes written.
     pub bytes: u64,
-    /// The machine was started anew in that time: what came after is left out, as a file is about one
-    /// boot. When, ns since the epoch.
+    /// When the machine rebooted within the time, ns since the epoch. A file is about one boot, so
+    /// the cut ends there.
     pub boot: Option<i128>,
 }
 
-/// Why nothing is cut.
+/// Why a cut failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CutError {
     /// The recording cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// A frame cannot be made.
+    /// A frame cannot be encoded.
     #[error("cannot write a window: {0}")]
     Frame(#[from] Bad),
-    /// It cannot be written.
+    /// The output cannot be written.
     #[error("cannot write it: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Writes the windows of a time as one file. `anonymous`: names of the host, commands, users, control
-/// groups and units are replaced, each by the same one everywhere, and command lines are left out.
+/// Writes the windows of a time as one file. With `anonymous`, names of the host, commands, users,
+/// control groups and units are replaced and command lines dropped. The same name gets the same
+/// mask everywhere.
 ///
 /// # Errors
 /// [`CutError`]
@@ -92,13 +93,12 @@ pub fn cut(
 struct Scissors<'a> {
     out: &'a mut dyn Write,
     masks: Option<Masks>,
-    /// The file, and the last window's end.
+    /// The output file and the end of its last window.
     file: Option<(FileBytes, Span)>,
     book: Book,
     /// The next window needs a keyframe before it.
     fresh: bool,
-    /// What lies between the last window and the next, piece by piece: why it is not there, and its
-    /// end.
+    /// Missing time between the last window and the next, piece by piece: the reason and the end.
     missing: Vec<(Stated, Span)>,
     cut: Cut,
 }
@@ -109,30 +109,30 @@ impl Scissors<'_> {
         Ok(self.out.write_all(bytes)?)
     }
 
-    /// Windows begin anew.
+    /// Starts a new book.
     fn open(&mut self, whole: Snapshot) {
         self.book = Book::new();
         self.book.advance(whole);
         self.fresh = true;
     }
 
-    /// A window that is none of them.
+    /// Skips a window outside the wanted time.
     fn pass_by(&mut self, span: Span, snapshot: Snapshot) {
         self.book.advance(snapshot);
         match self.missing.last_mut() {
             Some((stated, end)) if stated.why == Why::Cut => *end = span,
             _ => self.missing.push((Why::Cut.into(), span)),
         }
-        // What the file knows is not up to it any more.
+        // The decoder of the output would lag behind: start with a keyframe.
         self.fresh = true;
     }
 
-    /// Time of which there is nothing to cut.
+    /// Notes a gap of the recording.
     fn gap(&mut self, gap: &Gap) {
         let Some((_, last)) = &self.file else { return };
         let from_ns = self.missing.last().map_or(last, |(_, end)| end).t1_ns;
         let (stated, length_ns) = match gap.why {
-            // That clock stood still.
+            // CLOCK_MONOTONIC stood still.
             Why::Suspend => (Stated { why: gap.why, suspended_ns: gap.length_ns }, Some(0)),
             why => (why.into(), gap.length_ns),
         };
@@ -164,7 +164,7 @@ impl Scissors<'_> {
         Ok(())
     }
 
-    /// Everyone at the window's beginning, and what had been read of them by then.
+    /// Writes a keyframe of the window's beginning, with the details read by then.
     fn keyframe(&mut self, window: Span, reader: &Reader) -> Result<(), CutError> {
         let Some(whole) = self.book.whole() else { return Ok(()) };
         let span = Span { t1_ns: window.t0_ns, ..window };
@@ -173,7 +173,7 @@ impl Scissors<'_> {
         }
         let known = match self.fresh {
             true => self.known(&whole, reader),
-            // The file knows already.
+            // The output already has the details.
             false => Vec::new(),
         };
         let whole = self.masked(whole);
@@ -182,7 +182,7 @@ impl Scissors<'_> {
         if self.missing.is_empty() && last.t1_ns < span.t1_ns {
             self.missing.push((Why::NotRunning.into(), span));
         }
-        // A frame's wall clock is that of where its time begins.
+        // The wall clock of a frame is that of its beginning.
         let mut from = *last;
         for (stated, end) in self.missing.drain(..) {
             bytes.extend(file.gap(Span { t0_ns: from.t1_ns, t1_ns: end.t1_ns, ..from }, stated)?);
@@ -197,7 +197,7 @@ impl Scissors<'_> {
         self.put(&bytes)
     }
 
-    /// What had been read and lasts.
+    /// Details that were read earlier and still hold.
     fn known(&mut self, whole: &Snapshot, reader: &Reader) -> Vec<(DetailKey, Facts)> {
         let both = whole.tasks.iter().flat_map(|task| {
             [true, false].map(|is_task| DetailKey { is_task, account: task.account.0 })
@@ -215,7 +215,7 @@ impl Scissors<'_> {
         };
         let (file, begin) = FileBytes::begin(&machine, span.t1_ns, anonymous)?;
         self.file = Some((file, span));
-        // What is not there before the first window is not wanted.
+        // Gaps before the first window are not wanted.
         self.missing.clear();
         self.put(&begin)
     }

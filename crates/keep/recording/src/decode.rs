@@ -1,4 +1,4 @@
-//! Payloads of frames as snapshots.
+//! Decodes payloads of frames into snapshots.
 
 use crate::bounds::{Payload, Room};
 use crate::error::Bad;
@@ -11,16 +11,16 @@ use crate::state::State;
 use crate::values::{get_table, Bytes, Row};
 use exactop_model::{AccountId, CpuSample, Snapshot};
 
-/// Reads payloads, one after the other.
+/// Decodes payloads in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
-    /// Of each table of the file: which it is here, and which column each of its columns is.
+    /// For each table of the file: the table here, and for each of its columns the column here.
     places: Vec<Option<(Which, Vec<Option<usize>>)>>,
     state: State,
 }
 
 impl Decoder {
-    /// For a file with these tables.
+    /// Decodes a file with these tables.
     pub fn new(tables: &[Table]) -> Decoder {
         let places = tables
             .iter()
@@ -34,7 +34,7 @@ impl Decoder {
         Decoder { places, state: State::default() }
     }
 
-    /// Everyone at one instant.
+    /// Decodes a keyframe: all tasks at one instant.
     pub fn keyframe(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
         self.state = State::default();
         let whole = self.snapshot(payload)?;
@@ -42,7 +42,7 @@ impl Decoder {
         Ok(whole)
     }
 
-    /// What changed.
+    /// Decodes a window: the changes since the instant before.
     pub fn window(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
         let now = self.snapshot(payload)?;
         self.state.forget(now.complete, &now.gone);
@@ -67,7 +67,7 @@ impl Decoder {
         Ok(now)
     }
 
-    /// What was read for rows of the last window, and what was looked at beside.
+    /// Decodes the details of the last window's rows, and what was measured on demand.
     pub fn details(&mut self, payload: &Payload) -> Result<(Details, Looked), Bad> {
         let tables = self.tables(payload)?;
         let mut details = Details::default();
@@ -81,19 +81,19 @@ impl Decoder {
         Ok((details, looked))
     }
 
-    /// What was read in an earlier window and lasts.
+    /// Details that were read in an earlier window and still hold.
     pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
         let row = self.state.details(key).row(key.account)?;
         Some(detail_of(row, &self.state.strings).ok()?.lasting())
     }
 
-    /// The CPUs alone, of a keyframe or a window.
+    /// Decodes only the CPUs of a keyframe or a window.
     pub fn cpus(&mut self, payload: &Payload, keyframe: bool) -> Result<Vec<CpuSample>, Bad> {
         if keyframe {
             self.state = State::default();
         }
         let mut bytes = Bytes(&payload.bytes);
-        // Texts that are new, by which no figure of a CPU is told.
+        // Skip new texts: no figure of a CPU refers to one.
         bytes.number()?;
         for _ in 0..bytes.number()? {
             bytes.bytes()?;

@@ -1,4 +1,4 @@
-//! The directory that is recorded into: its lock, its files, and how much of them is kept.
+//! The directory of a recording: its lock, its files, and the removal of old files.
 
 use crate::about::FILE_MAGIC;
 use crate::error::RecordingError;
@@ -15,50 +15,50 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Who records writes its PID here.
+/// Lock file; the recorder writes its PID here.
 const LOCK: &str = "writer.lock";
-/// The directory of who sends what is recorded on to others: none of ours to count or to remove, and known.
+/// Subdirectory of the exporter's cursors; the recorder neither counts nor removes it.
 pub const SENDERS: &str = "sent";
 
-/// A directory that is ours to record into.
+/// A locked directory to record into.
 #[derive(Debug)]
 pub(crate) struct Disk {
     pub directory: Directory,
-    /// Held until it is closed.
+    /// Holds the lock until it is closed.
     _lock: File,
-    /// Oldest first; the last may be the one that is written.
+    /// Oldest first; the last may be the one that is being written.
     pub files: Vec<Kept>,
     next: u64,
 }
 
-/// A file of it.
+/// A file of the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub number: u64,
     pub bytes: u64,
-    /// The boot that its times are of; `None`: not known.
+    /// Boot id of its times; `None` if unknown.
     pub boot_id: Option<String>,
-    /// Its last instant on the clock of that boot.
+    /// End of its last frame, CLOCK_MONOTONIC ns of its boot.
     pub to_ns: Option<u64>,
-    /// The same, ns since the epoch.
+    /// The same end, ns since the epoch.
     pub to_wall_ns: Option<i128>,
 }
 
-/// What was there before.
+/// State of the directory before this recorder.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The newest file with anything in it.
+    /// Newest file that holds a frame.
     pub last: Option<Part>,
-    /// Bytes that were cut off the end of it.
+    /// Bytes that were truncated from its end.
     pub cut: u64,
-    /// Files of ours that cannot be read, and their bytes.
+    /// Number and bytes of recording files that cannot be read.
     pub unreadable: (u64, u64),
-    /// Names of what is none of ours.
+    /// Names of files that do not belong to the recording.
     pub foreign: Vec<String>,
 }
 
 impl Found {
-    /// What there is to say of it.
+    /// Notices for the user.
     pub fn notices(self) -> Vec<Notice> {
         let Found { last: _, cut, unreadable: (files, bytes), foreign } = self;
         let all = [
@@ -71,10 +71,12 @@ impl Found {
 }
 
 impl Disk {
-    /// Takes a directory, made if need be, and closes what the writer before left open.
+    /// Locks a directory, creates it if missing, and seals the file that the previous writer left
+    /// open.
     ///
     /// # Errors
-    /// [`RecordingError`]: someone else has it, or could change it.
+    /// [`RecordingError`]: another process holds the lock, another user could change the directory,
+    /// or it cannot be written.
     pub fn take(path: &Path) -> Result<(Disk, Found), RecordingError> {
         let directory = Directory::for_us_alone(path)?;
         let lock = lock(&directory)?;
@@ -113,7 +115,7 @@ impl Disk {
         Ok((Disk { directory, _lock: lock, files, next }, found))
     }
 
-    /// A new file, with these bytes at its beginning.
+    /// Creates the next file and writes `bytes` to it.
     pub fn begin(&mut self, bytes: &[u8]) -> Result<File, RecordingError> {
         let (number, mut file) = loop {
             let number = self.next;
@@ -125,29 +127,29 @@ impl Disk {
         };
         self.next += 1;
         if let Err(error) = file.write_all(bytes) {
-            // Without a header it is nothing.
+            // A file without a header is worthless.
             let _ = self.directory.remove(&name(number));
             let path = self.directory.path().join(name(number));
             return Err(RecordingError::io("write", path, error));
         }
-        // Its windows are synced one by one, which is worth nothing while its name is not.
+        // Syncing windows is worth nothing until the directory entry is on the disk.
         self.directory.sync_entries();
         let bytes = bytes.len() as u64;
         self.files.push(Kept { number, bytes, boot_id: None, to_ns: None, to_wall_ns: None });
         Ok(file)
     }
 
-    /// All bytes of all files.
+    /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Removes the oldest file that is not the newest and can be removed; `None`: there is none.
+    /// Removes the oldest removable file except the newest; returns it, or `None` if there is none.
     pub fn drop_oldest(&mut self) -> Option<Kept> {
         self.drop_first(|_| true)
     }
 
-    /// The same of the files up to the last that is so.
+    /// Removes the oldest file among those up to the last that `is_so` holds for.
     pub fn drop_first(&mut self, is_so: impl Fn(&Kept) -> bool) -> Option<Kept> {
         let older = self.files.len().saturating_sub(1);
         let so = self.files[..older].iter().rposition(is_so).map_or(0, |at| at + 1);
@@ -157,7 +159,7 @@ impl Disk {
         Some(self.files.remove(at))
     }
 
-    /// Removes the newest, in which there is no window.
+    /// Removes the newest file, which holds no window.
     pub fn drop_newest(&mut self) {
         if let Some(newest) = self.files.pop() {
             if self.directory.remove(&name(newest.number)).is_err() {
@@ -167,7 +169,7 @@ impl Disk {
     }
 }
 
-/// A file that takes space, whether it can be read or not.
+/// Describes a file that takes space, readable or not.
 fn kept(file: &File, number: u64, part: Option<&Part>) -> Option<Kept> {
     let metadata = file.metadata().ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok();
@@ -181,7 +183,7 @@ fn kept(file: &File, number: u64, part: Option<&Part>) -> Option<Kept> {
     })
 }
 
-/// Whether a file is one of ours, be it that a loss of power left zeroes of it, or nothing.
+/// True for a recording file, also one that a power loss left empty or zeroed.
 fn is_ours(file: &File) -> bool {
     let Ok(metadata) = file.metadata() else { return false };
     let mut begin = FILE_MAGIC.to_vec();
@@ -190,10 +192,10 @@ fn is_ours(file: &File) -> bool {
     read && (FILE_MAGIC.starts_with(&begin) || begin.iter().all(|&byte| byte == 0))
 }
 
-/// The directory itself is locked: a file in it could be removed and made anew.
+/// Locks the directory itself: a lock file could be removed and recreated.
 fn lock(directory: &Directory) -> Result<File, RecordingError> {
     let Some(lock) = directory.lock()? else {
-        // Without room it could not say who it is.
+        // The holder could not write its PID if the disk was full.
         let bytes = directory.read(LOCK, 32).ok().filter(|bytes| !bytes.is_empty());
         let pid = bytes.map_or_else(
             || "(unknown)".into(),
@@ -205,14 +207,14 @@ fn lock(directory: &Directory) -> Result<File, RecordingError> {
     Ok(lock)
 }
 
-/// For who comes second.
+/// Writes our PID into the lock file, for the error of a second recorder.
 fn say_who(directory: &Directory) -> Result<(), RecordingError> {
     let mut file = directory.append(LOCK)?;
     let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
     written.map_err(|error| RecordingError::io("write", directory.path().join(LOCK), error))
 }
 
-/// What is only for good order: where there is no room for it, it is left out.
+/// Ignores "disk full": the PID in the lock file is only informative.
 fn unless_full(written: Result<(), RecordingError>) -> Result<(), RecordingError> {
     match written {
         Err(error) if error.is_full() => Ok(()),
@@ -220,8 +222,8 @@ fn unless_full(written: Result<(), RecordingError>) -> Result<(), RecordingError
     }
 }
 
-/// Cuts the newest file to its last whole frame, and closes it, as its writer could not: how many
-/// bytes were cut off. One that cannot be read is left as it is.
+/// Truncates the newest file to its last whole frame and seals it, because its writer could not.
+/// Returns the truncated bytes. An unreadable file stays as it is.
 fn close_in_order(directory: &Directory, last: u64) -> Result<u64, RecordingError> {
     let name = name(last);
     let path = directory.path().join(&name);

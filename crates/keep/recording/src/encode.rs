@@ -1,4 +1,4 @@
-//! Snapshots as payloads of frames.
+//! Encodes snapshots as payloads of frames.
 
 use crate::bounds::{Payload, Room, CELLS};
 use crate::error::Bad;
@@ -11,14 +11,14 @@ use crate::state::State;
 use crate::values::{put_table, Row};
 use exactop_model::Snapshot;
 
-/// Makes payloads, one after the other.
+/// Encodes payloads in order.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     state: State,
 }
 
 impl Encoder {
-    /// Everyone at one instant, and what is known of them beside; all that came before is forgotten.
+    /// Encodes all tasks at one instant and their lasting details; forgets everything before.
     pub fn keyframe(&mut self, whole: &Snapshot) -> Result<Payload, Bad> {
         let known = self.lasting_facts();
         self.state = State::default();
@@ -31,7 +31,7 @@ impl Encoder {
         Ok(payload)
     }
 
-    /// What changed.
+    /// Encodes what changed.
     pub fn window(&mut self, now: &Snapshot) -> Result<Payload, Bad> {
         let tables = self.snapshot_rows(now);
         let payload = self.payload(&tables)?;
@@ -39,7 +39,7 @@ impl Encoder {
         Ok(payload)
     }
 
-    /// What was read for rows of the last window, and what was looked at beside.
+    /// Encodes the details of the last window's rows, and what was measured on demand.
     pub fn details(
         &mut self,
         facts: impl IntoIterator<Item = (DetailKey, Facts)>,
@@ -50,7 +50,7 @@ impl Encoder {
         self.payload(&tables)
     }
 
-    /// Whether a keyframe should come next: too much was told since the last.
+    /// True if a keyframe is due because too many texts were added since the last.
     pub fn is_long(&self) -> bool {
         self.state.strings.is_long()
     }

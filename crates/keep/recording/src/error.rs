@@ -1,4 +1,4 @@
-//! What can be wrong with a recording.
+//! Errors of recordings.
 
 use exactop_files::FileError;
 use rustix::io::Errno;
@@ -9,60 +9,60 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// A file or a directory.
+    /// A file or a directory cannot be opened safely.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The kernel refused.
+    /// A system call failed.
     #[error("cannot {what} {}: {error}", path.display())]
     Io {
-        /// Read, write, list.
+        /// The operation: read, write, list.
         what: &'static str,
-        /// Which.
+        /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// It does not begin as one.
+    /// The file does not begin with the magic bytes of a recording.
     #[error("{} is no recording of exactop: its first bytes are others", path.display())]
     NotARecording {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// Its header cannot be read.
+    /// The header cannot be read.
     #[error("the header of {} is damaged: {why}", path.display())]
     Header {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the header.
         why: String,
     },
-    /// It was written by a later version.
+    /// A later version wrote the file, in a format that is unknown here.
     #[error(
         "{} has format {found}, and this exactop reads up to {known}: use exactop {version} or later",
         path.display()
     )]
     Later {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: u32,
-        /// The last format that is known here.
+        /// Latest format known here.
         known: u32,
-        /// Who wrote it.
+        /// Version of exactop that wrote the file.
         version: String,
     },
-    /// Someone writes there already.
+    /// Another process records into the directory.
     #[error("process {pid} records into {} already: stop it, or give another directory", path.display())]
     Held {
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// Who.
+        /// PID of that process, or `(unknown)`.
         pid: String,
     },
-    /// There is nothing in it.
+    /// The directory holds no recording.
     #[error("there is no recording in {}", path.display())]
     Empty {
-        /// Which.
+        /// The directory.
         path: PathBuf,
     },
 }
@@ -76,12 +76,12 @@ impl RecordingError {
         RecordingError::Io { what, path: path.into(), error: error.into() }
     }
 
-    /// Whether there is no such file (any more).
+    /// True if the file does not exist (any more).
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, RecordingError::File(error) if error.is_missing())
     }
 
-    /// Whether there is only no room, which can be made.
+    /// True if the disk is full, which the recorder can cure by removing old files.
     pub(crate) fn is_full(&self) -> bool {
         let (RecordingError::Io { error, .. } | RecordingError::File(FileError::Io { error, .. })) =
             self
@@ -93,25 +93,25 @@ impl RecordingError {
     }
 }
 
-/// What is wrong with the bytes of a frame.
+/// Why the bytes of a frame are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("it ends too early")]
     Short,
-    /// A number that cannot be.
+    /// A number is out of range.
     #[error("a number that cannot be")]
     Number,
-    /// A text that was not told before.
+    /// A text number has no text.
     #[error("a text that was not told")]
     Text,
-    /// A column that every row has is not there.
+    /// A required column is missing.
     #[error("a figure that every row has is missing")]
     Missing,
-    /// More than a recording may hold.
+    /// The frame exceeds a limit of recordings.
     #[error("more than a recording may hold: 16 million figures of rows or 64 MiB in a window")]
     TooMuch,
-    /// It cannot be decompressed.
+    /// The payload cannot be compressed or decompressed.
     #[error("it cannot be decompressed")]
     Compression,
 }

@@ -1,21 +1,21 @@
-//! A feed that is recorded while it is shown.
+//! Records a feed while it is shown.
 
 use crate::{Notice, Recorder};
 use exactop_model::{Ask, Feed, Frame};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A feed whose session tells a recorder, with what becomes of the recording.
+/// A feed whose session writes to a recorder; reports the recorder's notices.
 pub struct FeedRecorder {
     feed: Box<dyn Feed>,
     recorder: Rc<RefCell<Recorder>>,
     notify: fn(&Notice),
-    /// It has a screen of its own: what there is to say comes at its end, else window by window.
+    /// The feed has a screen of its own: print notices only at its end, else after each window.
     on_screen: bool,
 }
 
 impl FeedRecorder {
-    /// `notify` is told of what becomes of the recording: at the end where this is `on_screen`, else window by
+    /// Passes the recorder's notices to `notify`: at the end if `on_screen`, else after each
     /// window.
     pub fn new(
         feed: Box<dyn Feed>,

@@ -1,4 +1,4 @@
-//! One file that is written: its bytes, frame by frame.
+//! The bytes of a recording file, frame by frame.
 
 use crate::about::{About, Machine, FILE_MAGIC};
 use crate::bounds::Payload;
@@ -9,12 +9,12 @@ use crate::gap::Stated;
 use crate::rows::{DetailKey, Facts, Looked};
 use exactop_model::Snapshot;
 
-/// What is no table.
+/// Payload without tables.
 fn plain(bytes: Vec<u8>) -> Payload {
     Payload { bytes, cells: 0 }
 }
 
-/// Makes the bytes of a file; whoever has it puts them somewhere, each piece with one write.
+/// Encodes the frames of a file; the caller writes each returned buffer with one write.
 #[derive(Debug)]
 pub(crate) struct FileBytes {
     encoder: Encoder,
@@ -22,14 +22,14 @@ pub(crate) struct FileBytes {
 }
 
 impl FileBytes {
-    /// A file: what it begins with.
+    /// Starts a file; returns its first bytes.
     pub fn begin(
         machine: &Machine,
         session: u64,
         anonymous: bool,
     ) -> Result<(FileBytes, Vec<u8>), Bad> {
         let mut drawn = [0; 4];
-        // Without random numbers the mark is one that somebody could guess: a guard less.
+        // Without random numbers the mark is predictable: one protection fewer.
         let _ = rustix::rand::getrandom(&mut drawn, rustix::rand::GetRandomFlags::empty());
         let mark = u32::from_le_bytes(drawn);
         let about = About::new(machine, session, mark, anonymous);
@@ -41,23 +41,23 @@ impl FileBytes {
         Ok((bytes, begin))
     }
 
-    /// Goes on with a file whose last frame is known, to close it.
+    /// Resumes a file after its last frame, to seal it.
     pub fn resume(mark: u32, last: u32) -> FileBytes {
         let place = Place { mark, number: last.wrapping_add(1) };
         FileBytes { encoder: Encoder::default(), place }
     }
 
-    /// What is known of who is there, for the file that comes next.
+    /// Returns the encoder with its lasting details, for the next file.
     pub fn known(self) -> Encoder {
         self.encoder
     }
 
-    /// Goes on with what was known: its first keyframe tells it.
+    /// Takes over an encoder; the first keyframe includes its lasting details.
     pub fn know(&mut self, known: Encoder) {
         self.encoder = known;
     }
 
-    /// Whether a keyframe should come next.
+    /// True if a keyframe is due.
     pub fn is_long(&self) -> bool {
         self.encoder.is_long()
     }
@@ -68,19 +68,19 @@ impl FileBytes {
         Ok(frame)
     }
 
-    /// Everyone at `span.t1_ns`.
+    /// Frame of all tasks at `span.t1_ns`.
     pub fn keyframe(&mut self, span: Span, whole: &Snapshot) -> Result<Vec<u8>, Bad> {
         let payload = self.encoder.keyframe(whole)?;
         self.frame(Kind::Keyframe, span, &payload)
     }
 
-    /// A window.
+    /// Frame of a window.
     pub fn window(&mut self, span: Span, now: &Snapshot) -> Result<Vec<u8>, Bad> {
         let payload = self.encoder.window(now)?;
         self.frame(Kind::Window, span, &payload)
     }
 
-    /// What was read for rows of it, and what was looked at beside.
+    /// Frame of a window's details and of what was measured on demand.
     pub fn details(
         &mut self,
         span: Span,
@@ -91,12 +91,12 @@ impl FileBytes {
         self.frame(Kind::Details, span, &payload)
     }
 
-    /// Why the time before the next keyframe is not here.
+    /// Frame that says why the time before the next keyframe is missing.
     pub fn gap(&mut self, span: Span, stated: Stated) -> Result<Vec<u8>, Bad> {
         self.frame(Kind::Gap, span, &plain(stated.payload()))
     }
 
-    /// The end.
+    /// Frame that ends the file.
     pub fn seal(&mut self, span: Span) -> Result<Vec<u8>, Bad> {
         self.frame(Kind::Seal, span, &plain(b"{}".to_vec()))
     }

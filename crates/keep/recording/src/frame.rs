@@ -1,4 +1,4 @@
-//! Frames: what a file consists of. Each is written at once and can be checked on its own.
+//! Frames: the units of a file. The recorder writes each with one write; each can be checked alone.
 //!
 //! ```text
 //! offset  0  magic "EXfr"             32  clock: wall minus monotonic, ns (signed)
@@ -9,47 +9,48 @@
 //!        24  t1                       56  payload, then the length of all of it again (u32)
 //! ```
 //!
-//! Numbers are little-endian. The length at the end leads from the end of a file backwards. The mark
-//! is drawn for each file: a name or a command line that someone made look like a frame has another.
+//! Numbers are little-endian. The length at the end lets a reader go backwards from the end of a
+//! file. The mark is random for each file: a name or command line that imitates a frame has another
+//! mark.
 
 use crate::bounds::{expanded, Payload, LONGEST_HEADER};
 use crate::error::Bad;
 
-/// The first bytes of every frame.
+/// First bytes of every frame.
 pub(crate) const MAGIC: [u8; 4] = *b"EXfr";
-/// Bytes before the payload.
+/// Bytes of the header, before the payload.
 pub(crate) const HEADER: usize = 56;
-/// Bytes after it.
+/// Bytes of the trailer, after the payload.
 pub(crate) const TRAILER: usize = 4;
-/// No payload is longer, compressed or not.
+/// Longest payload, bytes, compressed or not.
 pub(crate) const LONGEST: u32 = 64 << 20;
-/// The payload is compressed (zstd).
+/// Flag: the payload is compressed with zstd.
 const COMPRESSED: u8 = 1;
-/// Payloads shorter than this are left as they are.
+/// Shortest payload that is compressed, bytes.
 const WORTH_IT: usize = 128;
-/// What zstd is told.
+/// Compression level of zstd.
 const LEVEL: i32 = 3;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// What the file is: JSON, never compressed. The first frame.
+    /// Description of the file in JSON, never compressed. The first frame.
     Header,
-    /// Everyone at one instant; what comes after can be understood from here on.
+    /// All tasks at one instant; decoding can start here.
     Keyframe,
-    /// What changed until the window's end.
+    /// Changes up to the window's end.
     Window,
-    /// Names, command lines and memory of rows that someone looked at in the window before.
+    /// Names, command lines and memory of rows that a reader displayed in the window before.
     Details,
-    /// Time that is not recorded, and why.
+    /// Missing time and its reason.
     Gap,
-    /// The end of a file that was closed in good order.
+    /// End of a file that was closed properly.
     Seal,
-    /// A word to whoever a stream is sent to; in no file.
+    /// Message to one reader of a stream; in no file.
     Word,
-    /// What one who reads a stream asked for beside it, as JSON; in no file.
+    /// Answer to a request of one reader of a stream, as JSON; in no file.
     Answer,
-    /// One that a later version knows.
+    /// Kind of a later version.
     Unknown(u8),
 }
 
@@ -83,20 +84,20 @@ impl Kind {
     }
 }
 
-/// What stands before a payload.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// What it holds.
     pub kind: Kind,
-    /// Which of the file, from 0.
+    /// Number of the frame in its file, from 0.
     pub number: u32,
-    /// What all frames of its file have.
+    /// Mark of the file.
     pub(crate) mark: u32,
-    /// Where its time begins, CLOCK_MONOTONIC ns.
+    /// Beginning of its time, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// Where it ends.
+    /// End of its time, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// What the wall clock was ahead of CLOCK_MONOTONIC when it was written, ns.
+    /// Wall clock minus CLOCK_MONOTONIC when the frame was written, ns.
     pub wall_offset_ns: i64,
     flags: u8,
     stored: u32,
@@ -105,7 +106,7 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Reads one; `None`: these bytes are none.
+    /// Parses a header; `None` if the bytes are not one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<FrameHeader> {
         let bytes = bytes.get(..HEADER)?;
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
@@ -150,17 +151,17 @@ impl FrameHeader {
         self.stored.into()
     }
 
-    /// Bytes of all of it.
+    /// Bytes of the whole frame.
     pub(crate) fn length(&self) -> u64 {
         HEADER as u64 + self.stored() + TRAILER as u64
     }
 
-    /// Whether it can be a file's header.
+    /// True if the frame can be a file's header.
     pub(crate) fn is_short_and_plain(&self) -> bool {
         self.flags & COMPRESSED == 0 && self.stored() <= LONGEST_HEADER
     }
 
-    /// The payload as it was before it was compressed.
+    /// Decompresses the payload.
     pub(crate) fn payload(&self, stored: Vec<u8>) -> Result<Payload, Bad> {
         let cells = expanded(stored.len());
         if self.flags & COMPRESSED == 0 {
@@ -178,53 +179,53 @@ impl FrameHeader {
         }
     }
 
-    /// Whether these are the bytes that were written.
+    /// True if length and checksum of the payload match.
     pub(crate) fn is_payload(&self, stored: &[u8]) -> bool {
         stored.len() as u64 == self.stored() && crc32c::crc32c(stored) == self.payload_crc
     }
 
-    /// The time it is about.
+    /// Time of the frame.
     pub fn span(&self) -> Span {
         Span { t0_ns: self.t0_ns, t1_ns: self.t1_ns, wall_offset_ns: self.wall_offset_ns }
     }
 
-    /// The instant of its end by the wall clock of its time, ns since the epoch.
+    /// End by the wall clock of its time, ns since the epoch.
     pub fn wall_t1_ns(&self) -> i128 {
         self.span().wall_t1_ns()
     }
 }
 
-/// Which time a frame is about.
+/// Time of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Where it begins, CLOCK_MONOTONIC ns.
+    /// Beginning, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// Where it ends.
+    /// End, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// What the wall clock is ahead of CLOCK_MONOTONIC, ns.
+    /// Wall clock minus CLOCK_MONOTONIC, ns.
     pub wall_offset_ns: i64,
 }
 
 impl Span {
-    /// Its beginning by the wall clock of its time, ns since the epoch.
+    /// Beginning by the wall clock of its time, ns since the epoch.
     pub fn wall_t0_ns(&self) -> i128 {
         i128::from(self.t0_ns) + i128::from(self.wall_offset_ns)
     }
 
-    /// The same of its end.
+    /// End by the wall clock of its time, ns since the epoch.
     pub fn wall_t1_ns(&self) -> i128 {
         i128::from(self.t1_ns) + i128::from(self.wall_offset_ns)
     }
 }
 
-/// Which frame of which file.
+/// Mark of a file and number of a frame in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     pub mark: u32,
     pub number: u32,
 }
 
-/// All bytes of a frame.
+/// Builds all bytes of a frame.
 pub(crate) fn build(
     kind: Kind,
     place: Place,
@@ -235,13 +236,13 @@ pub(crate) fn build(
     let bytes = &payload.bytes;
     let raw = u32::try_from(bytes.len()).ok().filter(|&n| u64::from(n) <= most);
     let raw = raw.ok_or(Bad::TooMuch)?;
-    // The header is to be read by people, too.
+    // The header stays readable for people.
     let compress = kind != Kind::Header && bytes.len() >= WORTH_IT;
     let packed = match compress {
         true => Some(zstd::bulk::compress(bytes, LEVEL).map_err(|_| Bad::Compression)?),
         false => None,
     };
-    // What is packed so well that nobody would unpack it stays as it is.
+    // A payload whose expansion a reader would refuse stays uncompressed.
     let packed = packed.filter(|packed| bytes.len().max(payload.cells) <= expanded(packed.len()));
     let stored = packed.as_ref().unwrap_or(bytes);
     let header = FrameHeader {

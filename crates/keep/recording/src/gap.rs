@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// Nobody recorded.
+    /// No recorder ran.
     NotRunning,
-    /// The machine was started anew.
+    /// The machine rebooted.
     Boot,
-    /// The machine was suspended: CLOCK_MONOTONIC, by which windows are measured, stood still.
+    /// The machine was suspended: CLOCK_MONOTONIC, which measures windows, stood still.
     Suspend,
-    /// It could not be written: no room, or an error of the disk.
+    /// Writing failed: the disk was full or returned an error.
     NotWritten,
-    /// It is not what was written any more.
+    /// The bytes in the file are damaged.
     Damaged,
-    /// Two files tell of the same time; the first is taken.
+    /// Two files hold the same time; the first one counts.
     Overlap,
-    /// It was left out on purpose: a part was cut out of a recording, and this is of another time.
+    /// Left out on purpose: this file is a cut, and this time is outside it.
     Cut,
-    /// What a later version knows.
+    /// Reason of a later version.
     #[serde(other)]
     Other,
 }
 
 impl Why {
-    /// In words.
+    /// The reason in words.
     pub const fn text(self) -> &'static str {
         match self {
             Why::NotRunning => "nobody recorded",
@@ -44,21 +44,21 @@ impl Why {
 /// A gap between two windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Why.
+    /// Reason.
     pub why: Why,
-    /// How long by CLOCK_MONOTONIC, ns, of a suspend by CLOCK_BOOTTIME; `None` over a boot.
+    /// Length, ns: by CLOCK_MONOTONIC, for a suspend by CLOCK_BOOTTIME; `None` across a reboot.
     pub length_ns: Option<u64>,
-    /// Its beginning by the wall clock of that time, ns since the epoch.
+    /// Beginning by the wall clock of that time, ns since the epoch.
     pub from_wall_ns: i128,
-    /// Its end.
+    /// End by the wall clock of that time, ns since the epoch.
     pub to_wall_ns: i128,
 }
 
-/// What a gap's frame says.
+/// Content of a gap's frame.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Stated {
     pub why: Why,
-    /// How long the machine was suspended, which CLOCK_MONOTONIC does not tell.
+    /// Suspended time, ns, which CLOCK_MONOTONIC does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_ns: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! Control groups of a recorded window: what the ledger charged to them, and their names as far as
-//! they were read; or, where somebody looked at them, what the kernel's files said, too.
+//! Control groups of a recorded window: the ledger's charges to them and their names as far as they
+//! were read. If a reader displayed them, also the values of the kernel's files.
 
 use crate::replay::Replay;
 use exactop_model::cgroups::{rows, uses, GroupRow, GroupSample, Groups};
@@ -8,10 +8,10 @@ use exactop_model::{Book, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Replay {
-    /// The groups of the window it is at; `None` before the first.
+    /// Groups of the current window; `None` before the first.
     ///
     /// # Errors
-    /// The window is of a source that charges nothing to groups: why there is nothing to show.
+    /// The reason, if the window's source charges nothing to groups.
     pub fn groups(&self) -> Option<Result<Groups, String>> {
         let (window, book) = (self.window()?, self.book());
         let source = window.end.provenance.source;
@@ -39,13 +39,13 @@ impl Replay {
         }))
     }
 
-    /// What the kernel's own files said of groups over that window, if somebody looked at them.
+    /// Values of the kernel's files of groups over the window, if a reader displayed them.
     pub fn group_rows(&self) -> Option<Vec<GroupRow>> {
         let files = self.group_files()?;
         Some(rows(&files.before, &files.after, None))
     }
 
-    /// The groups that living processes are in, by number, with their paths.
+    /// Paths of the groups that hold living processes, by id.
     fn paths(&self, book: &Book) -> BTreeMap<u64, String> {
         let mut paths = BTreeMap::new();
         for (_, process) in book.processes() {
@@ -61,7 +61,7 @@ impl Replay {
     }
 }
 
-/// A sample of each group: those with a path, those above them, and those whose path was not read.
+/// One sample for each group: groups with a path, their ancestors, and groups without a path.
 fn samples(paths: &BTreeMap<u64, String>, used: impl Iterator<Item = u64>) -> Vec<GroupSample> {
     let ids: BTreeMap<&str, u64> = paths.iter().map(|(id, path)| (path.as_str(), *id)).collect();
     let mut names: BTreeSet<String> = BTreeSet::from(["/".into()]);

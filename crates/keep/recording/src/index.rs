@@ -1,7 +1,7 @@
-//! Where the windows of a recording are: found by the headers of frames, file by file, at need.
+//! Index of the windows of a recording, built from frame headers, file by file, on demand.
 //!
-//! A window is listed with the keyframe from which on it can be understood. Headers alone say so: that
-//! a payload is not what was written shows when it is read.
+//! A window is listed with the keyframe that its decoding starts from. The index reads headers
+//! only; a damaged payload shows when it is read.
 
 use crate::error::RecordingError;
 use crate::frame::{FrameHeader, Kind, Span};
@@ -9,69 +9,69 @@ use crate::parts::{Part, Recording};
 use crate::segment::{Found, Segment};
 use std::collections::VecDeque;
 
-/// Files whose windows are remembered.
+/// Most files in the cache.
 const FILES: usize = 4;
 
-/// A place in a recording.
+/// Position of a frame in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
-    /// Which file.
+    /// Index of the file.
     pub part: usize,
-    /// Where in it.
+    /// Offset in the file, bytes.
     pub at: u64,
 }
 
-/// A frame, as the reader wants to know it.
+/// Position of a frame in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameAt {
     pub at: u64,
-    /// Its number in the file.
+    /// Frame number in the file.
     pub number: u32,
 }
 
-/// A window.
+/// An indexed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marked {
     pub at: At,
     /// The keyframe before it.
     pub keyframe: FrameAt,
-    /// When it was.
+    /// Time of the window.
     pub span: Span,
-    /// A suspend lies between the window before and this one.
+    /// The machine was suspended between the window before and this one.
     pub is_after_suspend: bool,
 }
 
-/// The windows of a file, as far as it was looked through.
+/// Windows of one file, as far as it was scanned.
 #[derive(Debug)]
 struct Windows {
     part: usize,
     segment: Segment,
     list: Vec<Marked>,
-    /// Looked through up to here.
+    /// Offset up to which the file was scanned.
     end: u64,
     keyframe: Option<FrameAt>,
     expected: Option<u32>,
     suspend: bool,
-    /// Up to here the files before tell of the same boot.
+    /// End of the files before this one, on the clock of the same boot.
     reached_ns: Option<u64>,
 }
 
-/// The windows of the files that were looked through last.
+/// Cache of the files that were scanned last.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     files: VecDeque<Windows>,
 }
 
 impl Index {
-    /// The windows of a file; none if there is no such file. A file that grows is looked through
-    /// further each time.
+    /// Windows of a file; empty if it does not exist. Scans the new part of a growing file each
+    /// time.
     pub fn of(&mut self, recording: &Recording, part: usize) -> Result<&[Marked], RecordingError> {
         let Some(there) = recording.parts().get(part) else { return Ok(&[]) };
         let known = self.files.iter().position(|windows| windows.part == part);
         let mut windows = match known.and_then(|at| self.files.remove(at)) {
             Some(windows) => windows,
             None => match recording.segment(&there.name) {
-                // A recorder that is at work removed it.
+                // A running recorder removed it.
                 Err(error) if error.is_missing() => return Ok(&[]),
                 segment => {
                     let reached_ns = reached_ns(recording.parts(), part);
@@ -85,7 +85,7 @@ impl Index {
         Ok(&self.files[0].list)
     }
 
-    /// The window before a place, or after it.
+    /// The window next to a position: after it if `on`, else before it.
     pub fn beside(
         &mut self,
         recording: &Recording,
@@ -115,8 +115,7 @@ impl Index {
         }
     }
 
-    /// The window that holds a time (ns since the epoch), or the first after it; the last there is
-    /// where it ends before.
+    /// The window that holds a time (ns since the epoch), else the first after it, else the last.
     pub fn at_time(
         &mut self,
         recording: &Recording,
@@ -127,7 +126,7 @@ impl Index {
         let holds = |part: usize| begun(part) && parts[part].to_wall_ns > Some(wall_ns);
         let places = || (0..parts.len()).rev();
         let part = places().find(|&p| holds(p)).or_else(|| places().find(|&p| begun(p)));
-        // Before all of it: its beginning.
+        // The time is before the first file.
         let Some(part) = part else {
             let first = self.of(recording, 0)?.first().copied();
             return match first {
@@ -148,7 +147,7 @@ impl Index {
     }
 }
 
-/// Up to when the files right before one tell of its boot.
+/// End of the files right before `part` that are of the same boot.
 fn reached_ns(parts: &[Part], part: usize) -> Option<u64> {
     let boot_id = &parts[part].boot_id;
     let before = parts[..part].iter().rev().take_while(|before| before.boot_id == *boot_id);
@@ -174,7 +173,7 @@ impl Windows {
         loop {
             match self.segment.find(self.end)? {
                 Found::End => return Ok(()),
-                // What is being written looks like that, too: it is looked at again.
+                // A frame that is being written looks the same: scan it again later.
                 Found::Damaged(next) if next >= self.segment.length()? => return Ok(()),
                 Found::Damaged(next) => {
                     self.end = next;
@@ -195,7 +194,7 @@ impl Windows {
         self.expected = header.number.checked_add(1);
         let here = FrameAt { at: self.end, number: header.number };
         match (header.kind, self.keyframe) {
-            // What was told already is not told again, as the reader has it.
+            // The reader skips time that an earlier file covers; the index does too.
             (Kind::Keyframe, _) => {
                 self.keyframe = Some(here).filter(|_| self.reached_ns <= Some(header.t1_ns));
             }
@@ -204,7 +203,7 @@ impl Windows {
                 let is_after_suspend = std::mem::take(&mut self.suspend);
                 self.list.push(Marked { at, keyframe, span: header.span(), is_after_suspend });
             }
-            // While the clock stands still a gap ends when it begins.
+            // A gap of length 0 is a suspend: the clock stood still.
             (Kind::Gap, _) => self.suspend = header.t0_ns == header.t1_ns,
             _ => {}
         }

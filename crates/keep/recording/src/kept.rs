@@ -1,5 +1,5 @@
-//! The last windows of a source, kept in memory: what a live view goes back to. The bytes are a
-//! recording's, in pieces that begin with everyone each, so that the oldest can go.
+//! History of a live view: its last windows, in memory. The bytes are a recording's, in pieces that
+//! each begin with a keyframe, so the oldest piece can be dropped.
 
 use crate::about::Machine;
 use crate::clocks::Clocks;
@@ -10,14 +10,13 @@ use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, Row, Snapshot, Tap, Window};
 use std::collections::VecDeque;
 
-/// So many windows are kept at most, and a piece more, which goes as a whole.
+/// Windows kept, plus up to a piece: a piece is dropped as a whole. Fewer at [`BYTES`].
 pub const WINDOWS: usize = 300;
-/// So many bytes at most, whatever happens on the machine. Where everyone at one instant takes more, nothing
-/// is kept.
+/// Most bytes kept. If one keyframe takes more, nothing is kept.
 pub const BYTES: usize = 4 << 20;
-/// Windows of a piece: so many are read again to show the last of them.
+/// Most windows of a piece. To show its last window, the whole piece is decoded.
 const OF_A_PIECE: usize = 30;
-/// A piece with windows of more than this part of the bytes is followed by another.
+/// A piece is full when its windows exceed this fraction (1/n) of the most bytes.
 const PART_OF_A_PIECE: usize = 8;
 
 /// The last windows.
@@ -25,15 +24,15 @@ const PART_OF_A_PIECE: usize = 8;
 pub struct Kept {
     machine: Machine,
     pieces: VecDeque<Piece>,
-    /// Makes the bytes of the last piece.
+    /// Encodes the bytes of the last piece.
     out: Option<Outgoing>,
     bytes: usize,
     most_bytes: usize,
-    /// Everyone alone takes more bytes than there may be.
+    /// One keyframe exceeds the most bytes: stop keeping.
     given_up: bool,
 }
 
-/// Everyone at an instant, and what changed in the windows after it.
+/// A keyframe and the windows after it.
 #[derive(Debug)]
 struct Piece {
     everyone: Vec<u8>,
@@ -49,41 +48,40 @@ impl Piece {
         self.windows.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// Whether another is to follow.
+    /// True if the next window starts a new piece.
     fn is_full(&self, most_bytes: usize) -> bool {
         self.windows.len() >= OF_A_PIECE || self.of_windows() * PART_OF_A_PIECE > most_bytes
     }
 }
 
 impl Kept {
-    /// Nothing yet, of this machine.
+    /// Starts an empty history of this machine.
     pub fn of(machine: Machine) -> Kept {
         let (pieces, most_bytes) = (VecDeque::new(), BYTES);
         Kept { machine, pieces, out: None, bytes: 0, most_bytes, given_up: false }
     }
 
-    /// The same, with other bounds, for tests.
+    /// Sets another limit, for tests.
     #[cfg(test)]
     fn bounded(self, most_bytes: usize) -> Kept {
         Kept { most_bytes, ..self }
     }
 
-    /// How many windows there are.
+    /// Number of windows.
     pub fn len(&self) -> usize {
         self.pieces.iter().map(|piece| piece.windows.len()).sum()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes they take.
+    /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The piece that the n-th window is in, and where in it.
+    /// Piece of the n-th window, and its index in the piece.
     fn place(&self, n: usize) -> Option<(&Piece, usize)> {
         let mut left = n;
         for piece in &self.pieces {
@@ -95,20 +93,20 @@ impl Kept {
         None
     }
 
-    /// When the n-th window was, the oldest first.
+    /// Time of the n-th window; the oldest is 0.
     pub fn span(&self, n: usize) -> Option<Span> {
         let (piece, at) = self.place(n)?;
         Some(piece.windows[at].0)
     }
 
-    /// The n-th window, and the book that yielded it. `None`: there is none, or it cannot be read.
+    /// The n-th window and its book; `None` if it does not exist or cannot be decoded.
     pub fn window(&self, n: usize) -> Option<(Window, Book)> {
         let (mut book, mut last) = (Book::new(), None);
         self.read(n, n, &mut |_, snapshot| last = book.advance(snapshot))?;
         Some((last?, book))
     }
 
-    /// The windows from one to another as one, and the book that yielded the last. `None` as above.
+    /// Windows `first` to `last` as one, and the book of the last; `None` as for [`Kept::window`].
     pub fn joined(&self, first: usize, last: usize) -> Option<(Window, Book)> {
         let (mut book, mut joined) = (Book::new(), Joined::default());
         self.read(first, last, &mut |n, snapshot| {
@@ -123,8 +121,8 @@ impl Kept {
         Some((joined.window()?, book))
     }
 
-    /// Reads the snapshots from the one with everyone before a window to that which ends another, each with the
-    /// number of the window that it ends.
+    /// Decodes the snapshots from the keyframe before `first` to the end of `last`; passes each to
+    /// `take` with the number of the window that it ends.
     fn read(
         &self,
         first: usize,
@@ -146,7 +144,7 @@ impl Kept {
                 incoming.push(bytes);
                 while let Some(heard) = incoming.next_heard().ok()? {
                     match heard {
-                        // Who read on from the piece before knows everyone.
+                        // A reader that comes from the piece before already knows all tasks.
                         Heard::Whole(_) if is_open => {}
                         Heard::Whole(snapshot) => take(None, *snapshot),
                         Heard::Window(_, snapshot) => take(Some(at), *snapshot),
@@ -161,7 +159,7 @@ impl Kept {
 
     fn add(&mut self, now: &Snapshot, before: &Book, wall_offset_ns: i64) -> Result<(), Bad> {
         let Some(t0_ns) = before.at_ns() else {
-            // Whoever measures began anew: what comes goes on from nothing that is here.
+            // The source restarted: new figures do not continue the kept ones.
             self.out = None;
             return Ok(());
         };
@@ -186,7 +184,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Lets go of the oldest pieces.
+    /// Drops the oldest pieces.
     fn let_go(&mut self) {
         while let Some(oldest) = self.pieces.front().filter(|_| self.pieces.len() > 1) {
             let enough = self.len() - oldest.windows.len() >= WINDOWS;
@@ -213,7 +211,7 @@ impl Tap for Kept {
         if self.given_up {
             return;
         }
-        // What cannot be told would leave a hole: what was before it goes.
+        // A window that cannot be encoded would leave a hole: drop all before it.
         if self.add(now, before, Clocks::now().wall_offset_ns).is_err() {
             self.forget();
         }
@@ -235,7 +233,7 @@ mod tests {
         Frame::new(window, book, &options)
     }
 
-    /// What is kept of so many windows, and how each of them was.
+    /// Keeps `count` windows; also returns the frame of each.
     fn kept(count: u64, most_bytes: usize) -> (Kept, Vec<Frame>) {
         let mut kept = Kept::of(machine()).bounded(most_bytes);
         let (mut book, mut frames) = (Book::new(), Vec::new());
@@ -261,7 +259,7 @@ mod tests {
         assert_eq!((kept.pieces.len(), kept.len()), (2, 7), "and the time between is in none");
     }
 
-    /// Rows come in no order.
+    /// Sorts rows, which come in no particular order.
     fn in_order(mut frame: Frame) -> Frame {
         frame.rows.sort_by_key(|row| row.key);
         frame.exited.sort_by_key(|row| (row.ident.ppid, row.ident.comm));

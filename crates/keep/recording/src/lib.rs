@@ -1,26 +1,32 @@
-//! Recordings: snapshots in an append-only log of files that explain themselves. It takes the snapshots of a
-//! session and gives them back as windows, gaps and frames. Every crate that keeps or reads recorded time may
-//! depend on it.
+//! Recordings: snapshots in an append-only log of files that explain themselves. The crate writes
+//! the snapshots of a session and reads them back as windows, gaps and frames. Every crate that
+//! keeps or reads recorded time may depend on it.
 //!
 //! A recording is a directory of files, oldest first. A file is a header (JSON: the machine, the
-//! version, every table and column by name and type) and frames, each written at once, with its
-//! length at both ends and checksums of its header and of what it holds: keyframes (everyone at one
-//! instant), windows (what changed), details (names, command lines and memory that were looked at),
-//! gaps and a seal. Later versions read what this one writes; a column that a reader does not know
-//! is passed by, one that a file does not have is missing. docs/reference/recording.md describes every byte.
+//! version, the name and type of every table and column) and frames. Each frame is written with one
+//! write. It has its length at both ends and checksums of its header and of its payload. Frames are
+//! keyframes (all tasks at one instant), windows (what changed), details (names, command lines and
+//! memory of displayed rows), gaps and a seal. Later versions read what this one writes. A reader
+//! skips columns that it does not know; columns that a file lacks are missing.
+//! docs/reference/recording.md describes every byte.
 //!
-//! Modules: `frame` (bytes with checksums), `schema` and `values` (tables of numbers told as differences; `packed`:
-//! what is remembered of a row), `rows/` (the model as rows, and back), `encode`/`decode`, `recorder` on `disk` (a
-//! session's `Tap`: files and gaps), `retention` (what is kept, and how long), `kept` (a live view's last windows,
-//! in memory; `remembering`: the layer that goes back to them), `feed_recorder` (the layer of a feed that is recorded
-//! while it is shown), `parts`, `reader` (windows and gaps, by time; `reader/told` and `lost`: what is said of time without
-//! windows), `replay` (a `Feed`), `index` and `changes` (where windows are, and which are worth stopping at),
-//! `playback` (to and fro in time: a `Timeline`), `windows` (those of a time), `cut` (one file of them,
-//! `anonymous`), `verify`.
+//! Modules:
 //!
-//! [`Recorder`] is told by a session of everything it measures and writes it. [`Recording`] opens a
-//! file or a directory, [`Reader`] steps through its windows and gaps, and [`Replay`] runs them
-//! through a book and is a feed of frames, as a source is; [`Playback`] goes to and fro in them:
+//! - `frame`: bytes with checksums; `file` and `segment` write and read one file of them.
+//! - `schema` and `values`: tables of numbers, delta encoded; `packed`: a remembered row.
+//! - `rows`: the model as rows, and back; `encode` and `decode`: snapshots as payloads, and back.
+//! - `recorder` on `disk`: the `Tap` of a session; `retention` removes what is too old or too much.
+//! - `kept`: the last windows of a live view, in memory; `remembering`: the feed that goes back to
+//!   them.
+//! - `feed_recorder`: a feed that is recorded while it is shown.
+//! - `parts`, `reader`: windows and gaps in order; `reader/told` and `lost` report missing time.
+//! - `replay`: a recording as a `Feed`; `playback`: as a `Timeline`; `index` and `changes` find
+//!   windows and spikes for it.
+//! - `windows`: the windows of a time; `cut`: a file of them, with `anonymous` names; `verify`.
+//!
+//! A session passes everything it measures to a [`Recorder`], which writes it. [`Recording`] opens
+//! a file or a directory, and [`Reader`] steps through its windows and gaps. [`Replay`] is a feed
+//! of frames, as a source is. [`Playback`] goes back and forth:
 //!
 //! ```no_run
 //! use exactop_model::{Ask, Feed};

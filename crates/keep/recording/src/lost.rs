@@ -1,10 +1,10 @@
-//! Time of frames that are there and cannot be understood: their headers, which have checksums of
-//! their own, still say when they were.
+//! Time whose frames exist but cannot be decoded. Frame headers have their own checksums and still
+//! give the time.
 
 use crate::frame::{FrameHeader, Kind, Span};
 use crate::gap::{Gap, Why};
 
-/// Where the last window ended, or what is known of the time up to there.
+/// An instant on the clock of a boot and session: the end of the last window, or of known time.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub boot_id: String,
@@ -21,7 +21,7 @@ impl Point {
         self.boot_id == of.boot_id && self.session == of.session
     }
 
-    /// What lies between here and a later instant.
+    /// The gap from here to a later instant.
     pub fn gap(&self, why: Why, to: &Point) -> Gap {
         let same_boot = self.is_of_boot(&to.boot_id);
         Gap {
@@ -33,19 +33,19 @@ impl Point {
     }
 }
 
-/// Frames that follow each other and were passed by.
+/// Skipped frames that follow each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Lost {
-    /// Where the first of them begins.
+    /// Beginning of the first frame.
     pub from: Point,
-    /// Where the last one ends.
+    /// End of the last frame.
     pub to: Point,
 }
 
 impl Lost {
-    /// One more. Which boot and session it is of is in `of`.
+    /// Adds a frame; `of` gives its boot and session.
     pub fn add(lost: Option<Lost>, header: &FrameHeader, of: Point) -> Option<Lost> {
-        // Of a gap's frame the time is no window's; a later version's frame may be about anything.
+        // The time of a gap's frame is no window's; a later version's frame may be about anything.
         let tells = match header.kind {
             Kind::Keyframe | Kind::Window | Kind::Details | Kind::Seal => true,
             Kind::Header | Kind::Gap | Kind::Word | Kind::Answer | Kind::Unknown(_) => false,

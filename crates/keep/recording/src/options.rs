@@ -1,32 +1,32 @@
-//! What whoever records can ask for, and what they are told.
+//! Options of a recorder, and its notices.
 
 use std::time::Duration;
 
-/// When what was written is on the disk for sure.
+/// When the recorder syncs written windows to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     /// After each window.
     Window,
-    /// When so much time passed since.
+    /// After this much time.
     Every(Duration),
-    /// When the kernel sees fit.
+    /// Never: the kernel decides.
     Never,
 }
 
-/// What is kept, and how.
+/// Options of a recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// No longer than so much time.
+    /// Remove windows older than this; `None` keeps all.
     pub keep: Option<Duration>,
-    /// No more than so many bytes, the file that is written included.
+    /// Most bytes of all files, the one being written included; `None` for no limit.
     pub max_bytes: Option<u64>,
-    /// When it is on the disk for sure.
+    /// When to sync.
     pub sync: Sync,
-    /// A file is no longer than so many bytes by much,
+    /// Start a new file after about this many bytes.
     pub file_bytes: u64,
-    /// nor about more than so much time.
+    /// Start a new file after about this much time.
     pub file_time: Duration,
-    /// Command lines are kept, too.
+    /// Record command lines.
     pub command_lines: bool,
 }
 
@@ -43,23 +43,24 @@ impl Default for Options {
     }
 }
 
-/// Something that whoever records should know.
+/// An event of the recorder that its user should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The writer before left this many bytes of a frame that is not whole.
+    /// The previous writer left a partial frame; this many bytes were truncated.
     Cut(u64),
-    /// Files that cannot be read count, and go when their time comes: how many, and their bytes.
+    /// Number and bytes of files that cannot be read. They count toward the limits and are removed
+    /// when old.
     Unreadable(u64, u64),
-    /// What is none of ours is left alone and does not count: its names.
+    /// Names of files that do not belong to the recording. They are left alone and do not count.
     Foreign(Vec<String>),
-    /// The directory holds less time than asked for, because of its size: bytes that went.
+    /// Bytes removed because of `max_bytes`: the directory holds less time than `keep`.
     Shortened(u64),
-    /// Windows that are older than asked for went: bytes.
+    /// Bytes removed because they are older than `keep`.
     TooOld(u64),
-    /// The disk is full: bytes of the oldest that went to make room.
+    /// Bytes of the oldest files removed because the disk is full.
     Full(u64),
-    /// A window could not be written: why.
+    /// A window could not be written: the error.
     NotWritten(String),
-    /// It can be written again.
+    /// Writing works again.
     Again,
 }

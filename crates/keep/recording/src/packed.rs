@@ -1,14 +1,14 @@
-//! A row's values as few bytes: whoever writes or reads a recording remembers one of everybody. Most
-//! values are 0 or missing, and few take more than five bytes.
+//! Values of a row in few bytes. A writer or reader remembers one row of every task. Most values
+//! are 0 or missing, and few take more than five bytes.
 
 use integer_encoding::VarInt;
 
 const MISSING: u64 = 0;
-/// The value itself follows, in eight bytes.
+/// Code: the value follows in eight bytes.
 const WHOLE: u64 = 1;
 const VALUE: u64 = 2;
 
-/// Values, one after the other.
+/// Values in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     columns: u32,
@@ -16,12 +16,12 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// How many there are.
+    /// Number of values.
     pub fn columns(&self) -> usize {
         self.columns as usize
     }
 
-    /// From the first on.
+    /// The values in order.
     pub fn iter(&self) -> Values<'_> {
         Values { left: self.columns, bytes: &self.bytes }
     }
@@ -35,7 +35,7 @@ impl FromIterator<Option<u64>> for Packed {
     }
 }
 
-/// Values that are being packed.
+/// Packs values.
 #[derive(Debug, Default)]
 pub(crate) struct Packer {
     columns: u32,
@@ -43,12 +43,12 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    /// How many there are so far.
+    /// Number of values so far.
     pub fn columns(&self) -> usize {
         self.columns as usize
     }
 
-    /// Room for rows of which most values take one or two bytes.
+    /// Reserves two bytes for each of `columns` values.
     pub fn with_columns(columns: usize) -> Packer {
         Packer { columns: 0, bytes: Vec::with_capacity(2 * columns) }
     }
@@ -69,7 +69,7 @@ impl Packer {
     }
 }
 
-/// Values that are taken out again.
+/// Iterator over packed values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values<'a> {
     left: u32,
@@ -81,7 +81,7 @@ impl Iterator for Values<'_> {
 
     fn next(&mut self) -> Option<Option<u64>> {
         self.left = self.left.checked_sub(1)?;
-        // Most are one byte.
+        // Fast path: most values are one byte.
         let (code, n) = match self.bytes {
             [code @ 0..=0x7f, ..] => (u64::from(*code), 1),
             bytes => u64::decode_var(bytes)?,

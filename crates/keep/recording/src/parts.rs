@@ -1,4 +1,4 @@
-//! The files of a recording: which there are, and which time each is about.
+//! The files of a recording, and the time of each.
 
 use crate::error::RecordingError;
 use crate::frame::{FrameHeader, Kind};
@@ -10,70 +10,71 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How a file's name begins, before its number.
+/// Prefix of a file's name, before its number.
 const BEGIN: &str = "exactop-";
-/// How it ends.
+/// Suffix of a file's name.
 const END: &str = ".rec";
 
-/// The name of a file by its number.
+/// Name of a file, from its number.
 pub(crate) fn name(number: u64) -> String {
     format!("{BEGIN}{number:08}{END}")
 }
 
-/// The number in a name.
+/// Number of a file, from its name.
 pub(crate) fn number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(BEGIN)?.strip_suffix(END)?;
     let number = digits.parse().ok()?;
-    // One that nobody writes would be taken for another file, and after the last there is none.
+    // Refuse spellings that the recorder never writes: two names would have one number. After
+    // `u64::MAX` there is no next number.
     (number < u64::MAX && self::name(number) == name).then_some(number)
 }
 
-/// One file, as it was when the recording was opened.
+/// A file as it was when the recording was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name in the directory.
+    /// Name in the directory.
     pub name: String,
-    /// Its length, bytes.
+    /// Length, bytes.
     pub bytes: u64,
-    /// The boot its times belong to.
+    /// Boot id of its times.
     pub boot_id: String,
-    /// The session that wrote it.
+    /// Session that wrote it.
     pub session: u64,
-    /// Who it is of, by whom.
+    /// Host name of the recorded machine.
     pub host: String,
-    /// Its first instant, ns since the epoch; `None`: it holds nothing.
+    /// First instant, ns since the epoch; `None` if the file holds no window.
     pub from_wall_ns: Option<i128>,
-    /// Its last.
+    /// Last instant, ns since the epoch.
     pub to_wall_ns: Option<i128>,
-    /// Its last instant on the clock of its boot.
+    /// Last instant, CLOCK_MONOTONIC ns of its boot.
     pub to_ns: Option<u64>,
-    /// Whether it was closed in good order.
+    /// True if the file was closed properly.
     pub sealed: bool,
 }
 
 impl Part {
-    /// Its number: files of a directory are written in this order, and no number comes twice.
+    /// Number of the file. Numbers rise in the order of writing and never repeat.
     pub fn number(&self) -> Option<u64> {
         number(&self.name)
     }
 }
 
-/// What a recording consists of.
+/// A recording: one file, or the files of a directory.
 #[derive(Debug)]
 pub struct Recording {
     directory: Directory,
     path: PathBuf,
     parts: Vec<Part>,
     unreadable: Vec<RecordingError>,
-    /// All files of the directory belong to it, also those that are begun later.
+    /// The recording is a directory: files that are created later belong to it.
     is_directory: bool,
 }
 
 impl Recording {
-    /// Opens a file, or all files of a directory. One that cannot be read hides none of the others.
+    /// Opens a file, or all files of a directory. An unreadable file does not hide the others.
     ///
     /// # Errors
-    /// [`RecordingError`]: nothing there can be read.
+    /// [`RecordingError`]: no file can be read.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
         if !path.is_dir() {
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
@@ -88,7 +89,7 @@ impl Recording {
         Recording::within(Directory::open_to_read(path)?)
     }
 
-    /// All files of a directory that is held.
+    /// Opens all files of an open directory.
     pub(crate) fn within(directory: Directory) -> Result<Recording, RecordingError> {
         let path = directory.path().to_path_buf();
         let mut numbers: Vec<u64> =
@@ -115,8 +116,8 @@ impl Recording {
         Recording { directory, path: path.into(), parts, unreadable, is_directory: false }
     }
 
-    /// Looks for what was recorded since: how far the last file goes now, and files that were begun
-    /// after it. Whether there are such.
+    /// Updates the length of the last file and adds files that were created after it. Returns true
+    /// if there is anything new.
     ///
     /// # Errors
     /// [`RecordingError`]: the directory cannot be listed.
@@ -125,7 +126,7 @@ impl Recording {
             return Ok(false);
         };
         let known = number(&last.name);
-        // One that was removed stays as it was known.
+        // A removed file keeps its last known state.
         let path = self.directory.path().join(&last.name);
         let opened = self.directory.open_file(&last.name).ok();
         if let Some(segment) = opened.and_then(|file| Segment::open(file, &path).ok()) {
@@ -137,7 +138,8 @@ impl Recording {
         newer.sort_unstable();
         let before = self.parts.len();
         for number in newer {
-            // What has no header yet will be there the next time; nothing after it is, either.
+            // A file without a complete header will be complete the next time; files after it wait,
+            // too.
             if self.add(&name(number)).is_err() {
                 break;
             }
@@ -156,17 +158,17 @@ impl Recording {
         Segment::open(file, &self.directory.path().join(name))
     }
 
-    /// The files, in the order in which they were written.
+    /// Files in the order of writing.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// When the last of it ends, ns since the epoch; `None`: it holds nothing.
+    /// End of the recording, ns since the epoch; `None` if it holds no window.
     pub fn ends_wall_ns(&self) -> Option<i128> {
         self.parts.iter().filter_map(|part| part.to_wall_ns).max()
     }
 
-    /// What is of the last boot, whatever the wall clock said.
+    /// Keeps only the files of the last boot, whatever the wall clock was.
     pub fn of_last_boot(mut self) -> Recording {
         if let Some(last) = self.parts.last().map(|part| part.boot_id.clone()) {
             let before = self.parts.iter().rposition(|part| part.boot_id != last);
@@ -175,16 +177,16 @@ impl Recording {
         self
     }
 
-    /// What is in the file with this number and those that were begun after it.
+    /// Keeps only file number `first` and the files after it.
     pub fn from_file(mut self, first: u64) -> Recording {
         self.parts.retain(|part| part.number().is_none_or(|number| number >= first));
         self
     }
 
-    /// Whether a file is one of its own, under whatever name.
+    /// True if `file` is a file of this recording, under any name.
     ///
     /// # Errors
-    /// [`RecordingError`]: it cannot be told of one of them.
+    /// [`RecordingError`]: a file of the recording cannot be examined.
     pub fn has_file(&self, file: &Metadata) -> Result<bool, RecordingError> {
         for part in &self.parts {
             let path = self.directory.path().join(&part.name);
@@ -197,12 +199,12 @@ impl Recording {
         Ok(false)
     }
 
-    /// Files that look like recordings and cannot be read.
+    /// Errors of files that look like recordings and cannot be read.
     pub fn unreadable(&self) -> &[RecordingError] {
         &self.unreadable
     }
 
-    /// What was opened.
+    /// Path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -225,7 +227,7 @@ fn part(name: &str, segment: &Segment) -> Result<Part, RecordingError> {
     })
 }
 
-/// The first keyframe.
+/// Header of the first keyframe.
 fn first(segment: &Segment) -> Result<Option<FrameHeader>, RecordingError> {
     let mut at = segment.begin();
     loop {

@@ -1,5 +1,5 @@
-//! A recording as a time line: to and fro, to a time, to the next change, in windows as they were
-//! recorded or joined to longer ones.
+//! A recording as a timeline: back and forth, to a time, to the next change; in recorded windows or
+//! in longer ones made of them.
 
 use crate::changes::{busy, is_spike};
 use crate::error::RecordingError;
@@ -13,28 +13,28 @@ use exactop_model::ledger::joined::Joined;
 use exactop_model::{Ask, Feed, Frame, TaskKey};
 use std::collections::VecDeque;
 
-/// Files whose use of CPUs is remembered.
+/// Most files whose CPU use is in the cache.
 const FILES: usize = 4;
 
-/// A recording that is shown window by window, whichever is wanted.
+/// A recording that is shown window by window, in any order.
 #[derive(Debug)]
 pub struct Playback {
     replay: Replay,
     join_ns: Option<u64>,
     shown: Group,
     windows: usize,
-    /// Not recorded, right before what is shown.
+    /// Gap right before the shown window.
     gap: Option<Gap>,
-    /// The window up to which the book was brought; `None`: it is of no use to go on from.
+    /// Last window that the book has passed; `None` if the book cannot continue from here.
     reached: Option<At>,
     busy: VecDeque<(usize, Vec<Option<f64>>)>,
     begun: bool,
-    /// The time it was to begin at, ns since the epoch.
+    /// Time that was requested first, ns since the epoch.
     sought: Option<i128>,
     length_ns: u64,
 }
 
-/// Windows that follow each other and are shown as one.
+/// Adjacent windows that are shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
     first: Marked,
@@ -42,8 +42,8 @@ struct Group {
 }
 
 impl Playback {
-    /// At the window that holds a time (ns since the epoch), or the first after it; without one at
-    /// the first. `None`: there is no such window.
+    /// Starts at the window that holds a time (ns since the epoch), or at the first after it;
+    /// without a time at the first window. `None` if there is no such window.
     ///
     /// # Errors
     /// [`RecordingError`]: a file cannot be read.
@@ -74,7 +74,7 @@ impl Playback {
         Ok(there.then_some(playback))
     }
 
-    /// What it reads.
+    /// The recording.
     pub fn recording(&self) -> &Recording {
         self.replay.reader().recording()
     }
@@ -90,7 +90,7 @@ impl Playback {
         index.beside(recording, of.at, on)
     }
 
-    /// Whether one window goes on where the other ends, in one session.
+    /// True if `window` starts where `before` ends, in the same session.
     fn follows(&self, window: &Marked, before: &Marked) -> bool {
         let parts = self.recording().parts();
         let session = |at: At| parts.get(at.part).map(|part| (&part.boot_id, part.session));
@@ -103,7 +103,7 @@ impl Playback {
     fn group(&mut self, of: Marked) -> Result<Group, RecordingError> {
         let mut group = Group { first: of, last: of };
         let Some(length_ns) = self.join_ns else { return Ok(group) };
-        // A window belongs to the stretch that its last instant is in.
+        // A window belongs to the stretch that holds its last instant.
         let stretch = |w: &Marked| (w.span.wall_t1_ns() - 1).div_euclid(i128::from(length_ns));
         while let Some(before) = self.beside(group.first, Direction::Back)? {
             if stretch(&before) != stretch(&of) || !self.follows(&group.first, &before) {
@@ -120,8 +120,8 @@ impl Playback {
         Ok(group)
     }
 
-    /// Shows these windows, or the nearest in that direction that can be read; `false`: there are
-    /// none, and nothing is shown.
+    /// Shows these windows, or the nearest readable ones in that direction. Returns false and shows
+    /// nothing if there are none.
     fn show_from(&mut self, mut group: Group, to: Direction) -> Result<bool, RecordingError> {
         loop {
             if self.show(group)? {
@@ -133,12 +133,12 @@ impl Playback {
         }
     }
 
-    /// Shows these windows; `false`: none of them can be read.
+    /// Shows these windows; returns false if none can be read.
     fn show(&mut self, group: Group) -> Result<bool, RecordingError> {
         let before = self.beside(group.first, Direction::Back)?;
         let goes_on = self.reached.is_some() && before.map(|b| b.at) == self.reached;
         if !goes_on {
-            // From before a gap on, so that its reason is told.
+            // Start before a gap, so that the reader reports its reason.
             let from = before.filter(|before| !self.follows(&group.first, before));
             let from = from.unwrap_or(group.first);
             self.replay.go_to(from.at, from.keyframe)?;
@@ -148,7 +148,7 @@ impl Playback {
         while let Some(step) = self.replay.step()? {
             match step {
                 Step::Gap(told) => gap = Some(told),
-                // Also in the midst of them, where some cannot be read: the rest is shown.
+                // May happen inside the group, where some windows cannot be read: show the rest.
                 Step::Opened(whole) => {
                     (self.windows, self.gap, joined) = (0, gap.take(), Joined::default());
                     self.replay.open(*whole);
@@ -169,7 +169,7 @@ impl Playback {
         Ok(self.replay.show(joined))
     }
 
-    /// One of the windows of a group.
+    /// Adds a window of the group.
     fn take(&mut self, recorded: Recorded, group: &Group, joined: &mut Joined) {
         let (at, span) = (recorded.at, recorded.span);
         if self.windows == 0 {
@@ -233,7 +233,7 @@ impl Playback {
         }
     }
 
-    /// CPUs in use in the windows of a file.
+    /// CPUs in use in each window of a file.
     fn busy(&mut self, part: usize) -> Result<&[Option<f64>], RecordingError> {
         let (index, recording) = self.replay.index();
         let windows = index.of(recording, part)?;
@@ -254,7 +254,7 @@ impl Playback {
         Ok(self.busy(window.at.part)?.get(place).copied().flatten())
     }
 
-    /// What changed from the window before to this one.
+    /// The change from `before` to `window`, if any.
     fn change_at(
         &mut self,
         window: &Marked,
@@ -274,7 +274,7 @@ impl Playback {
         let mut at = if to == Direction::On { shown.last } else { shown.first };
         loop {
             let Some(next) = self.beside(at, to)? else {
-                // Also after a change that cannot be read.
+                // A change that could not be read may have cleared the shown window.
                 if self.replay.window().is_none() {
                     self.show(shown)?;
                 }
@@ -295,7 +295,7 @@ impl Playback {
     }
 }
 
-/// What makes a window a moment of change.
+/// Why a window is a moment of change.
 enum Change {
     Gap,
     Spike(Noted),
@@ -349,7 +349,7 @@ impl Feed for Playback {
         Some(&mut self.replay)
     }
 
-    /// What it begins with, then window after window; the last again at the end.
+    /// First the window it starts with, then each next window; at the end the last one again.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         if std::mem::replace(&mut self.begun, true) {
             self.travel(Travel::By(Direction::On, 1))?;

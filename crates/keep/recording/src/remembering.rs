@@ -1,4 +1,4 @@
-//! A live source whose last windows are kept: one can go back to them, and come back.
+//! A live source with its last windows in memory: the user can go back to them and return.
 
 use crate::Kept;
 use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
@@ -7,13 +7,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Why what is measured only while somebody looks is not there.
+/// Why figures that are measured on demand are missing in earlier windows.
 const NOT_KEPT: &str =
     "they are measured while somebody looks, and not kept with windows that are over";
 
-/// A window that is over, or some of them as one.
+/// An earlier window, or several as one.
 struct Shown {
-    /// Of those the first and the last.
+    /// Index of the first window; `n` is the last.
     first: usize,
     n: usize,
     window: Window,
@@ -24,19 +24,20 @@ struct Shown {
 pub struct Remembering {
     feed: Box<dyn Feed>,
     kept: Rc<RefCell<Kept>>,
-    /// Where one has gone back to.
+    /// The earlier window on the screen; `None` while live.
     shown: Option<Shown>,
-    /// Windows are joined to such of this length, ns.
+    /// Length of joined windows, ns.
     join_ns: Option<u64>,
 }
 
 impl Remembering {
-    /// A feed, and the windows of it that are kept.
+    /// Wraps a feed; `kept` holds its windows.
     pub fn new(feed: Box<dyn Feed>, kept: Rc<RefCell<Kept>>) -> Remembering {
         Remembering { feed, kept, shown: None, join_ns: None }
     }
 
-    /// Shows the n-th window that is kept, joined with those before it or, going on, after it; whether there is one.
+    /// Shows window `n`, joined with those before it or, if `goes_on`, after it. Returns false if
+    /// it does not exist.
     fn show(&mut self, n: usize, goes_on: bool) -> bool {
         let (first, last) = self.together(n, goes_on);
         let found = match first == last {
@@ -50,12 +51,12 @@ impl Remembering {
         is_there
     }
 
-    /// The first and the last of the windows that are shown as one.
+    /// First and last of the windows that are shown as one.
     fn together(&self, n: usize, goes_on: bool) -> (usize, usize) {
         let (kept, join_ns) = (self.kept.borrow(), self.join_ns.unwrap_or(0));
         let span = |n: usize| kept.span(n).unwrap_or_default();
         let fits = |first, last| span(last).t1_ns.saturating_sub(span(first).t0_ns) <= join_ns;
-        // Where whoever measures began anew, neither figures nor accounts go on.
+        // A restarted source continues neither figures nor accounts.
         let adjoins = |n: usize| span(n).t1_ns == span(n + 1).t0_ns;
         match goes_on {
             true => (
@@ -78,7 +79,8 @@ impl Remembering {
 }
 
 impl Shown {
-    /// What the window itself tells of a row. The rest nobody read then, and now it may be another's.
+    /// Fills in details that the window itself holds. Other details were not read then; the PID may
+    /// be another process's now.
     fn fill(&self, feed: &mut dyn Feed, row: &mut Row) {
         if let Some(uid) = row.uid() {
             row.detail.user = feed.user(uid).ok_or(Missing::NotRead);
@@ -136,7 +138,7 @@ impl Feed for Remembering {
 
     fn look_back(&mut self) -> bool {
         let count = self.kept.borrow().len();
-        // The last one is what is on the screen.
+        // The last window is already on the screen.
         count > 1 && self.show(count - 1, false)
     }
 
@@ -149,11 +151,11 @@ impl Timeline for Remembering {
     fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
         let Some(shown) = &self.shown else { return Ok(None) };
         let last = self.kept.borrow().len().saturating_sub(1);
-        // What is joined is one step.
+        // Joined windows are one step.
         let (now, first) = (shown.n, shown.first);
         let goes_on = matches!(to, Travel::By(Direction::On, _) | Travel::Change(Direction::On));
         let (wanted, noted) = match to {
-            // Windows that are kept follow each other without a gap: each is a step.
+            // Kept windows have no gaps between them: each counts as a change.
             Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if first == 0 => {
                 (now, Some(Noted::Begin))
             }
@@ -210,7 +212,7 @@ impl Timeline for Remembering {
 }
 
 impl Remembering {
-    /// The window that holds a time, or the first after it; the last, and that it is, where there is none.
+    /// The window that holds a time, or the first after it; else the last, with [`Noted::End`].
     fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<Noted>) {
         let kept = self.kept.borrow();
         let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);
@@ -224,7 +226,7 @@ mod tests {
     use crate::Machine;
     use exactop_model::{RowKind, SourceKind, Still, Tap};
 
-    /// The made-up machine, a window further at each look. Its details are those of now.
+    /// The made-up machine, one window further at each call. Its details are the current ones.
     struct Live {
         looks: u64,
         book: Book,
@@ -306,8 +308,8 @@ mod tests {
         assert_eq!(shown(&mut feed), was(2));
         let place = feed.timeline().expect("a time line").place();
         assert_eq!(place.length_ns, exactop_testkit::WINDOW);
-        // The wall clock is read anew at each end, and differs by nanoseconds: a window ends beside the next one's
-        // beginning on it.
+        // Each end reads the wall clock anew, with nanoseconds of difference: on it, a window ends
+        // beside the beginning of the next.
         let inside = place.from_wall_ns - i128::from(exactop_testkit::WINDOW / 2);
         assert_eq!(travel(&mut feed, Travel::To(inside)), None);
         assert_eq!(shown(&mut feed), was(1));

@@ -1,4 +1,4 @@
-//! A recording as a feed of frames: what a source was, later. The same book, the same frames.
+//! A recording as a feed of frames, with the same book and the same frames as the live source.
 
 use crate::error::RecordingError;
 use crate::frame::Span;
@@ -17,23 +17,23 @@ use exactop_model::{
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The needs that come from files of the row's process, and bring its parent and priority with
-/// them.
+/// Needs that are read from files of the row's process. Their details come with parent and
+/// priority.
 const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGROUP];
 
-/// Why what is measured only while somebody looks is not there.
+/// Why figures that are measured on demand are missing.
 const NOT_RECORDED: &str = "they are measured while somebody looks, and nobody did all this time";
-/// The same of what recordings have no place for.
+/// Why figures that recordings cannot hold are missing.
 const NEVER_RECORDED: &str = "they are counted while somebody looks, and not recorded";
 
-/// Windows of a recording, one after the other.
+/// Windows of a recording, in order.
 #[derive(Debug)]
 pub struct Replay {
     reader: Reader,
     book: Book,
-    /// What the next book opens with, until its first window: up to there the last one is shown.
+    /// All tasks for the next book, until its first window; until then the last window is shown.
     opened: Option<Snapshot>,
-    /// What was sought is in it.
+    /// The gap that holds the requested time.
     missed: Option<Gap>,
     window: Option<Window>,
     span: Option<Span>,
@@ -42,19 +42,19 @@ pub struct Replay {
     looked: Looked,
 }
 
-/// Where a replay has come to.
+/// Result of [`Replay::forward`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// To the end of the next window.
+    /// At the end of the next window.
     Window,
-    /// Over time that is not recorded.
+    /// Past time that is not recorded.
     Gap(Gap),
-    /// Nowhere: there is no more.
+    /// At the end of the recording: nothing moved.
     End,
 }
 
 impl Replay {
-    /// From where the reader is.
+    /// Starts where the reader is.
     pub fn new(reader: Reader) -> Replay {
         Replay {
             reader,
@@ -69,10 +69,10 @@ impl Replay {
         }
     }
 
-    /// Goes on to the next window, or over the next gap.
+    /// Goes to the next window, or past the next gap.
     ///
     /// # Errors
-    /// [`RecordingError`]: a file cannot be read any more.
+    /// [`RecordingError`]: a file has become unreadable.
     pub fn forward(&mut self) -> Result<Moved, RecordingError> {
         loop {
             match self.reader.step()? {
@@ -89,7 +89,7 @@ impl Replay {
         }
     }
 
-    /// Begins a new book with the next window.
+    /// Starts a new book with the next window.
     pub(crate) fn open(&mut self, whole: Snapshot) {
         self.opened = Some(whole);
     }
@@ -111,7 +111,7 @@ impl Replay {
         self.looked = recorded.looked;
     }
 
-    /// The same, as a part of a longer one, of which it is the first or not.
+    /// Goes to the end of a window and joins it to the windows before; `first`: there are none.
     pub(crate) fn join(&mut self, recorded: Recorded, joined: &mut Joined, first: bool) {
         self.begin();
         joined.before(&recorded.snapshot, &self.book);
@@ -121,14 +121,14 @@ impl Replay {
         if !first {
             self.looked = looked.and(std::mem::take(&mut self.looked));
         }
-        // What was read later is newer.
+        // Later details replace earlier ones.
         self.details = read.into_iter().chain(std::mem::take(&mut self.details)).collect();
         if let Some(window) = self.window.take() {
             joined.add(window, &self.book);
         }
     }
 
-    /// Shows what was joined; whether there is anything.
+    /// Shows the joined windows; returns false if there are none.
     pub(crate) fn show(&mut self, joined: Joined) -> bool {
         self.window = joined.window();
         self.window.is_some()
@@ -150,11 +150,11 @@ impl Replay {
         self.reader.index()
     }
 
-    /// Goes to the window that holds a time (ns since the epoch), or the first after it. `false`:
-    /// there is none; then it is at the last.
+    /// Seeks to the window that holds a time (ns since the epoch), or to the first after it.
+    /// Returns false if there is none, and stays at the last window.
     ///
     /// # Errors
-    /// [`RecordingError`]
+    /// [`RecordingError`]: a file cannot be read.
     pub fn seek(&mut self, wall_ns: i128) -> Result<bool, RecordingError> {
         self.reader.seek(wall_ns)?;
         self.missed = None;
@@ -171,48 +171,50 @@ impl Replay {
         }
     }
 
-    /// The gap that holds the time that was sought last; `None`: it is recorded, or outside of all
-    /// that is.
+    /// The gap that holds the time of the last seek; `None` if that time is recorded or outside the
+    /// recording.
     pub fn missed(&self) -> Option<&Gap> {
         self.missed.as_ref()
     }
 
-    /// The window it is at.
+    /// The current window.
     pub fn window(&self) -> Option<&Window> {
         self.window.as_ref()
     }
 
-    /// Everything known of everyone at that window's end.
+    /// The book at the current window's end.
     pub fn book(&self) -> &Book {
         &self.book
     }
 
-    /// When that window was.
+    /// Time of the current window.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
 
-    /// Where that window is.
+    /// Position of the current window.
     pub(crate) fn at(&self) -> Option<At> {
         self.at
     }
 
-    /// The number of the file that window is in; `None`: it has none.
+    /// Number of the current window's file; `None` if its name has none.
     pub fn file(&self) -> Option<u64> {
         self.reader.recording().parts().get(self.at?.part)?.number()
     }
 
-    /// When that window ended, ns since the epoch.
+    /// End of the current window, ns since the epoch.
     pub fn ends_wall_ns(&self) -> Option<i128> {
         self.span.map(|span| span.wall_t1_ns())
     }
 
-    /// What a process waited for in that window, or why that is not known: whose page was open then.
+    /// PID and waits of the process whose page was open in the current window, or why they are
+    /// unknown.
     pub fn waits(&self) -> Option<(u32, &Result<WaitWindow, String>)> {
         self.looked.waits.as_ref().map(|waited| (waited.tgid, &waited.waits))
     }
 
-    /// What the files of control groups said at both ends of that window, if somebody looked.
+    /// Values of the kernel's files of control groups at both ends of the window, if a reader
+    /// displayed them.
     pub(crate) fn group_files(&self) -> Option<&GroupFiles> {
         self.looked.groups.as_ref()
     }
@@ -222,20 +224,20 @@ impl Replay {
         told.map_or_else(|| Err(NOT_RECORDED.into()), |(_, waits)| waits.clone())
     }
 
-    /// What it reads.
+    /// The reader.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// What was read of the process whose leader has this account, in this window or earlier if it
-    /// lasts.
+    /// Details of the process whose leader has this account: read in this window, or earlier and
+    /// still valid.
     pub fn known(&self, leader: AccountId) -> Option<Detail> {
         let key = DetailKey { is_task: false, account: leader.0 };
         let facts = self.details.get(&key).cloned().or_else(|| self.reader.lasting(key));
         facts.map(|facts| facts.detail)
     }
 
-    /// The name of a user, as it was read for any process of theirs.
+    /// Name of a user, as read for any of the user's processes.
     fn user(&self, uid: u32) -> Option<String> {
         let leaders = self.book.processes().filter_map(|(_, process)| process.leader);
         let theirs = leaders.filter(|&a| self.book.task(a).is_some_and(|t| t.ident.uid == uid));
@@ -254,7 +256,7 @@ impl Replay {
     }
 }
 
-/// For exited tasks there was nothing to read.
+/// Marks details as not applicable: exited tasks have no files.
 fn refuse(detail: &mut Detail) {
     let not = Missing::NotApplicable;
     *detail = Detail {
@@ -271,7 +273,7 @@ fn refuse(detail: &mut Detail) {
 }
 
 impl Feed for Replay {
-    /// The next window's frame, over gaps; at the end the last one again.
+    /// The frame of the next window, past gaps; at the end the last frame again.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         while let Moved::Gap(_) = self.forward().map_err(|error| error.to_string())? {}
         Ok(self.same_frame(ask))

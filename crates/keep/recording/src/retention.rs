@@ -1,25 +1,26 @@
-//! How much of a recording is kept: what is too old goes, and what is too much.
+//! Retention: removes files that are too old or too much.
 
 use crate::disk::{Disk, Kept};
 use crate::frame::Span;
 use crate::options::{Notice, Options};
 
-/// A wall clock that was not set for so long is believed.
+/// The wall clock counts once it was not set for this long, ns.
 const STEADY_NS: u64 = 600_000_000_000;
-/// One that was moved by no more than this was not set: NTP turns it by so much.
+/// A move of the wall clock up to this is not a set, ns: NTP slews it.
 const TURNED_NS: u64 = 1_000_000_000;
 
-/// Decides what goes. Files of this boot are as old as CLOCK_MONOTONIC says, which nobody sets; those
-/// of an earlier one have nothing but the wall clock, which counts once it stands still for a while: a
-/// machine without a battery begins in 1970, and a wrong server's time is soon put right.
+/// Decides which files to remove. Files of this boot are as old as CLOCK_MONOTONIC says; nothing
+/// can set it. Files of an earlier boot have only the wall clock. It counts once it is steady: a
+/// machine without a clock battery starts in 1970, and a wrong time of an NTP server is soon
+/// corrected.
 #[derive(Debug, Default)]
 pub(crate) struct Retention {
-    /// How far the wall clock was ahead of CLOCK_MONOTONIC, and from when on that is so.
+    /// Offset of the wall clock from CLOCK_MONOTONIC, and since when it holds.
     steady: Option<(i64, u64)>,
 }
 
 impl Retention {
-    /// Removes it, as of the last window's end; `running`: the newest file is being written.
+    /// Removes files, as of the last window's end; `running`: the newest file is being written.
     pub fn apply(
         &mut self,
         disk: &mut Disk,
@@ -36,7 +37,7 @@ impl Retention {
         let is_steady = self.is_steady(last);
         let mut notices = Vec::new();
         if let Some(keep_ns) = options.keep.map(|keep| keep.as_nanos()) {
-            // What is before a file that is old is old, whatever clock it had, or none.
+            // All files before an old one are old, whatever their clocks said.
             let is_old = |file: &Kept| age_ns(file, boot_id, last, is_steady) > keep_ns;
             while let Some(gone) = disk.drop_first(is_old) {
                 notices.push(Notice::TooOld(gone.bytes));
@@ -59,7 +60,7 @@ impl Retention {
     }
 }
 
-/// How old a file's end is for sure.
+/// Lower bound of the age of a file's end, ns.
 fn age_ns(file: &Kept, boot_id: &str, now: Span, is_steady: bool) -> u128 {
     let this_boot = file.boot_id.as_deref() == Some(boot_id);
     match (file.to_ns, file.to_wall_ns) {

@@ -1,38 +1,38 @@
-//! Which tables and columns there are: what every file says of itself in its header. A reader takes
-//! columns by their names, so a file may have more or fewer than it knows.
+//! Schema: the tables and columns that every file lists in its header. A reader finds columns by
+//! name, so a file may have more or fewer than it knows.
 
 use crate::bounds::CPUS;
 use exactop_model::{Counter, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// What a value stands for.
+/// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
-    /// A number from 0.
+    /// Unsigned integer.
     Uint,
-    /// A signed number, as two's complement.
+    /// Signed integer, as two's complement.
     Int,
-    /// The bits of a number with a fraction (IEEE 754, 64 bits).
+    /// Bits of an IEEE 754 64-bit float.
     Float,
     /// 0 or 1.
     Bool,
-    /// Which of the texts told since the last keyframe, from 0.
+    /// Number of a text, from 0 after each keyframe.
     Text,
-    /// What a later version knows.
+    /// Type of a later version.
     #[serde(other)]
     Other,
 }
 
-/// A table: its name, what its rows are told apart by, and its columns.
+/// A table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// Its name.
+    /// Name of the table.
     pub table: String,
-    /// What its key is.
+    /// Meaning of the key that identifies a row.
     pub key: String,
-    /// Names and types, in the order of their numbers.
+    /// Names and types of columns, in the order of their numbers.
     pub columns: Vec<(String, Type)>,
 }
 
@@ -77,7 +77,7 @@ impl Which {
         Which::GroupFile,
     ];
 
-    /// How many rows there may be in a frame.
+    /// Most rows in a frame.
     pub const fn most(self) -> usize {
         match self {
             Which::Machine | Which::Waits => 1,
@@ -86,16 +86,16 @@ impl Which {
         }
     }
 
-    /// Its columns.
+    /// Name, key and columns of the table.
     pub fn table(self) -> &'static Table {
         &tables()[self as usize]
     }
 }
 
-/// The kernel's ticks, in the order of [`exactop_model::ledger::system::StatTicks`].
+/// The kernel's tick counters, in the order of [`exactop_model::ledger::system::StatTicks`].
 pub(crate) const TICKS: [&str; 8] =
     ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-/// Ancestors of an exited group.
+/// Ancestors of an exited group that are recorded.
 pub(crate) const ANCESTORS: usize = 8;
 
 /// All tables of this version.
@@ -129,7 +129,7 @@ fn table(name: &str, key: &str, columns: Columns) -> Table {
     Table { table: name.into(), key: key.into(), columns }
 }
 
-/// Names, separated by blanks, of one type.
+/// Columns of one type, from names separated by blanks.
 fn of(kind: Type, names: &str) -> impl Iterator<Item = (String, Type)> + '_ {
     names.split_whitespace().map(move |name| (name.to_string(), kind))
 }
@@ -207,7 +207,7 @@ fn group_move() -> Columns {
     of(Type::Uint, "from to run_ns lat_ns throttle_ns").collect()
 }
 
-/// Whose a control group is.
+/// Columns that name a control group.
 const NAMED: &str = "unit container pod namespace runtime";
 
 fn group_name() -> Columns {
@@ -221,7 +221,7 @@ fn waits() -> Columns {
         .collect()
 }
 
-/// Its threads.
+/// Threads of that process.
 fn wait() -> Columns {
     let queued = ["after_wakeup", "after_preemption"]
         .iter()
@@ -234,7 +234,7 @@ fn wait() -> Columns {
         .collect()
 }
 
-/// `wait`: whose, by its place.
+/// Sleeps of a thread; `wait` is the index of its row.
 fn wait_sleep() -> Columns {
     of(Type::Uint, "wait")
         .chain(of(Type::Text, "kind"))
@@ -259,7 +259,7 @@ fn wait_other() -> Columns {
         .collect()
 }
 
-/// What a control group's files say.
+/// Values of a control group's files.
 fn group_file() -> Columns {
     of(Type::Text, "name")
         .chain(of(Type::Uint, "cgroup_id usage_ns user_ns system_ns"))
@@ -271,7 +271,7 @@ fn group_file() -> Columns {
         .collect()
 }
 
-/// Each with why it is missing.
+/// Details of a row, each with the reason if it is missing.
 fn detail() -> Columns {
     let figures = [
         ("virt_bytes", Type::Uint),
@@ -288,7 +288,7 @@ fn detail() -> Columns {
         .chain(of(Type::Uint, "ppid"))
         .chain(of(Type::Int, "nice prio"))
         .chain(of(Type::Uint, "policy"))
-        // Of a process whose control group has no id; others are named by their group.
+        // Names of a process whose control group has no id; other processes get theirs by group.
         .chain(of(Type::Text, NAMED))
         .collect()
 }

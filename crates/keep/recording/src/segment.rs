@@ -8,38 +8,38 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are looked through at once for the next frame.
+/// Most bytes read at once in the search for the next frame.
 const CHUNK: usize = 1 << 16;
-/// And at first.
+/// Bytes read first in that search.
 const NEAR: usize = 512;
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub struct Segment {
     file: File,
     path: PathBuf,
     about: About,
-    /// Where the frames after the header begin.
+    /// Offset of the first frame after the header.
     begin: u64,
     header: FrameHeader,
 }
 
-/// What is at a place of a file.
+/// What is at an offset of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A frame whose header is whole.
+    /// A frame with a valid header.
     Frame(FrameHeader),
-    /// Nothing that can be read up to there, where a frame is or the file ends.
+    /// Damage up to this offset, where a frame begins or the file ends.
     Damaged(u64),
-    /// The end of the file.
+    /// End of the file.
     End,
 }
 
 impl Segment {
-    /// Opens a file; errors call it by `path`.
+    /// Opens a recording; `path` appears in errors.
     ///
     /// # Errors
-    /// [`RecordingError`]: it is no recording, or of a later version.
+    /// [`RecordingError`]: it is not a recording, or its format is of a later version.
     pub fn open(file: File, path: &Path) -> Result<Segment, RecordingError> {
         let not = || RecordingError::NotARecording { path: path.into() };
         let mut start = [0; FILE_MAGIC.len() + HEADER];
@@ -66,12 +66,12 @@ impl Segment {
         Ok(Segment { file, path: path.into(), about, begin: at + header.length(), header })
     }
 
-    /// What it says of itself.
+    /// Content of the first frame.
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// What it is called.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -80,15 +80,15 @@ impl Segment {
         self.begin
     }
 
-    /// Its first frame's header, and where that is.
+    /// Header of the first frame, and its offset.
     pub(crate) fn header(&self) -> (FrameHeader, u64) {
         (self.header, self.begin - self.header.length())
     }
 
-    /// How long it is now; it may be growing.
+    /// Current length, bytes; the file may be growing.
     ///
     /// # Errors
-    /// [`RecordingError`]: it cannot be told.
+    /// [`RecordingError`]: the file cannot be examined.
     pub fn length(&self) -> Result<u64, RecordingError> {
         let metadata = self.file.metadata();
         Ok(metadata.map_err(|error| RecordingError::io("read", &self.path, error))?.len())
@@ -104,7 +104,7 @@ impl Segment {
         (at + header.length() <= length).then_some(header)
     }
 
-    /// What is there.
+    /// What is at this offset.
     pub(crate) fn find(&self, at: u64) -> Result<Found, RecordingError> {
         let length = self.length()?;
         if at >= length {
@@ -116,10 +116,10 @@ impl Segment {
         })
     }
 
-    /// Where the next frame with a whole header is; the end if there is none.
+    /// Offset of the next frame with a valid header, else of the end.
     fn next_after(&self, mut at: u64, length: u64) -> u64 {
         let mut chunk = vec![0; CHUNK];
-        // Most often the next is near: where there are many such places, little is read twice.
+        // The next frame is usually near: start small, so that many damaged places cost little.
         let mut size = NEAR;
         while at < length {
             let wanted = usize::try_from(length - at).map_or(size, |left| left.min(size));
@@ -136,19 +136,19 @@ impl Segment {
             if wanted < size {
                 return length;
             }
-            // A magic may lie across the end of the chunk.
+            // The magic bytes may cross the end of the chunk.
             at += (size - MAGIC.len()) as u64 + 1;
             size = (size * 2).min(CHUNK);
         }
         length
     }
 
-    /// A frame's payload; `None`: not what was written.
+    /// Payload of a frame; `None` if it is damaged.
     pub(crate) fn payload(&self, header: &FrameHeader, at: u64) -> Option<Payload> {
         stored(&self.file, header, at)
     }
 
-    /// Whether the length after the payload is right.
+    /// True if the length after the payload is right.
     pub(crate) fn is_trailer_right(&self, header: &FrameHeader, at: u64) -> bool {
         let mut bytes = [0; TRAILER];
         let there = at + header.length() - TRAILER as u64;
@@ -156,8 +156,8 @@ impl Segment {
         read.is_ok() && u64::from(u32::from_le_bytes(bytes)) == header.length()
     }
 
-    /// The last frame and where it ends; found from the end where the file ends with a frame, else
-    /// by going through it. `None`: there is none after the header.
+    /// The last frame and the offset of its end; `None` if there is none after the header. Found
+    /// from the end if the file ends with a frame, else by a scan.
     pub(crate) fn last(&self) -> Result<Option<(FrameHeader, u64)>, RecordingError> {
         let length = self.length()?;
         let mut bytes = [0; TRAILER];

@@ -1,4 +1,4 @@
-//! What both ends of a file know after each frame: the texts told so far, and the last rows.
+//! State shared by writer and reader after each frame: the texts so far, and the last rows.
 
 use crate::bounds::CELLS;
 use crate::error::Bad;
@@ -24,21 +24,21 @@ impl State {
         &mut self.before[which as usize]
     }
 
-    /// The table of a detail's row.
+    /// Table that holds details of this key.
     pub fn details(&self, key: DetailKey) -> &Before {
         self.before(if key.is_task { Which::TaskDetail } else { Which::ProcessDetail })
     }
 
-    /// Whether no more is remembered than may be.
+    /// Fails if more rows are remembered than the limit allows.
     pub fn check(&self) -> Result<(), Bad> {
         let cells: usize = self.before.iter().map(Before::cells).sum();
         (cells <= CELLS).then_some(()).ok_or(Bad::TooMuch)
     }
 
-    /// Forgets who is gone, the same at both ends.
+    /// Forgets exited tasks; writer and reader do it the same way.
     pub fn forget(&mut self, complete: bool, gone: &[AccountId]) {
         let accounts = [Which::Task, Which::TaskDetail, Which::ProcessDetail];
-        // Of all others, rows that are not listed are forgotten.
+        // Tables without accounts remember only the rows of the last list.
         for which in Which::ALL.into_iter().filter(|which| !accounts.contains(which)) {
             self.before_mut(which).keep_listed();
         }

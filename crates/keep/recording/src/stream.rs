@@ -1,8 +1,8 @@
-//! A recording that nobody keeps: the bytes of a file, sent as windows close.
+//! A recording as a stream: the bytes of a file, sent as windows end.
 //!
-//! One sender, any number of receivers: all get the same bytes. Whoever comes later gets what a file
-//! begins with, and then goes on from the next keyframe. Beside it the sender can say a word to one
-//! of them, which is a frame that belongs to no file.
+//! One sender serves many receivers with the same bytes. A receiver that connects later gets the
+//! file's beginning and continues from the next keyframe. The sender can also send a message or an
+//! answer to one receiver, as frames that belong to no file.
 
 use crate::about::{About, Form, Machine, FILE_MAGIC, FORMAT};
 use crate::bounds::{Payload, LONGEST_HEADER};
@@ -12,10 +12,10 @@ use crate::file::FileBytes;
 use crate::frame::{build, FrameHeader, Kind, Place, Span, HEADER, LONGEST, TRAILER};
 use exactop_model::Snapshot;
 
-/// No answer is longer, bytes of JSON.
+/// Longest answer, bytes of JSON.
 pub const LONGEST_ANSWER: usize = LONGEST as usize;
 
-/// Makes the bytes.
+/// Encodes the stream.
 #[derive(Debug)]
 pub struct Outgoing {
     bytes: FileBytes,
@@ -23,39 +23,39 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// A stream of this machine, whose first instant is this (CLOCK_MONOTONIC ns).
+    /// Starts a stream of this machine; `at_ns` is its first instant (CLOCK_MONOTONIC ns).
     ///
     /// # Errors
-    /// [`Bad`]: the machine's description is longer than anything that is read.
+    /// [`Bad`]: the machine's description exceeds a limit.
     pub fn begin(machine: &Machine, at_ns: u64) -> Result<Outgoing, Bad> {
         let (bytes, begin) = FileBytes::begin(machine, at_ns, false)?;
         Ok(Outgoing { bytes, begin })
     }
 
-    /// What every receiver gets first.
+    /// The first bytes for every receiver.
     pub fn beginning(&self) -> &[u8] {
         &self.begin
     }
 
-    /// Everyone, for those who come now; the others know it already.
+    /// Encodes all tasks, for new receivers; the others know them already.
     ///
     /// # Errors
-    /// [`Bad`]: more than is read.
+    /// [`Bad`]: the snapshot exceeds a limit.
     pub fn keyframe(&mut self, whole: &Snapshot, wall_offset_ns: i64) -> Result<Vec<u8>, Bad> {
         let (t0_ns, t1_ns) = (whole.at_ns, whole.at_ns);
         self.bytes.keyframe(Span { t0_ns, t1_ns, wall_offset_ns }, whole)
     }
 
-    /// Whether so much was told since everyone was that it is time to tell everyone anew: what both ends
-    /// remember is forgotten then.
+    /// True if a keyframe is due because of the texts since the last. A keyframe empties the memory
+    /// of both ends.
     pub fn is_long(&self) -> bool {
         self.bytes.is_long()
     }
 
-    /// What changed since an instant.
+    /// Encodes what changed since `t0_ns`.
     ///
     /// # Errors
-    /// [`Bad`]: more than is read.
+    /// [`Bad`]: the window exceeds a limit.
     pub fn window(
         &mut self,
         t0_ns: u64,
@@ -66,95 +66,95 @@ impl Outgoing {
     }
 }
 
-/// A word to one receiver, as its bytes.
+/// Encodes a message to one receiver.
 ///
 /// # Errors
-/// [`Bad`]: longer than anything that is read.
+/// [`Bad`]: the message exceeds a limit.
 pub fn word(text: &str) -> Result<Vec<u8>, Bad> {
     let payload = Payload { bytes: text.as_bytes().to_vec(), cells: 0 };
     build(Kind::Word, Place::default(), Span::default(), &payload)
 }
 
-/// What somebody asked for beside the stream, JSON, as its bytes.
+/// Encodes an answer (JSON) to one receiver.
 ///
 /// # Errors
-/// [`Bad`]: longer than anything that is read.
+/// [`Bad`]: the answer exceeds a limit.
 pub fn answer(json: Vec<u8>) -> Result<Vec<u8>, Bad> {
     let payload = Payload { bytes: json, cells: 0 };
     build(Kind::Answer, Place::default(), Span::default(), &payload)
 }
 
-/// What was received.
+/// A received item.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    /// Whose figures they will be.
+    /// Machine and schema of the stream.
     Machine(Box<About>),
-    /// Everyone at an instant. Only the first is news.
+    /// All tasks at an instant. Only the first is new to the receiver.
     Whole(Box<Snapshot>),
-    /// What changed until `span.t1_ns`.
+    /// Changes up to `span.t1_ns`.
     Window(Span, Box<Snapshot>),
-    /// A word.
+    /// A message.
     Word(String),
-    /// What was asked for beside the stream: JSON.
+    /// An answer, as JSON.
     Answer(Vec<u8>),
 }
 
-/// What is wrong with a stream.
+/// Why a stream cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// It does not begin as one.
+    /// The stream does not begin with the magic bytes of a recording.
     #[error("its first bytes are not those of a recording")]
     NotARecording,
-    /// It was written by a later version.
+    /// A later version wrote the stream, in a format that is unknown here.
     #[error("its format is {found}, and this exactop reads up to {known}: use exactop {version}")]
     Later {
-        /// Its format.
+        /// Format of the stream.
         found: u32,
-        /// The last format that is known here.
+        /// Latest format known here.
         known: u32,
-        /// Who wrote it.
+        /// Version of exactop that wrote the stream.
         version: String,
     },
-    /// Its header cannot be read.
+    /// The header cannot be read.
     #[error("its header is damaged: {0}")]
     Header(String),
-    /// A frame is not what was written, or not the next one.
+    /// A frame is damaged, or not the next one.
     #[error("a frame of it is damaged")]
     Damaged,
-    /// A frame is whole, and what it says cannot be.
+    /// A frame is whole, but its content is invalid.
     #[error("a frame of it cannot be: {0}")]
     Bad(#[from] Bad),
 }
 
-/// Reads the bytes as they come.
+/// Decodes a stream as its bytes arrive.
 #[derive(Debug, Default)]
 pub struct Incoming {
     bytes: Vec<u8>,
-    /// Bytes of it that were read.
+    /// Bytes of `bytes` that were decoded.
     read: usize,
     stream: Option<(u32, Decoder)>,
-    /// The number of the frame that must be next; `None`: there was no keyframe yet.
+    /// Number of the next frame; `None` before the first keyframe.
     expected: Option<u32>,
 }
 
 impl Incoming {
-    /// Nothing yet.
+    /// Creates an empty decoder.
     pub fn new() -> Incoming {
         Incoming::default()
     }
 
-    /// Takes bytes as they came.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.read);
         self.read = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What is whole of them; `None`: more is needed.
+    /// Decodes the next item; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`StreamError`]; nothing that comes after it can be understood.
+    /// [`StreamError`]: nothing after it can be decoded.
     pub fn next_heard(&mut self) -> Result<Option<Heard>, StreamError> {
         loop {
             let begins = self.stream.is_none() && !self.is_beside();
@@ -184,7 +184,7 @@ impl Incoming {
         }
     }
 
-    /// A refusal or an answer comes before any stream.
+    /// A refusal or an answer may come before any stream.
     fn is_beside(&self) -> bool {
         let header = self.bytes.get(self.read..self.read + HEADER).and_then(FrameHeader::parse);
         header.is_some_and(|header| matches!(header.kind, Kind::Word | Kind::Answer))
@@ -211,10 +211,10 @@ impl Incoming {
         }
         let heard = match header.kind {
             Kind::Keyframe => Some(Heard::Whole(Box::new(decoder.keyframe(payload)?))),
-            // What changed since an instant that nobody told.
+            // The instant that the window starts from was not received.
             Kind::Window if self.expected.is_none() => return Ok(None),
             Kind::Window => Some(Heard::Window(header.span(), Box::new(decoder.window(payload)?))),
-            // What a later version may send.
+            // Kinds that a later version may send.
             _ => None,
         };
         if self.expected.is_some() || header.kind == Kind::Keyframe {
@@ -241,7 +241,7 @@ mod tests {
     use exactop_model::{Ident, SourceKind, TaskKey};
     use exactop_testkit::samples;
 
-    /// A stream of some windows with keyframes between, and the same as one piece of bytes.
+    /// A stream of a few windows with keyframes between, and its bytes.
     fn sent() -> (Vec<Snapshot>, Vec<u8>) {
         let mut out = Outgoing::begin(&machine(), 1).unwrap();
         let mut bytes = out.beginning().to_vec();

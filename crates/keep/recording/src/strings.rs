@@ -1,4 +1,4 @@
-//! Texts, each told once between two keyframes and named by number from then on.
+//! Texts. Each is stored once between two keyframes; rows refer to it by number.
 
 use crate::bounds::check_texts;
 use crate::error::Bad;
@@ -13,16 +13,16 @@ pub(crate) struct Strings {
     numbers: FxHashMap<Arc<[u8]>, u64>,
     told: usize,
     bytes: usize,
-    /// How many came with the keyframe.
+    /// Texts stored with the keyframe.
     first: usize,
 }
 
-/// So many may come after a keyframe, or as many as came with it, before the next is due: whoever starts
-/// programs under ever new names is not to fill memory with them.
+/// Texts that may follow a keyframe before the next is due, or as many as came with it if that is
+/// more. The limit keeps programs with ever new names from filling memory.
 const MORE: usize = 32_768;
 
 impl Strings {
-    /// The number of a text; a new one if it has none.
+    /// Number of a text; adds the text if it is new.
     pub fn number(&mut self, text: &[u8]) -> u64 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
@@ -34,13 +34,14 @@ impl Strings {
         number
     }
 
-    /// The text of a number.
+    /// Text of a number.
     pub fn text(&self, number: u64) -> Result<&[u8], Bad> {
         let number = usize::try_from(number).map_err(|_| Bad::Text)?;
         self.list.get(number).map(|text| &**text).ok_or(Bad::Text)
     }
 
-    /// Writes those that were not written yet: how many there were, how many come, they.
+    /// Writes the texts that are not written yet: the count before, the count of new ones, the new
+    /// ones.
     pub fn put_new(&mut self, out: &mut Vec<u8>) -> Result<(), Bad> {
         check_texts(self.list.len(), self.bytes)?;
         put(out, self.told as u64);
@@ -54,14 +55,14 @@ impl Strings {
         Ok(())
     }
 
-    /// Whether so much was told since the last keyframe that it is time for another, which begins anew.
+    /// True if a keyframe is due because too many texts were added since the last.
     pub fn is_long(&self) -> bool {
         let came = self.list.len() - self.first;
         let half_full = check_texts(self.list.len() * 2, self.bytes * 2).is_err();
         half_full || came > MORE.max(self.first)
     }
 
-    /// Reads those that are new.
+    /// Reads the new texts.
     pub fn get_new(&mut self, bytes: &mut Bytes) -> Result<(), Bad> {
         if bytes.number()? != self.list.len() as u64 {
             return Err(Bad::Text);

@@ -1,12 +1,14 @@
-//! Tables of numbers as bytes. A number is told by how it differs from the row of the same key
-//! before; a column in which nothing differs is left out.
+//! Tables of numbers as bytes, delta encoded: a value is stored as its difference from the last row
+//! of the same key. A column without differences is left out.
 //!
-//! A table is: its number, the length of what follows, how many rows, their keys, and for each
-//! column that is there its number, its length and its values. All numbers are varints (LEB128);
-//! those of keys and values are codes: 0 as predicted, 1 missing, 2 a number that follows, 3 + n
-//! what was predicted plus n (zigzag). A key is predicted to be the one that came after the last
-//! key in the list before, a value to be what it was in the row of that key before, else missing;
-//! what is missing counts as 0 when something is added to it. A key is never missing.
+//! A table is: its number, the length of the rest, the number of rows, their keys, and for each
+//! stored column its number, its length and its values. All numbers are varints (LEB128). Keys and
+//! values are stored as codes: 0 as predicted; 1 missing; 2 a plain number follows; 3 + n, where n
+//! (zigzag) is the difference from the prediction.
+//!
+//! The predicted key is the one that followed the last key in the list before. The predicted value
+//! is that of the last row of the key, else missing. A missing prediction counts as 0 in a
+//! difference. A key is never missing.
 
 use crate::bounds::{cells, Room};
 use crate::error::Bad;
@@ -27,53 +29,52 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row with these values.
+    /// Packs a row.
     pub fn new(key: u64, values: &[Option<u64>]) -> Row {
         Row { key, values: values.iter().copied().collect() }
     }
 }
 
-/// A table that has room for so many times as many rows as it has is made smaller,
+/// A map is shrunk when its capacity exceeds this many times its rows.
 const ROOM: usize = 8;
-/// but for one that is small.
+/// A map of at most this capacity is never shrunk.
 const SMALL: usize = 1024;
 
-/// What the next list of a table is predicted from.
+/// Last rows of a table, from which the next list is predicted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Before {
     order: Vec<u64>,
     rows: FxHashMap<u64, Row>,
-    /// Values of each row.
+    /// Values in each row.
     columns: usize,
 }
 
 impl Before {
-    /// The last row of a key.
+    /// Last row of a key.
     pub fn row(&self, key: u64) -> Option<&Row> {
         self.rows.get(&key)
     }
 
-    /// The last rows of all keys.
+    /// Last rows of all keys.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.values()
     }
 
-    /// Figures that are remembered.
+    /// Figures in memory.
     pub fn cells(&self) -> usize {
         cells(self.rows.len(), self.columns)
     }
 
-    /// What a row's values are predicted to be, from the first column on.
+    /// Predicted values of a row, from the first column on.
     fn predicted(&self, key: u64) -> Option<Values<'_>> {
         self.row(key).map(|row| row.values.iter())
     }
 
-    /// Forgets a key.
     pub fn forget(&mut self, key: u64) {
         self.rows.remove(&key);
     }
 
-    /// Forgets all keys but these.
+    /// Forgets all keys for which `keep` is false.
     pub fn keep(&mut self, keep: impl Fn(u64) -> bool) {
         self.rows.retain(|&key, _| keep(key));
     }
@@ -86,7 +87,7 @@ impl Before {
 
     fn take(&mut self, rows: &[Row]) {
         self.rows.extend(rows.iter().map(|row| (row.key, row.clone())));
-        // What a storm took is given back.
+        // Return the memory that a burst of tasks took.
         if self.rows.capacity() > (ROOM * self.rows.len()).max(SMALL) {
             self.rows.shrink_to(2 * self.rows.len());
         }
@@ -106,7 +107,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Bytes that are read from their beginning.
+/// Reads bytes from their beginning.
 pub(crate) struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -127,7 +128,7 @@ impl<'a> Bytes<'a> {
         self.0.is_empty()
     }
 
-    /// A value, by its code.
+    /// Decodes a value.
     fn value(&mut self, predicted: Option<u64>) -> Result<Option<u64>, Bad> {
         Ok(match self.number()? {
             SAME => predicted,
@@ -186,7 +187,7 @@ impl<'a> Keys<'a> {
         match self.predicted() == Some(key) {
             true => put(out, SAME),
             false => {
-                // Never SAME, whatever the last key was.
+                // The code is never `SAME`, whatever the last key was.
                 let difference = key.wrapping_sub(self.last) as i64;
                 let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
                 match zigzag.checked_add(DIFFERENCE) {
@@ -223,7 +224,7 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: 
     let mut keys = Keys::new(&before.order);
     rows.iter().for_each(|row| keys.put(&mut table, row.key));
     let columns = rows.first().map_or(0, |row| row.values.columns());
-    // Column by column, and of each row where the next value is.
+    // Iterate column by column; remember each row's position.
     let mut left: Vec<_> =
         rows.iter().map(|row| (row.values.iter(), before.predicted(row.key))).collect();
     let mut pairs = Vec::with_capacity(rows.len());
@@ -247,8 +248,8 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: 
     before.take(rows);
 }
 
-/// Reads what [`put_table`] wrote after the length. `places` says which of our columns each of the
-/// file's is, `columns` how many we have, `most` how many rows there may be.
+/// Reads what [`put_table`] wrote after the length. `places` maps the file's columns to ours,
+/// `columns` is the number of ours, `most` is the most rows allowed.
 pub(crate) fn get_table(
     bytes: &[u8],
     places: &[Option<usize>],
@@ -259,7 +260,7 @@ pub(crate) fn get_table(
     let mut bytes = Bytes(bytes);
     let count = usize::try_from(bytes.number()?).map_err(|_| Bad::TooMuch)?;
     room.take(count, columns, most)?;
-    // A key is a byte at least.
+    // A key takes at least one byte.
     if count > bytes.0.len() {
         return Err(Bad::TooMuch);
     }
@@ -303,7 +304,7 @@ mod tests {
         get_table(bytes, places, (columns, usize::MAX), before, &mut room)
     }
 
-    /// Writes lists one after the other and reads them back; yields the length of the last.
+    /// Writes lists in order and reads them back; returns the length of the last.
     fn round_trip(lists: &[Vec<Row>]) -> usize {
         let (mut ours, mut theirs) = (Before::default(), Before::default());
         let mut length = 0;

@@ -1,4 +1,5 @@
-//! Goes through a recording from its first byte to its last: what is whole, what is a gap and why.
+//! Verifies a recording from its first byte to its last: whole frames, damage, gaps and their
+//! reasons.
 
 use crate::error::RecordingError;
 use crate::frame::{FrameHeader, Kind};
@@ -8,45 +9,45 @@ use crate::reader::{Reader, Step};
 use crate::segment::{Found, Segment};
 use std::path::Path;
 
-/// A file, gone through.
+/// Result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileReport {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Its length, bytes.
+    /// Length, bytes.
     pub bytes: u64,
-    /// Frames that are whole.
+    /// Whole frames.
     pub frames: u64,
-    /// Bytes that are no frame, or of frames that are not what was written.
+    /// Bytes that are no frame or are in damaged frames.
     pub damaged_bytes: u64,
-    /// Whether it was closed in good order.
+    /// True if the file was closed properly.
     pub sealed: bool,
 }
 
-/// A recording, gone through.
+/// Result for a recording.
 #[derive(Debug)]
 pub struct Report {
     /// Its files, oldest first.
     pub files: Vec<FileReport>,
-    /// Files that cannot be read at all: why.
+    /// Errors of files that cannot be read at all.
     pub unreadable: Vec<String>,
     /// Windows that can be shown.
     pub windows: u64,
-    /// Their lengths together, ns.
+    /// Total length of those windows, ns.
     pub windows_ns: u64,
-    /// Time between them that is not recorded.
+    /// Gaps between windows.
     pub gaps: Vec<Gap>,
-    /// Bytes of frames that say something else than what can be.
+    /// Bytes of frames whose checksum is right but whose content is invalid.
     pub unread_bytes: u64,
-    /// Where the first window begins, ns since the epoch.
+    /// Beginning of the first window, ns since the epoch.
     pub from_wall_ns: Option<i128>,
-    /// Where the last one ends.
+    /// End of the last window, ns since the epoch.
     pub to_wall_ns: Option<i128>,
 }
 
 impl Report {
-    /// Whether every byte is what was written, and every window can be shown. A file that is still
-    /// written has no seal, which is no damage.
+    /// True if every byte is intact and every window can be shown. A missing seal is no damage: the
+    /// file may still be in use.
     pub fn is_whole(&self) -> bool {
         self.unreadable.is_empty()
             && self.unread_bytes == 0
@@ -55,10 +56,10 @@ impl Report {
     }
 }
 
-/// Goes through a file, or all files of a directory.
+/// Verifies a file, or all files of a directory.
 ///
 /// # Errors
-/// [`RecordingError`]: nothing there can be read.
+/// [`RecordingError`]: no file can be read.
 pub fn verify(path: &Path) -> Result<Report, RecordingError> {
     let recording = Recording::open(path)?;
     let mut report = Report {
@@ -73,7 +74,7 @@ pub fn verify(path: &Path) -> Result<Report, RecordingError> {
     };
     for part in recording.parts() {
         match recording.segment(&part.name) {
-            // A recorder that is at work removed it, because its time is up.
+            // A running recorder removed it because it is too old.
             Err(error) if error.is_missing() => {}
             segment => report.files.push(file(&part.name, &segment?)?),
         }
@@ -99,7 +100,7 @@ pub fn verify(path: &Path) -> Result<Report, RecordingError> {
 fn file(name: &str, segment: &Segment) -> Result<FileReport, RecordingError> {
     let bytes = segment.length()?;
     let (name, sealed) = (name.to_string(), false);
-    // The header was read already: without it there is no segment.
+    // The header was read when the segment was opened.
     let mut report = FileReport { name, bytes, frames: 1, damaged_bytes: 0, sealed };
     let (header, at) = segment.header();
     if !segment.is_trailer_right(&header, at) {

@@ -1,7 +1,7 @@
-//! The windows of some time, one after the other.
+//! The windows of a range of time, in order.
 //!
-//! A wall clock may be set back, so a time of day can come twice: which windows are of that time is
-//! asked of each, and headers of frames say where the first and the last of them are.
+//! The wall clock may be set back, so a time of day can come twice. Each window is therefore tested
+//! by itself; frame headers give the first and the last.
 
 use crate::error::RecordingError;
 use crate::gap::Gap;
@@ -10,7 +10,7 @@ use crate::parts::Recording;
 use crate::reader::Reader;
 use crate::replay::{Moved, Replay};
 
-/// Which windows: those that end after `from` and not after `to` (ns since the epoch).
+/// A range of time: windows that end after `from` and not after `to` (ns since the epoch).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct When {
@@ -18,7 +18,7 @@ pub struct When {
     pub to: Option<i128>,
 }
 
-/// The first of them and the last.
+/// First and last window of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     first: Marked,
@@ -26,14 +26,13 @@ pub(crate) struct Ends {
 }
 
 impl When {
-    /// Whether a window that ends then is one of them.
+    /// True if a window with this end is in the range.
     pub fn has(&self, ends_wall_ns: i128) -> bool {
         self.from.is_none_or(|from| ends_wall_ns > from)
             && self.to.is_none_or(|to| ends_wall_ns <= to)
     }
 
-    /// Whether a recording has any of them, as the headers of its frames have it: nothing that they
-    /// hold is read.
+    /// True if the recording has a window in the range. Reads only frame headers.
     ///
     /// # Errors
     /// [`RecordingError`]: a file cannot be read.
@@ -57,8 +56,8 @@ impl When {
         Ok(ends)
     }
 
-    /// Goes to before the first of them; where the last is. `None`: there is none. Without an end
-    /// the last is not known, as somebody may still record.
+    /// Seeks before the first window of the range and returns the position of the last. `None` if
+    /// the range has no window. An open range has no known last window: a recorder may still run.
     pub(crate) fn go_to(&self, reader: &mut Reader) -> Result<Option<Last>, RecordingError> {
         if *self == When::default() {
             return Ok(Some(Last(None)));
@@ -69,7 +68,7 @@ impl When {
         Ok(Some(Last(self.to.map(|_| last))))
     }
 
-    /// As much of a gap as is not before `from`; none if all of it is.
+    /// The part of a gap after `from`; `None` if there is none.
     fn end_of(&self, gap: Gap) -> Option<Gap> {
         let Some(from) = self.from else { return Some(gap) };
         let within = gap.to_wall_ns.checked_sub(from).filter(|&ns| ns > 0)?;
@@ -82,7 +81,7 @@ impl When {
         })
     }
 
-    /// As much of a gap as is not after `to`.
+    /// The part of a gap before `to`; `None` if there is none.
     fn begin_of(&self, gap: Gap) -> Option<Gap> {
         let Some(to) = self.to else { return Some(gap) };
         let within = to.checked_sub(gap.from_wall_ns).filter(|&ns| ns > 0)?;
@@ -94,31 +93,31 @@ impl When {
     }
 }
 
-/// Where the last window of some time is, if that is known.
+/// Position of the last window of a range, if known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last(Option<At>);
 
 impl Last {
-    /// Whether a place is there, or behind.
+    /// True if the position is at or after the last window.
     pub fn is_reached(&self, at: At) -> bool {
         self.0.is_some_and(|last| at >= last)
     }
 }
 
-/// Steps through them.
+/// Steps through the windows of a range.
 #[derive(Debug)]
 pub struct Windows {
     replay: Replay,
     when: When,
     last: Last,
-    /// The window before was one of them.
+    /// The window before was in the range.
     within: bool,
     ended: bool,
     gaps: Vec<Gap>,
 }
 
 impl Windows {
-    /// Finds the first of them.
+    /// Finds the first window of the range.
     ///
     /// # Errors
     /// [`RecordingError`]: a file cannot be read.
@@ -135,10 +134,10 @@ impl Windows {
         })
     }
 
-    /// Goes to the next; `false`: there is none.
+    /// Goes to the next window; returns false if there is none.
     ///
     /// # Errors
-    /// [`RecordingError`]: a file cannot be read any more.
+    /// [`RecordingError`]: a file has become unreadable.
     pub fn advance(&mut self) -> Result<bool, RecordingError> {
         self.gaps.clear();
         let mut passed = Vec::new();
@@ -174,20 +173,19 @@ impl Windows {
         self.replay.ends_wall_ns().is_some_and(|ends| self.when.has(ends))
     }
 
-    /// What follows a window of theirs is theirs up to their end; what lies elsewhere is not.
+    /// Keeps gaps that follow a window of the range, up to its end; drops the others.
     fn leave(&mut self, passed: &mut Vec<Gap>) {
         let (when, within) = (self.when, std::mem::take(&mut self.within));
         let theirs = passed.drain(..).filter(|_| within);
         self.gaps.extend(theirs.filter_map(|gap| when.begin_of(gap)));
     }
 
-    /// The time of theirs that is not recorded between the window before and this one, or after the
-    /// last.
+    /// Gaps in the range between the window before and this one, or after the last.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }
 
-    /// Where it is.
+    /// The replay at the current window.
     pub fn replay(&self) -> &Replay {
         &self.replay
     }

@@ -1,7 +1,7 @@
-//! A recording read from some time on: windows, and what lies between them.
+//! Reads a recording in order from some time on: windows and the gaps between them.
 //!
-//! A window can be understood if all frames since the last keyframe were: after damage nothing is
-//! told until the next one, and that time is a gap. So a figure is right or it is not there.
+//! Decoding a window needs all frames since the last keyframe. After damage the reader reports a
+//! gap up to the next keyframe. So a figure is right, or it is missing.
 
 use crate::about::Machine;
 mod told;
@@ -19,42 +19,42 @@ use crate::segment::{Found, Segment};
 use exactop_model::Snapshot;
 use std::collections::VecDeque;
 
-/// So many frames may say of one gap what it consists of; more is nobody's.
+/// Most gap frames that are kept for one gap; more are ignored.
 const STATED: usize = 64;
 
-/// What comes next.
+/// The next event of a recording.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Everyone, where windows begin: what a new book opens with.
+    /// All tasks where windows begin: opens a new book.
     Opened(Box<Snapshot>),
     /// A window's end.
     Window(Box<Recorded>),
-    /// Time that is not recorded. What comes next opens a new book.
+    /// Time that is not recorded. The next step opens a new book.
     Gap(Gap),
 }
 
-/// A window as it was recorded.
+/// A recorded window.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// When it was.
+    /// Its time.
     pub span: Span,
-    /// Everything cumulative at its end: who changed, or everyone.
+    /// Cumulative figures at its end: of the tasks that changed, or of all tasks.
     pub snapshot: Snapshot,
-    /// What was read for rows of it.
+    /// Details of its rows.
     pub(crate) details: Details,
-    /// What was looked at beside.
+    /// What was measured on demand.
     pub(crate) looked: Looked,
-    /// Where it is.
+    /// Position in the recording.
     pub(crate) at: At,
 }
 
-/// A file that is being read.
+/// The open file.
 #[derive(Debug)]
 struct Open {
     segment: Segment,
     decoder: Decoder,
     at: u64,
-    /// The number of the frame that must be next; `None`: any.
+    /// Frame number that must come next; `None` accepts any.
     expected: Option<u32>,
 }
 
@@ -67,26 +67,26 @@ pub struct Reader {
     open: Option<Open>,
     point: Option<Point>,
     in_step: bool,
-    /// Why not, until that is told.
+    /// Why decoding stopped, until a gap reports it.
     why: Option<Why>,
-    /// Something is not understood since the last keyframe.
+    /// A frame since the last keyframe could not be decoded.
     broken: bool,
     lost: Option<Lost>,
-    /// A gap was told after the last window: what comes next opens a new book.
+    /// A gap was reported after the last window: the next step opens a new book.
     told: bool,
-    /// Up to when a book that took every step knows everyone; `None`: it was not opened.
+    /// Instant at which a book that took every step is current; `None` if it was not opened.
     known_ns: Option<u64>,
-    /// What the file says of the time before its next keyframe, and each from when on.
+    /// Gap frames before the next keyframe, each with its beginning.
     stated: Vec<(Span, Stated)>,
     ready: VecDeque<Step>,
-    /// Somebody is writing: a frame that is not whole at the very end will be.
+    /// A recorder is running: a partial frame at the very end will be completed.
     follows: bool,
     /// Bytes that could not be read so far.
     damaged: u64,
 }
 
 impl Reader {
-    /// From the beginning.
+    /// Reads from the beginning.
     pub fn new(recording: Recording) -> Reader {
         Reader {
             recording,
@@ -107,35 +107,36 @@ impl Reader {
         }
     }
 
-    /// From the beginning, while somebody records: what is not whole at the end is waited for.
+    /// Reads from the beginning while a recorder runs; waits for partial frames at the end.
     pub fn following(recording: Recording) -> Reader {
         Reader { follows: true, ..Reader::new(recording) }
     }
 
-    /// What is read.
+    /// The recording.
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
 
-    /// The machine that the file which is read is of.
+    /// Machine of the current file.
     pub fn machine(&self) -> Option<&Machine> {
         self.open.as_ref().map(|open| &open.segment.about().machine)
     }
 
-    /// Whether names were replaced in the file that is read.
+    /// True if names in the current file were replaced.
     pub fn is_anonymous(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.segment.about().anonymous)
     }
 
-    /// Bytes passed by so far because they are not what was written.
+    /// Damaged bytes that were skipped so far.
     pub fn damaged_bytes(&self) -> u64 {
         self.damaged
     }
 
-    /// What comes next; `None` at the end, which may be later by then if someone still records.
+    /// Returns the next step; `None` at the end. If a recorder still runs, a later call may return
+    /// more.
     ///
     /// # Errors
-    /// [`RecordingError`]: a file cannot be read at all any more.
+    /// [`RecordingError`]: a file has become unreadable.
     pub fn step(&mut self) -> Result<Option<Step>, RecordingError> {
         loop {
             if let Some(step) = self.ready.pop_front() {
@@ -143,7 +144,7 @@ impl Reader {
             }
             let has_more = self.current()?.is_some();
             let more = self.part + 1 < self.recording.parts().len();
-            // All that were known were removed, and there are others by now.
+            // All known files were removed, and there are new ones.
             if !has_more && self.recording.follow()? {
                 continue;
             }
@@ -157,7 +158,7 @@ impl Reader {
                     self.part += 1;
                     self.open = None;
                 }
-                // Somebody may have begun the next meanwhile.
+                // The recorder may have started the next file meanwhile.
                 Found::End if self.recording.follow()? => {}
                 Found::End => {
                     self.tell_lost(None);
@@ -166,7 +167,8 @@ impl Reader {
                 Found::Damaged(next)
                     if self.follows && !more && next >= open.segment.length()? =>
                 {
-                    // Who writes next in this directory cuts it off, if nobody ends it.
+                    // The next recorder in this directory truncates a partial frame that is never
+                    // completed.
                     if !self.recording.follow()? {
                         return Ok(self.ready.pop_front());
                     }
@@ -181,13 +183,13 @@ impl Reader {
         }
     }
 
-    /// The file that is read, opened if need be; `None`: there are no more.
+    /// Opens the current file if needed; `None` after the last.
     fn current(&mut self) -> Result<Option<&mut Open>, RecordingError> {
         while self.open.is_none() {
             let Some(part) = self.recording.parts().get(self.part) else { return Ok(None) };
             let segment = match self.recording.segment(&part.name) {
                 Ok(segment) => segment,
-                // A recorder that is at work removed it, because its time is up.
+                // A running recorder removed it because it is too old.
                 Err(error) if error.is_missing() => {
                     self.part += 1;
                     continue;
@@ -202,7 +204,7 @@ impl Reader {
         Ok(self.open.as_mut())
     }
 
-    /// From here on nothing can be understood until the next keyframe.
+    /// Stops decoding until the next keyframe.
     fn lose(&mut self, why: Why, bytes: u64) {
         self.in_step = false;
         self.broken = true;
@@ -210,7 +212,7 @@ impl Reader {
         self.damaged += bytes;
     }
 
-    /// An instant of the file that is read.
+    /// An instant of the current file.
     fn point(&self, span: Span) -> Option<Point> {
         let about = self.open.as_ref()?.segment.about();
         Some(Point { boot_id: about.machine.boot_id.clone(), session: about.session, span })
@@ -256,7 +258,7 @@ impl Reader {
                 Ok(snapshot) if snapshot.at_ns == header.t1_ns => self.window(header, snapshot, at),
                 _ => self.lose(Why::Damaged, header.length()),
             },
-            // One that came after its window was told.
+            // Details that come late, after their window was returned.
             Kind::Details => {
                 if open.decoder.details(payload).is_err() {
                     self.lose(Why::Damaged, header.length());
@@ -311,7 +313,7 @@ impl Reader {
         self.ready.push_back(Step::Window(Box::new(recorded)));
     }
 
-    /// What was read for rows of a window comes right after it, if anything was.
+    /// Reads the details of a window, which follow it directly if there are any.
     fn details_of(&mut self, window: &FrameHeader) -> (Details, Looked) {
         let nothing = Default::default;
         let Some(open) = &mut self.open else { return nothing() };
@@ -335,34 +337,35 @@ impl Reader {
         }
     }
 
-    /// What was read for a row earlier and still holds.
+    /// Details of a row that were read earlier and still hold.
     pub(crate) fn lasting(&self, key: DetailKey) -> Option<Facts> {
         self.open.as_ref()?.decoder.lasting(key)
     }
 
-    /// Goes to the last keyframe before the window that holds a time (ns since the epoch), or before
-    /// the gap that does, without reading what is between; to the first there is if none is before.
+    /// Seeks to the last keyframe before the window, or the gap, that holds a time (ns since the
+    /// epoch), without reading the frames between. Seeks to the first keyframe if there is none
+    /// before.
     ///
     /// # Errors
     /// [`RecordingError`]: the file cannot be read.
     pub fn seek(&mut self, wall_ns: i128) -> Result<(), RecordingError> {
         let mut found = self.index.at_time(&self.recording, wall_ns)?;
         if let Some(later) = found.filter(|window| window.span.wall_t0_ns() > wall_ns) {
-            // From before a gap on, so that it is told.
+            // Start before a gap, so that the gap is reported.
             found = self.index.beside(&self.recording, later.at, false)?.or(found);
         }
         let begin = At { part: 0, at: 0 };
         self.go_to(found.map_or(begin, |window| window.at), found.map(|window| window.keyframe))
     }
 
-    /// Goes to the keyframe of the window before this one, so that what lies between is told.
+    /// Seeks to the keyframe of the window before this one, so that a gap between them is reported.
     pub(crate) fn go_before(&mut self, window: Marked) -> Result<(), RecordingError> {
         let before = self.index.beside(&self.recording, window.at, false)?;
         let begin = At { part: 0, at: 0 };
         self.go_to(before.map_or(begin, |before| before.at), before.map(|before| before.keyframe))
     }
 
-    /// Goes to a keyframe of a file, or to its beginning. What comes next opens a new book.
+    /// Seeks to a keyframe of a file, or to its beginning. The next step opens a new book.
     pub(crate) fn go_to(
         &mut self,
         at: At,
@@ -388,12 +391,12 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks for what was recorded since it was opened; whether there is more.
+    /// Looks for new windows and files; returns true if there are any.
     pub(crate) fn follow(&mut self) -> Result<bool, RecordingError> {
         self.recording.follow()
     }
 
-    /// Where the windows are.
+    /// Index of the windows.
     pub(crate) fn index(&mut self) -> (&mut Index, &Recording) {
         (&mut self.index, &self.recording)
     }

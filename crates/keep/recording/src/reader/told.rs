@@ -1,4 +1,4 @@
-//! What a reader says of time that it has no windows of: from where to where, and why.
+//! Reports gaps: from where to where, and why.
 
 use super::{Reader, Step};
 use crate::frame::FrameHeader;
@@ -6,7 +6,7 @@ use crate::gap::{Gap, Stated, Why};
 use crate::lost::{Lost, Point};
 
 impl Reader {
-    /// A frame that is not understood; its time is.
+    /// Notes the time of a frame that cannot be decoded.
     pub(super) fn pass_by(&mut self, header: &FrameHeader) {
         let Some(here) = self.point(header.span()) else { return };
         if self.lost.as_ref().is_some_and(|lost| !lost.to.is_of_boot(&here.boot_id)) {
@@ -15,7 +15,7 @@ impl Reader {
         self.lost = Lost::add(self.lost.take(), header, here);
     }
 
-    /// Says which time was passed by, up to an instant at most.
+    /// Reports the skipped time, up to `until` at most.
     pub(super) fn tell_lost(&mut self, until: Option<&Point>) {
         let Some(Lost { from, mut to }) = self.lost.take() else { return };
         if let Some(until) = until.filter(|until| until.is_of_boot(&to.boot_id)) {
@@ -43,7 +43,7 @@ impl Reader {
         self.point = Some(to);
     }
 
-    /// Says why there is nothing between two instants of which no frame tells.
+    /// Reports why there are no windows between two instants.
     pub(super) fn tell_between(&mut self, last: &Point, next: &Point) {
         if !last.is_of_boot(&next.boot_id) {
             self.tell(last.gap(Why::Boot, next));
@@ -56,7 +56,7 @@ impl Reader {
             stated.into_iter().filter(|(since, _)| within.contains(&since.t1_ns)).collect();
         let begins = stated.first().map_or(next.span, |&(since, _)| since);
         if begins.t1_ns > last.span.t1_ns {
-            // Someone recorded up to there, which is not here.
+            // A recorder ran up to `begins`, but its windows are missing.
             let unsaid = match stated.is_empty() && !last.is_of_session(next) {
                 true => Why::NotRunning,
                 false => Why::Damaged,

@@ -1,4 +1,4 @@
-//! Records what a session measures, window by window, as it goes.
+//! Records a session, window by window.
 
 mod tap;
 
@@ -20,14 +20,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// A keyframe after so many windows,
+/// Most windows between two keyframes.
 const KEYFRAME_WINDOWS: u32 = 64;
-/// or so much time.
+/// Most time between two keyframes, ns.
 const KEYFRAME_NS: u64 = 600_000_000_000;
-/// A wall clock that moved by more was set.
+/// A wall clock that moved by more was set, ns.
 const SET_NS: u64 = 1_000_000_000;
 
-/// A file that is being written.
+/// The file that is being written.
 #[derive(Debug)]
 struct Running {
     file: File,
@@ -36,7 +36,7 @@ struct Running {
     windows: u32,
     keyframe_ns: u64,
     wall_offset_ns: i64,
-    /// There is no window in it yet.
+    /// The file holds no window yet.
     is_empty: bool,
 }
 
@@ -48,10 +48,10 @@ pub struct Recorder {
     options: Options,
     session: Option<u64>,
     running: Option<Running>,
-    /// What is known of who is there, while no file is written.
+    /// Encoder with the lasting details, while no file is open.
     known: Encoder,
     retention: Retention,
-    /// Why the next file does not continue what is there.
+    /// Beginning and reason of the gap before the next file.
     gap: Option<(u64, Stated)>,
     clocks: Option<Clocks>,
     last: Option<Span>,
@@ -66,11 +66,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into a directory, which is made if need be.
+    /// Records into a directory; creates it if missing.
     ///
     /// # Errors
-    /// [`RecordingError`]: someone else records there, or could change what is there, or it cannot
-    /// be written.
+    /// [`RecordingError`]: another process records there, another user could change the directory,
+    /// or it cannot be written.
     pub fn open(
         path: &Path,
         machine: Machine,
@@ -104,7 +104,7 @@ impl Recorder {
         })
     }
 
-    /// What there is to know since the last call.
+    /// Notices since the last call.
     pub fn notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
@@ -114,17 +114,17 @@ impl Recorder {
         self.windows
     }
 
-    /// Bytes of all files that are there.
+    /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.disk.bytes()
     }
 
-    /// Where it records.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.disk.directory.path()
     }
 
-    /// Writes what was read for rows of the last window; without it that is done before the next.
+    /// Writes the details of the last window. Otherwise they are written before the next window.
     pub fn settle(&mut self) {
         let facts = std::mem::take(&mut self.pending);
         let looked = std::mem::take(&mut self.looked);
@@ -133,8 +133,8 @@ impl Recorder {
             return;
         }
         let (Some(span), Some(running)) = (self.last, &mut self.running) else {
-            // For the next file: they may sleep from now on.
-            // What is too much is told when it is read again.
+            // Keep the details for the next file: tasks that sleep from now on are not read again.
+            // If they exceed a limit, they are dropped and read again when next displayed.
             let _ = self.known.details(facts, &Looked::default());
             return;
         };
@@ -143,8 +143,8 @@ impl Recorder {
         self.told(written);
     }
 
-    /// Takes the next snapshot, before the book does, and the clocks of that instant. What cannot be
-    /// written becomes a gap and is told by [`Recorder::notices`].
+    /// Records a snapshot and the clocks of its instant, before the book takes it. A window that
+    /// cannot be written becomes a gap; [`Recorder::notices`] reports it.
     pub fn record(&mut self, now: &Snapshot, before: &Book, clocks: Clocks) {
         self.settle();
         let written = self.take(now, before, clocks);
@@ -156,12 +156,12 @@ impl Recorder {
         self.notices.extend(gone);
     }
 
-    /// Closes it in good order.
+    /// Seals the file.
     pub fn finish(&mut self) {
         self.settle();
         let (Some(span), Some(mut running)) = (self.last, self.running.take()) else { return };
         if let Ok(seal) = running.bytes.seal(Span { t0_ns: span.t1_ns, ..span }) {
-            // A file without it is read all the same.
+            // A file without a seal is readable, too.
             let _ = running.file.write_all(&seal).and_then(|()| running.file.sync_data());
         }
         self.known = running.bytes.known();
@@ -175,7 +175,7 @@ impl Recorder {
     ) -> Result<(), RecordingError> {
         let (at_ns, Clocks { wall_offset_ns, .. }) = (now.at_ns, clocks);
         let is_after_suspend = self.is_after_suspend(clocks);
-        // In a file the wall clock goes on with the other, so that a time is in one place of it.
+        // A new file when the wall clock was set: a time of day is unique within a file.
         let is_set = self
             .running
             .as_ref()
@@ -186,20 +186,20 @@ impl Recorder {
         };
         let t1_ns = whole.at_ns;
         let span = Span { t0_ns: t1_ns, t1_ns, wall_offset_ns };
-        // Whoever measures began anew: what lies between is a gap, and what comes another file.
+        // The source restarted: report a gap and start another file.
         let has_begun_anew = before.at_ns().is_none();
         if is_set || has_begun_anew || self.is_full(t1_ns) {
             self.finish();
         }
         if has_begun_anew {
             self.session = None;
-            // Its accounts have the numbers of others: nothing that is known of them holds.
+            // Account numbers start over: no detail still holds.
             self.known = Encoder::default();
         }
         if self.running.is_none() {
             if let Err(error) = self.begin(span) {
-                // Who is gone by now is not kept in mind, however long it lasts.
-                // Where that is too much as well, what was read of them is told when it is read again.
+                // Forget details of exited tasks, however long the failure lasts. If the rest
+                // exceeds a limit, those details are dropped and read again when next displayed.
                 let _ = self.known.keyframe(&whole);
                 return Err(error);
             }
@@ -215,8 +215,8 @@ impl Recorder {
         self.sync(at_ns)
     }
 
-    /// Whether the machine was suspended since the last window's end, which a gap tells of then: it lies
-    /// between that window and this, whose length has none of it.
+    /// True if the machine was suspended since the last window's end. A gap then reports it,
+    /// because the window's length does not include the suspended time.
     fn is_after_suspend(&mut self, clocks: Clocks) -> bool {
         let before = self.clocks.replace(clocks);
         let suspended_ns = before.and_then(|before| clocks.suspended_since(&before));
@@ -227,7 +227,7 @@ impl Recorder {
         true
     }
 
-    /// Everyone as of the last window's end, where the next frame is to be a keyframe.
+    /// All tasks as of the last window's end, if the next frame must be a keyframe.
     fn whole_if_due(&self, now: &Snapshot, before: &Book, is_set: bool) -> Option<Snapshot> {
         let Some(at_ns) = before.at_ns() else { return Some(now.clone()) };
         let due = self.running.as_ref().is_none_or(|running| {
@@ -244,11 +244,11 @@ impl Recorder {
 
     fn is_full(&self, at_ns: u64) -> bool {
         let Some(running) = &self.running else { return false };
-        // A file goes as a whole: where little time is kept, it holds little.
+        // A file is removed as a whole: with a short `keep`, files are short.
         let time = self.options.keep.map_or(Duration::MAX, |keep| keep / 4);
         let time = time.min(self.options.file_time);
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Where little may be kept, files are so small that one can go without all going.
+        // With a small `max_bytes`, files are small, so that one can go without the others.
         let most = self.options.max_bytes.map_or(u64::MAX, |max| max / 4);
         let bytes = self.disk.files.last().map_or(0, |file| file.bytes);
         running.windows > 0
@@ -263,7 +263,7 @@ impl Recorder {
         let bytes = running.bytes.window(span, now);
         running.windows += 1;
         self.put(bytes)?;
-        // Said, and ended: from now on the file is worth keeping.
+        // The gap is written and over; the file is now worth keeping.
         self.gap = None;
         if let Some(running) = &mut self.running {
             running.is_empty = false;
@@ -273,7 +273,7 @@ impl Recorder {
         self.sync(now.at_ns)
     }
 
-    /// A new file.
+    /// Starts a new file.
     fn begin(&mut self, span: Span) -> Result<(), RecordingError> {
         let session = *self.session.get_or_insert(span.t1_ns);
         let made = FileBytes::begin(&self.machine, session, false);
@@ -321,7 +321,7 @@ impl Recorder {
                     return Ok(());
                 }
                 Err(error) => {
-                    // Half a frame would be passed by, but it would take space.
+                    // Remove a partial frame: readers would skip it, but it takes space.
                     let _ = running.file.set_len(kept.bytes);
                     let error = RecordingError::io("write", self.path(), error);
                     if !error.is_full() || !self.make_room() {
@@ -342,7 +342,8 @@ impl Recorder {
         let due = match self.options.sync {
             Sync::Window => true,
             Sync::Every(time) => {
-                // A window that ends a little early would be a whole one late otherwise.
+                // Allow a tenth less: a window that ends a little early would otherwise be synced a
+                // window late.
                 let (since_ns, time_ns) = (at_ns.saturating_sub(self.synced_ns), time.as_nanos());
                 u128::from(since_ns) + time_ns / 10 >= time_ns
             }
@@ -356,7 +357,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// What cannot be written becomes a gap; the next window begins a new file.
+    /// Notes a failure: the window becomes a gap, and the next window starts a new file.
     fn told(&mut self, written: Result<(), RecordingError>) {
         match written {
             Ok(()) if self.failing => {
@@ -372,7 +373,7 @@ impl Recorder {
                     self.known = running.bytes.known();
                 }
                 let from_ns = self.last.map_or(0, |last| last.t1_ns);
-                // Time that is not recorded for another reason, too, lasts until it can be written.
+                // A gap that began for another reason lasts until writing works again.
                 let suspend = self.gap.take_if(|(_, stated)| stated.why == Why::Suspend);
                 let from_ns = suspend.map_or(from_ns, |(from_ns, _)| from_ns);
                 self.gap.get_or_insert((from_ns, Why::NotWritten.into()));

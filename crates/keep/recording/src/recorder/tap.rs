@@ -1,4 +1,4 @@
-//! What a session tells of while it goes on.
+//! The recorder as the `Tap` of a session.
 
 use super::Recorder;
 use crate::clocks::Clocks;

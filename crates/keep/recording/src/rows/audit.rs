@@ -1,6 +1,5 @@
-//! How far a task's figures, or those of exited ones, are from the kernel's own counts. Files from
-//! before there was an audit have none of these columns: then nothing was held against anything,
-//! which the row of the machine says.
+//! Audit: how far the figures of a task or an exited group are from the kernel's own counts. Files
+//! older than the audit lack these columns; the machine's row then says that nothing was audited.
 
 use super::cells::{Cells, Fields};
 use crate::error::Bad;
@@ -50,7 +49,7 @@ pub(super) fn get_exit(f: &mut Fields) -> Result<ExitAudit, Bad> {
     })
 }
 
-/// All of them, or none.
+/// Reads all N figures; `None` if none is there.
 fn figures<const N: usize>(f: &mut Fields) -> Result<Option<[u64; N]>, Bad> {
     let read: [Option<u64>; N] = std::array::from_fn(|_| f.uint());
     if read.iter().all(Option::is_none) {

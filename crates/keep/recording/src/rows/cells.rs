@@ -1,4 +1,4 @@
-//! The values of a row, one after the other, in the order of the schema.
+//! Values of a row, in the order of the schema.
 
 use crate::error::Bad;
 use crate::packed::{Packer, Values};
@@ -7,7 +7,7 @@ use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::{Counter, Counters};
 
-/// A row that is being made.
+/// Writes a row.
 pub(crate) struct Cells<'a> {
     table: &'static Table,
     strings: &'a mut Strings,
@@ -63,7 +63,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A row that is being read.
+/// Reads a row.
 pub(crate) struct Fields<'a> {
     values: Values<'a>,
     strings: &'a Strings,
@@ -78,17 +78,17 @@ impl<'a> Fields<'a> {
         self.values.next().flatten()
     }
 
-    /// One that every row has.
+    /// A required value.
     pub fn known(&mut self) -> Result<u64, Bad> {
         self.uint().ok_or(Bad::Missing)
     }
 
-    /// One of 32 bits.
+    /// A 32-bit value.
     pub fn small(&mut self) -> Result<Option<u32>, Bad> {
         self.uint().map(|v| u32::try_from(v).map_err(|_| Bad::Number)).transpose()
     }
 
-    /// One of 32 bits that every row has.
+    /// A required 32-bit value.
     pub fn known_small(&mut self) -> Result<u32, Bad> {
         self.small()?.ok_or(Bad::Missing)
     }
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         self.uint().map(|v| v as i64)
     }
 
-    /// A signed one of 32 bits.
+    /// A signed 32-bit value.
     pub fn small_int(&mut self) -> Result<Option<i32>, Bad> {
         self.int().map(|v| i32::try_from(v).map_err(|_| Bad::Number)).transpose()
     }

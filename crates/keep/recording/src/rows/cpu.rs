@@ -1,4 +1,4 @@
-//! A CPU: its accounts, and its ticks.
+//! Row of a CPU: its accounts and its ticks.
 
 use super::cells::{Cells, Fields};
 use crate::bounds::CPUS;
@@ -80,7 +80,7 @@ pub(crate) fn put_ticks(cells: &mut Cells, ticks: Option<&StatTicks>) {
         .uint(ticks.map(|t| t.steal));
 }
 
-/// All of them, or none.
+/// Reads all ticks, or `None` if one is missing.
 pub(crate) fn get_ticks(fields: &mut Fields) -> Option<StatTicks> {
     let values: [Option<u64>; 8] = std::array::from_fn(|_| fields.uint());
     let [user, nice, system, idle, iowait, irq, softirq, steal] = values;

@@ -1,4 +1,4 @@
-//! What was read for a row because someone looked at it.
+//! Details: figures that were read because a reader displayed the row.
 
 use super::cells::{Cells, Fields};
 use super::group_name::{get_named, put_named};
@@ -12,7 +12,7 @@ use exactop_model::{Detail, Missing, Row, RowKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Whose: a thread's, or else a process's, by its account.
+/// Key of details: the account of a thread (`is_task`) or of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DetailKey {
     pub is_task: bool,
@@ -20,7 +20,7 @@ pub(crate) struct DetailKey {
 }
 
 impl DetailKey {
-    /// Exited groups have no details.
+    /// Key of a row; `None` for exited groups, which have no details.
     pub fn of(row: &Row) -> Option<DetailKey> {
         let is_task = match row.kind {
             RowKind::Task => true,
@@ -31,7 +31,7 @@ impl DetailKey {
     }
 }
 
-/// What was read, and what came up to date with it.
+/// Details of a row, and the identity fields that were refreshed with them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     pub detail: Detail,
@@ -44,13 +44,13 @@ pub(crate) struct Facts {
 impl Facts {
     pub fn of(row: &Row) -> Facts {
         let ident = &row.ident;
-        // Those of a group with an id are recorded by group.
+        // Names of a group with an id are recorded by group.
         let named = match ident.cgroup_id {
             None => row.detail.named.clone(),
             Some(_) => Err(Missing::NotRead),
         };
         Facts {
-            // What is read of disks is of looks, not of windows.
+            // Disk figures belong to the moment of reading, not to a window.
             detail: Detail { named, disk: Err(Missing::NotRead), ..row.detail.clone() },
             ppid: ident.ppid,
             nice: ident.nice,
@@ -59,7 +59,7 @@ impl Facts {
         }
     }
 
-    /// What stays true while nobody reads it again: memory does not.
+    /// The details that hold without being read again. Memory does not.
     pub fn lasting(&self) -> Facts {
         let not = || Err(Missing::NotRead);
         let detail = Detail {
@@ -73,7 +73,7 @@ impl Facts {
     }
 }
 
-/// Those of a window.
+/// Details of a window, by key.
 pub(crate) type Details = FxHashMap<DetailKey, Facts>;
 
 fn number(cells: &mut Cells, value: Result<u64, Missing>) {

@@ -1,4 +1,4 @@
-//! A group of exited tasks.
+//! Row of a group of exited tasks.
 
 use super::cells::{Cells, Fields};
 use super::{audit, words};

@@ -1,4 +1,5 @@
-//! What the kernel's files said of control groups while somebody looked at them, at both ends of a window.
+//! Values of the kernel's files of control groups, at both ends of a window in which a reader
+//! displayed them.
 
 use super::cells::{Cells, Fields};
 use crate::error::Bad;
@@ -8,15 +9,15 @@ use crate::values::Row;
 use exactop_model::cgroups::GroupSample;
 use exactop_model::run::CpuStat;
 
-/// All groups, as the window began and as it ended.
+/// All groups at the window's beginning and end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GroupFiles {
     pub before: Vec<GroupSample>,
     pub after: Vec<GroupSample>,
 }
 
-/// The n-th of those before has the key 2n, of those after 2n + 1: what a file says is predicted from what
-/// it said a window earlier.
+/// Group n at the beginning has key 2n, group n at the end has 2n + 1. So each file's value is
+/// predicted from its value one window earlier.
 pub(crate) fn group_files(files: &GroupFiles, strings: &mut Strings) -> Vec<Row> {
     let of = |groups: &[GroupSample], end: u64, strings: &mut Strings| -> Vec<Row> {
         let numbered = (0..).zip(groups);
@@ -57,7 +58,7 @@ fn put(key: u64, group: &GroupSample, strings: &mut Strings) -> Row {
     cells.row(key)
 }
 
-/// What the table of a frame tells; `None`: nobody looked.
+/// Reads the table of a frame; `None` if no reader displayed groups.
 pub(crate) fn group_files_of(rows: &[Row], strings: &Strings) -> Result<Option<GroupFiles>, Bad> {
     if rows.is_empty() {
         return Ok(None);

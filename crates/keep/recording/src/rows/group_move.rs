@@ -1,4 +1,4 @@
-//! What went from one control group's account to another's.
+//! Row of the time that moved from one control group's account to another's.
 
 use super::cells::{Cells, Fields};
 use crate::error::Bad;
@@ -7,7 +7,7 @@ use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::snapshot::GroupMove;
 
-/// The n-th of the list.
+/// Row of the n-th move in the list.
 pub(crate) fn group_move(n: u64, moved: &GroupMove, strings: &mut Strings) -> Row {
     let GroupMove { from, to, run_ns, lat_ns, throttle_ns } = *moved;
     let mut cells = Cells::new(Which::GroupMove.table(), strings);

@@ -1,4 +1,4 @@
-//! Whose a control group is.
+//! Row of a control group's name: unit, container, pod, namespace.
 
 use super::cells::{Cells, Fields};
 use crate::error::Bad;
@@ -8,7 +8,7 @@ use crate::values::Row;
 use exactop_model::ledger::named::{GroupName, Named, Runtime};
 use std::sync::Arc;
 
-/// By its id.
+/// Row of a group; its key is the group's id.
 pub(crate) fn group_name(group: &GroupName, strings: &mut Strings) -> Row {
     let GroupName { id, path, named } = group;
     let mut cells = Cells::new(Which::GroupName.table(), strings);
@@ -36,7 +36,7 @@ pub(super) fn put_named(cells: &mut Cells, named: Option<&Named>) {
 pub(super) fn get_named(fields: &mut Fields) -> Result<Named, Bad> {
     let mut name = || Ok(fields.text()?.map(|text| String::from_utf8_lossy(text).into_owned()));
     let (unit, container, pod, namespace) = (name()?, name()?, name()?, name()?);
-    // One that a later version knows has no name here.
+    // A runtime of a later version has no name here.
     let runtime = name()?.and_then(|name| Runtime::of_name(&name));
     Ok(Named { unit, container, pod, namespace, runtime })
 }

@@ -1,4 +1,4 @@
-//! What is measured only while somebody looks at it.
+//! What is measured only while a reader displays it.
 
 use super::group_file::{group_files, group_files_of, GroupFiles};
 use super::waited::{waited, waited_of, Waited};
@@ -7,17 +7,17 @@ use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
 
-/// Of a window.
+/// On-demand figures of a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Looked {
-    /// What the process waited for whose page was open.
+    /// Waits of the process whose page was open.
     pub waits: Option<Waited>,
-    /// What the files of control groups said, while their page was.
+    /// Values of the control groups' files, while the page of groups was open.
     pub groups: Option<GroupFiles>,
 }
 
 impl Looked {
-    /// Nobody looked at anything.
+    /// True if nothing was displayed.
     pub fn is_empty(&self) -> bool {
         self.waits.is_none() && self.groups.is_none()
     }
@@ -31,13 +31,14 @@ impl Looked {
         tables
     }
 
-    /// What tables of a frame tell.
+    /// Reads the tables of a frame.
     pub fn of<'a>(rows: impl Fn(Which) -> &'a [Row], strings: &Strings) -> Result<Looked, Bad> {
         let groups = group_files_of(rows(Which::GroupFile), strings)?;
         Ok(Looked { waits: waited_of(rows, strings)?, groups })
     }
 
-    /// With those of the window after it; what nobody looked at in both is not known.
+    /// Joins these figures with those of the next window; figures that either window lacks are
+    /// unknown.
     pub fn and(self, later: Looked) -> Looked {
         let waits = self.waits.zip(later.waits);
         let groups = self.groups.zip(later.groups);

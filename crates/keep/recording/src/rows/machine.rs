@@ -1,4 +1,4 @@
-//! What a snapshot says of the machine and of itself: one row.
+//! Row of the machine and of the snapshot itself.
 
 use super::cells::{Cells, Fields};
 use super::cpu::{get_ticks, put_ticks};
@@ -69,7 +69,7 @@ fn put_provenance(cells: &mut Cells, now: &Snapshot) {
     }
 }
 
-/// The snapshot without tasks, groups, CPUs, moves.
+/// Reads a snapshot without tasks, groups, CPUs and moves.
 pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
@@ -149,7 +149,7 @@ fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), Bad> {
     provenance.audit_lat = words::quality_of(f.text()?);
     let mut errors = ErrorCounts::default();
     for &kind in ErrorKind::ALL {
-        // A kind that the writer did not know, it did not count.
+        // A kind that the writer did not know counts 0.
         errors.add(kind, f.uint().map_or(0, |count| count));
     }
     for &counter in Counter::ALL {
@@ -158,7 +158,7 @@ fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), Bad> {
     Ok((provenance, errors))
 }
 
-/// `HH:MM:SS` as a number.
+/// Converts `HH:MM:SS` to seconds.
 fn seconds_of_day(text: &str) -> Option<u64> {
     let mut parts = text.split(':').map(str::parse::<u64>);
     let mut next = || parts.next()?.ok();

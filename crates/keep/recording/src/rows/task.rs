@@ -1,4 +1,4 @@
-//! A task.
+//! Row of a task.
 
 use super::cells::{Cells, Fields};
 use super::{audit, words};
@@ -69,6 +69,6 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
 
 fn letter(text: Option<&[u8]>) -> Result<char, Bad> {
     let text = std::str::from_utf8(text.ok_or(Bad::Missing)?).map_err(|_| Bad::Text)?;
-    // It is shown as it is.
+    // The letter reaches the screen unescaped, so only letters pass.
     text.chars().next().filter(char::is_ascii_alphabetic).ok_or(Bad::Text)
 }

@@ -1,5 +1,5 @@
-//! What a process waited for while somebody looked at it, and how long: threads, their sleeps, the lengths
-//! of their waits for a CPU, who had it meanwhile, who woke them.
+//! Waits of a process while its page was open: threads, sleeps, lengths of their run-queue waits,
+//! the tasks that ran meanwhile, and the tasks that woke them.
 
 use super::cells::{Cells, Fields};
 use super::words;
@@ -12,17 +12,17 @@ use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow, BUCKETS};
 use exactop_model::{Comm, SyscallNr};
 
-/// The waits of a process in a window.
+/// Waits of a process in a window.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Waited {
-    /// Who was looked at.
+    /// PID of the process.
     pub tgid: u32,
-    /// What there was, or why it is not known.
+    /// The waits, or why they are unknown.
     pub waits: Result<WaitWindow, String>,
 }
 
 impl Waited {
-    /// With those of the window after it; `None`: they are somebody else's.
+    /// Joins these waits with those of the next window; `None` if they are another process's.
     pub fn and(self, later: Waited) -> Option<Waited> {
         let (tgid, waits) = (self.tgid, self.waits);
         let waits = waits.and_then(|mut waits| {
@@ -33,7 +33,7 @@ impl Waited {
     }
 }
 
-/// The tables it is told in.
+/// The tables that hold waits.
 const TABLES: [Which; 5] =
     [Which::Waits, Which::Wait, Which::WaitSleep, Which::WaitLength, Which::WaitOther];
 
@@ -68,7 +68,7 @@ pub(crate) fn waited(waited: &Waited, strings: &mut Strings) -> Vec<(Which, Vec<
     tables.into()
 }
 
-/// What was looked at, and what is missing: one row.
+/// The row of the window: the process, and what is missing.
 fn window(waited: &Waited, strings: &mut Strings) -> Row {
     let mut cells = Cells::new(Which::Waits.table(), strings);
     cells.uint(u64::from(waited.tgid));
@@ -123,7 +123,7 @@ fn who_of(f: &mut Fields) -> Result<Who, Bad> {
     })
 }
 
-/// What these tables of a frame tell; `None`: nobody was looked at.
+/// Reads these tables of a frame; `None` if no process page was open.
 pub(crate) fn waited_of<'a>(
     rows: impl Fn(Which) -> &'a [Row],
     strings: &Strings,
@@ -155,7 +155,7 @@ fn thread_of(row: &Row, strings: &Strings) -> Result<WaitRow, Bad> {
     Ok(thread)
 }
 
-/// What the other tables say of them.
+/// Reads the other tables into `threads`.
 fn parts<'a>(
     threads: &mut [WaitRow],
     rows: impl Fn(Which) -> &'a [Row],

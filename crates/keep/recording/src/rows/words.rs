@@ -1,5 +1,5 @@
-//! Words for what the model has enumerations for: a file says what they mean, whatever their order
-//! becomes.
+//! Words for the enumerations of the model. Files hold words, so the order of an enumeration may
+//! change.
 
 use crate::error::Bad;
 use exactop_model::on_demand::waits::WaitKind;
@@ -55,7 +55,7 @@ pub(crate) fn state(state: MicroState) -> &'static str {
     word(&STATES, state)
 }
 
-/// One that a later version knows is unknown here.
+/// A state of a later version becomes `Unknown`.
 pub(crate) fn state_of(text: Option<&[u8]>) -> MicroState {
     text.and_then(|text| of(&STATES, text)).unwrap_or(MicroState::Unknown)
 }
@@ -85,22 +85,22 @@ pub(crate) fn wait_kind(kind: WaitKind) -> &'static str {
     word(&WAIT_KINDS, kind)
 }
 
-/// There is none for what is not known.
+/// Fails on a word that is unknown here.
 pub(crate) fn wait_kind_of(text: Option<&[u8]>) -> Result<WaitKind, Bad> {
     text.and_then(|text| of(&WAIT_KINDS, text)).ok_or(Bad::Text)
 }
 
-/// The tree a row belongs to; none costs nothing.
+/// Tree of a row; tree 0 is stored as missing, which takes no space.
 pub(crate) fn tree(tree: u32) -> Option<u64> {
     (tree != 0).then_some(u64::from(tree))
 }
 
-/// As above; before 0.2 there was one tree, which `told` tells.
+/// Tree of a row. Files before 0.2 have one tree, in `told`.
 pub(crate) fn tree_of(told: u32, tree: Option<u32>) -> u32 {
     tree.filter(|_| told != 0).unwrap_or(told)
 }
 
-/// A command name without the zeros at its end.
+/// A command name without its trailing zeros.
 pub(crate) fn comm(comm: &Comm) -> &[u8] {
     let end = comm.0.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
     &comm.0[..end]

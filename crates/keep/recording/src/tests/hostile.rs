@@ -1,5 +1,5 @@
-//! Files made to take all memory or all time: what a few bytes stand for is bounded, and nothing is
-//! written that would not be read.
+//! Hostile files that try to take all memory or time: the expansion of bytes is limited, and the
+//! writer writes nothing that a reader would refuse.
 
 use super::{machine, plain};
 use crate::about::{About, FILE_MAGIC};
@@ -17,14 +17,15 @@ use exactop_testkit::samples;
 use std::path::Path;
 use std::process::Command;
 
-/// What reading the largest that may be takes at most, KiB; stated in docs/reference/recording.md.
+/// Most memory that reading the largest valid file takes, KiB; stated in
+/// docs/reference/recording.md.
 const MOST_KIB: u64 = 3 << 19;
-/// What reading what is refused takes at most.
+/// Most memory that reading a refused file takes, KiB.
 const LITTLE_KIB: u64 = 160 << 10;
-/// Tells the child which file to read.
+/// Environment variable that names the file to the child.
 const FILE: &str = "EXACTOP_TEST_HOSTILE";
 
-/// So many tasks, from an account on.
+/// A snapshot of `count` tasks; their accounts start at `from`.
 fn many(at_ns: u64, from: u64, count: usize) -> Snapshot {
     let ident = Ident {
         ppid: 1,
@@ -44,7 +45,7 @@ fn many(at_ns: u64, from: u64, count: usize) -> Snapshot {
     snapshot
 }
 
-/// Tasks there may be at once, beside the machine's row.
+/// Most tasks at once, beside the machine's row.
 fn most_tasks() -> usize {
     let columns = |which: Which| which.table().columns.len();
     (CELLS - cells(1, columns(Which::Machine))) / cells(1, columns(Which::Task))
@@ -76,7 +77,7 @@ impl Planted {
         self.number += 1;
     }
 
-    /// Reads it in a process of its own: how many windows and gaps, and the most memory it took, KiB.
+    /// Reads the file in a child process; returns windows, gaps and peak memory, KiB.
     fn read(&self, dir: &Path) -> (u64, u64, u64) {
         let path = dir.join("planted.rec");
         std::fs::write(&path, &self.bytes).expect("a file");
@@ -94,7 +95,7 @@ impl Planted {
     }
 }
 
-/// Not a test of its own: what [`Planted::read`] starts.
+/// Not a test by itself: the child of [`Planted::read`].
 #[test]
 fn child_that_reads() {
     let Some(path) = std::env::var_os(FILE) else { return };
@@ -133,7 +134,7 @@ fn the_most_that_is_written_is_read_within_a_bound() {
     assert!(kib < MOST_KIB, "{kib} KiB");
 }
 
-/// A keyframe of few tasks, and a payload that stands for more than its bytes may.
+/// Checks that a payload is refused after a keyframe of a few tasks: it expands beyond its limit.
 fn refused(payload: &[u8]) {
     let mut planted = Planted::new();
     let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
@@ -151,7 +152,7 @@ fn refused(payload: &[u8]) {
     assert!(kib < LITTLE_KIB, "{kib} KiB");
 }
 
-/// A table of so many rows, each key the one before and one.
+/// A table of `rows` rows; each key is the one before plus one.
 fn table(out: &mut Vec<u8>, which: Which, rows: u64) {
     use crate::values::{put, put_bytes};
     let mut table = Vec::new();
@@ -177,7 +178,7 @@ fn a_few_bytes_never_stand_for_more_rows_than_there_can_be() {
 fn what_unpacks_to_far_more_is_not_unpacked() {
     let packed = zstd::bulk::compress(&vec![0; 64 << 20], 19).expect("packed");
     assert!(packed.len() < 16 << 10);
-    // As the frame would say it: packed by hand, as no writer packs so well.
+    // Packed by hand, as no writer packs: the frame states it as compressed.
     let mut planted = Planted::new();
     let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
     planted.put(Kind::Keyframe, &keyframe);
@@ -194,7 +195,8 @@ fn what_unpacks_to_far_more_is_not_unpacked() {
     assert!(kib < LITTLE_KIB / 4, "{kib} KiB");
 }
 
-/// Idle tasks that are all listed: the writer leaves unpacked what packs too well, so it is read.
+/// Idle tasks that are all listed: the writer leaves a payload that packs too well uncompressed, so
+/// it is read.
 #[test]
 fn what_packs_too_well_is_written_as_it_is() {
     let mut encoder = Encoder::default();

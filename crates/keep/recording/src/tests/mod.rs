@@ -1,4 +1,4 @@
-//! Files that another version wrote, and a disk that is full.
+//! Files of another version, and a full disk.
 
 use crate::about::{About, FILE_MAGIC, FORMAT};
 use crate::bounds::Payload;
@@ -51,8 +51,8 @@ fn a_later_form_is_refused_by_its_version() {
     assert!(matches!(error, RecordingError::NotARecording { .. }), "{error}");
 }
 
-/// A file of a version that has other columns: one of ours is missing, one of its own and a table of
-/// its own are there, and the numbers are all different.
+/// A file with other columns: it lacks one of ours, has a column and a table of its own, and
+/// numbers all differently.
 #[test]
 fn columns_are_taken_by_name() {
     let column = |name: &str, kind| (name.to_string(), kind);
@@ -91,7 +91,7 @@ fn columns_are_taken_by_name() {
     assert_eq!((whole.born, whole.system.load), (None, None), "what is not there is missing");
     assert_eq!(whole.system.uptime_s, None, "a column of another type is another column");
     assert!(matches!(reader.step(), Ok(None)));
-    // A figure that every row has must be there.
+    // A required figure must be there.
     file(&path, &about, &[(Kind::Keyframe, 77, vec![0, 0])]);
     let mut reader = Reader::new(Recording::open(&path).expect("a recording"));
     let Ok(Some(Step::Gap(gap))) = reader.step() else { panic!("its time is a gap") };
@@ -107,7 +107,7 @@ mod payloads {
     use crate::schema::tables;
     use exactop_fuzzing::{corpus, Target};
 
-    /// Past the checksums: whatever a payload holds, reading it ends, and in an error or a snapshot.
+    /// Past the checksums: decoding any payload ends, in an error or a snapshot.
     #[test]
     fn fuzz_payload() {
         let (whole, next) = crate::tests::snapshots();
@@ -128,7 +128,7 @@ mod payloads {
     }
 }
 
-/// One after the other, of a made-up machine.
+/// Two consecutive snapshots of a made-up machine.
 fn snapshots() -> (exactop_model::Snapshot, exactop_model::Snapshot) {
     let at = |n| exactop_testkit::snapshot(exactop_model::SourceKind::Ledger, n, None);
     (at(0), at(1))
