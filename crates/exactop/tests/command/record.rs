@@ -184,7 +184,7 @@ fn what_does_not_fit_is_refused() {
     run(&["record", "--keep", "7"]).refused(2, "12h, 7d");
     run(&["record", "--max-size", "1"]).refused(2, "500M, 2G");
     std::fs::write(dir.path().join("text"), "x".repeat(100)).expect("a file");
-    run(&["replay", text(&dir.path().join("text")), "--json"]).refused(1, "is no recording");
+    run(&["replay", text(&dir.path().join("text")), "--json"]).refused(1, "is not a recording");
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("permissions");
     run(&["record", "--dir", path, "--source", "procfs"]).refused(1, "others can write to");

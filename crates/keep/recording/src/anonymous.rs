@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_the_same_stays_the_same() {
+    fn equal_names_get_equal_masks() {
         let mut masks = Masks::default();
         let path = |masks: &mut Masks, path: &str| {
             String::from_utf8(masks.path(path.as_bytes())).expect("UTF-8")

@@ -40,7 +40,7 @@ pub enum CutError {
     #[error("cannot write a window: {0}")]
     Frame(#[from] Bad),
     /// The output cannot be written.
-    #[error("cannot write it: {0}")]
+    #[error("cannot write the file: {0}")]
     Io(#[from] std::io::Error),
 }
 

@@ -23,7 +23,7 @@ pub enum RecordingError {
         error: io::Error,
     },
     /// The file does not begin with the magic bytes of a recording.
-    #[error("{} is no recording of exactop: its first bytes are others", path.display())]
+    #[error("{} is not a recording of exactop: its first bytes are not EXACTOP", path.display())]
     NotARecording {
         /// The file.
         path: PathBuf,
@@ -100,13 +100,13 @@ pub enum Bad {
     #[error("it ends too early")]
     Short,
     /// A number is out of range.
-    #[error("a number that cannot be")]
+    #[error("a number is out of range")]
     Number,
     /// A text number has no text.
-    #[error("a text that was not told")]
+    #[error("a text number is not defined")]
     Text,
     /// A required column is missing.
-    #[error("a figure that every row has is missing")]
+    #[error("a required figure is missing")]
     Missing,
     /// The frame exceeds a limit of recordings.
     #[error("more than a recording may hold: 16 million figures of rows or 64 MiB in a window")]

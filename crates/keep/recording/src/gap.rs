@@ -29,14 +29,14 @@ impl Why {
     /// The reason in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Why::NotRunning => "nobody recorded",
-            Why::Boot => "the machine was started anew",
+            Why::NotRunning => "no recorder ran",
+            Why::Boot => "the machine rebooted",
             Why::Suspend => "the machine was suspended",
             Why::NotWritten => "it could not be written",
             Why::Damaged => "the file is damaged",
-            Why::Overlap => "two files tell of the same time",
+            Why::Overlap => "two files hold the same time",
             Why::Cut => "it was left out",
-            Why::Other => "for a reason that a later version knows",
+            Why::Other => "for a reason of a later version of exactop",
         }
     }
 }

@@ -26,7 +26,7 @@ impl Replay {
             (None, None) => {
                 let source = source.name();
                 return Some(Err(format!(
-                    "of control groups what the ledger charged to them is recorded, and the source is {source}"
+                    "only the ledger's charges to control groups are recorded, and the source is {source}"
                 )));
             }
         };

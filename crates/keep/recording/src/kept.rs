@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_of_another_ledger_goes_on_from_nothing() {
+    fn windows_of_a_restarted_source_do_not_continue_the_kept_ones() {
         let (mut kept, frames) = kept(5, usize::MAX);
         assert_eq!((frames.len(), kept.pieces.len()), (5, 1));
         let mut book = Book::new();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_by_number_and_by_bytes() {
+    fn the_oldest_pieces_are_dropped_by_number_and_by_bytes() {
         let (many, frames) = kept(700, BYTES);
         assert!((WINDOWS..WINDOWS + OF_A_PIECE).contains(&many.len()), "{}", many.len());
         let last = many.span(many.len() - 1).expect("the last");

@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_largest_and_the_smallest_come_back() {
+    fn the_largest_and_the_smallest_round_trip() {
         let ends = [0, 1, 125, 126, 1 << 62, (1 << 63) - 1, 1 << 63, u64::MAX - 2, u64::MAX - 1];
         let values: Vec<_> = ends.into_iter().chain([u64::MAX]).map(Some).chain([None]).collect();
         let packed: Packed = values.iter().copied().collect();

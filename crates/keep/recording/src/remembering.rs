@@ -8,8 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Why figures that are measured on demand are missing in earlier windows.
-const NOT_KEPT: &str =
-    "they are measured while somebody looks, and not kept with windows that are over";
+const NOT_KEPT: &str = "they are measured only while displayed, and not kept with earlier windows";
 
 /// An earlier window, or several as one.
 struct Shown {
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_past_is_forwarded() {
+    fn all_methods_except_those_of_the_past_are_forwarded() {
         let kept = Rc::new(RefCell::new(Kept::of(Machine::this("a test"))));
         let layer = |feed| Box::new(Remembering::new(feed, kept)) as Box<dyn Feed>;
         let of_the_past = ["timeline", "look_back", "look_on"];
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_shows_the_window_that_was_and_now_is_where_it_was_left() {
+    fn every_step_shows_a_recorded_window_and_the_live_view_continues() {
         let (mut feed, frames) = remembering(6);
         assert!(feed.timeline().is_none());
         assert!(feed.look_back());
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn of_who_was_there_then_only_what_the_window_tells_is_shown() {
+    fn details_of_an_earlier_window_come_only_from_that_window() {
         let (mut feed, _) = remembering(3);
         feed.look_back();
         let mut frame = feed.same_frame(&ask()).expect("a window");

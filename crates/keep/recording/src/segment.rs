@@ -55,7 +55,7 @@ impl Segment {
             return Err(damaged("it is compressed, or longer than 1 MiB"));
         }
         let at = FILE_MAGIC.len() as u64;
-        let payload = stored(&file, &header, at).ok_or_else(|| damaged("it is not whole"))?.bytes;
+        let payload = stored(&file, &header, at).ok_or_else(|| damaged("it is incomplete"))?.bytes;
         let invalid = |error: serde_json::Error| damaged(&error.to_string());
         let form: Form = serde_json::from_slice(&payload).map_err(invalid)?;
         if form.format > FORMAT {

@@ -120,10 +120,10 @@ pub enum StreamError {
     #[error("its header is damaged: {0}")]
     Header(String),
     /// A frame is damaged, or not the next one.
-    #[error("a frame of it is damaged")]
+    #[error("a frame is damaged")]
     Damaged,
     /// A frame is whole, but its content is invalid.
-    #[error("a frame of it cannot be: {0}")]
+    #[error("a frame is invalid: {0}")]
     Bad(#[from] Bad),
 }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_pieces_it_comes_in_the_snapshots_are_those_that_were_sent() {
+    fn a_stream_in_any_pieces_yields_the_sent_snapshots() {
         let (snapshots, bytes) = sent();
         for size in [1, 7, 56, 1000, bytes.len()] {
             let mut incoming = Incoming::new();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_later_begins_with_the_next_keyframe() {
+    fn a_late_receiver_begins_with_the_next_keyframe() {
         let (snapshots, _) = sent();
         let mut out = Outgoing::begin(&machine(), 1).unwrap();
         out.keyframe(&snapshots[0], 0).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_missing_or_another_streams_is_refused() {
+    fn a_missing_or_foreign_frame_is_refused() {
         let (snapshots, _) = sent();
         let mut out = Outgoing::begin(&machine(), 1).unwrap();
         let mut other = Outgoing::begin(&machine(), 1).unwrap();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_heard_before_a_stream_and_within_it() {
+    fn a_message_is_received_before_a_stream_and_within_it() {
         let (_, bytes) = sent();
         let mut incoming = Incoming::new();
         incoming.push(&word("no").unwrap());
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_or_of_a_later_version_is_refused() {
+    fn a_foreign_or_later_stream_is_refused() {
         let mut incoming = Incoming::new();
         incoming.push(b"HTTP/1.1 400");
         assert_eq!(incoming.next_heard().unwrap_err(), StreamError::NotARecording);

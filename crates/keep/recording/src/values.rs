@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_comes_back_and_what_is_the_same_costs_a_byte_a_row() {
+    fn every_number_round_trips_and_an_unchanged_row_costs_a_byte() {
         let extremes = [Some(0), None, Some(u64::MAX), Some(1 << 63), Some(1), Some(u64::MAX - 1)];
         let mut lists = Vec::new();
         for a in extremes {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_are_not_known_are_passed_by_and_those_missing_are_missing() {
+    fn unknown_columns_are_skipped_and_absent_ones_are_missing() {
         let mut out = Vec::new();
         put_table(&mut out, 0, &[row(5, &[Some(1), Some(2), Some(3)])], &mut Before::default());
         let mut bytes = Bytes(&out);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_gives_back_what_a_storm_took() {
+    fn a_table_returns_the_memory_of_a_burst() {
         let mut before = Before::default();
         let storm: Vec<Row> = (0..50_000).map(|key| row(key, &[Some(key)])).collect();
         put_table(&mut Vec::new(), 0, &storm, &mut before);

@@ -1,5 +1,5 @@
-//! Where there is little room, or none: the oldest goes, what cannot be written is a gap, and neither
-//! the time that is shown nor the clock decides more than that.
+//! A nearly full or full disk: the oldest file is removed, and a window that cannot be written is a
+//! gap. Neither the displayed time nor the wall clock removes more than that.
 
 mod world;
 
@@ -21,7 +21,7 @@ fn files(path: &Path) -> usize {
     Recording::open(path).expect("a recording").parts().len()
 }
 
-/// A file system of its own, gone with it. `None`: only root may mount one.
+/// A small file system that is unmounted at the end. `None`: only root may mount one.
 struct Small(tempfile::TempDir);
 
 impl Small {
@@ -46,7 +46,7 @@ impl Small {
         assert!(mount.status().expect("mount").success());
     }
 
-    /// Leaves not a byte.
+    /// Fills the file system to the last byte.
     fn fill(&self) {
         let mut file = std::fs::File::create(self.0.path().join("filling")).expect("a file");
         let zeroes = [0; 4096];
@@ -78,12 +78,13 @@ fn a_wall_clock_that_jumps_ahead_removes_nothing() {
     record(&mut recorder, &mut live, 30);
     let before = files(&path);
     assert!(older > 1 && before > older + 1);
-    // A clock without a battery, or an NTP server gone mad: thirty years.
+    // A clock without a battery, or a wrong NTP server: off by thirty years.
     live.wall_offset_ns += 30 * 365 * 86_400 * 1_000_000_000;
     record(&mut recorder, &mut live, 3);
     assert!(files(&path) >= before, "{} of {before} files left", files(&path));
     assert_eq!(recorder.notices(), []);
-    // This boot's files age by a clock that nobody sets; those of older ones only have the other.
+    // Files of this boot age by CLOCK_MONOTONIC, which nothing can set; files of older boots have
+    // only the wall clock.
     live.world.at_ns += 3_600_000_000_000;
     record(&mut recorder, &mut live, 2);
     assert_eq!(
@@ -99,7 +100,7 @@ fn a_wall_clock_that_jumps_ahead_removes_nothing() {
     assert!(files(&path) <= 2, "{}", files(&path));
 }
 
-/// Files that were begun after there had been so many.
+/// Number of files that were created after the first `before`.
 fn files_since(path: &Path, before: usize) -> usize {
     let recording = Recording::open(path).expect("a recording");
     let last = recording.parts().last().expect("a file").name.clone();
@@ -108,8 +109,8 @@ fn files_since(path: &Path, before: usize) -> usize {
 }
 
 #[test]
-fn where_no_file_can_be_made_the_oldest_makes_room() {
-    // The root, the directory, the lock and five files.
+fn a_full_file_system_removes_the_oldest_file() {
+    // Inodes: the root, the directory, the lock and five files.
     let Some(small) = Small::mount("size=8m,nr_inodes=8") else { return };
     let path = small.path();
     let mut recorder = open(&path, "boot", options());
@@ -124,12 +125,12 @@ fn where_no_file_can_be_made_the_oldest_makes_room() {
 }
 
 #[test]
-fn on_a_full_disk_it_begins_and_goes_on_when_there_is_room() {
+fn on_a_full_disk_recording_starts_once_there_is_room() {
     let Some(small) = Small::mount("size=1m") else { return };
     let path = small.path();
     let mut live = Live::new(24, false);
     let first = record(&mut open(&path, "boot", options()), &mut live, 4);
-    // As if it had been killed in the middle of a frame.
+    // As if the recorder was killed in the middle of a frame.
     let file = path.join("exactop-00000001.rec");
     let length = std::fs::metadata(&file).expect("the file").len();
     let file = std::fs::File::options().write(true).open(&file).expect("the file");
@@ -148,7 +149,7 @@ fn on_a_full_disk_it_begins_and_goes_on_when_there_is_room() {
     drop(recorder);
     let (windows, gaps) = all(&path);
     assert_eq!(windows, [first, second].concat());
-    // Nothing tells how long nobody recorded: nothing could be written since.
+    // Nothing says for how long no recorder ran: nothing could be written since.
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
     assert_eq!(gap.why, Why::NotRunning);
     let (from, to) = (windows[2].frames[0].t1_ns, windows[3].frames[0].t0_ns);
@@ -156,7 +157,7 @@ fn on_a_full_disk_it_begins_and_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn where_nothing_may_be_written_it_is_said_at_once() {
+fn a_directory_that_cannot_be_written_fails_at_once() {
     let Some(small) = Small::mount("size=1m") else { return };
     let path = small.path();
     record(&mut open(&path, "boot", options()), &mut Live::new(25, false), 3);

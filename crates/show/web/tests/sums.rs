@@ -64,7 +64,7 @@ fn areas_are_all_of_the_time() {
         // A second was recorded by nobody.
         assert_eq!(sums.iter().sum::<i64>() as u64, CPUS * (planted.windows - 1) * SECOND);
         assert_eq!(list(&page["slots"]["windows"]).iter().sum::<i64>(), 119);
-        assert_eq!(page["gaps"][0]["why"], "nobody recorded");
+        assert_eq!(page["gaps"][0]["why"], "no recorder ran");
         assert_eq!(page["gaps"].as_array().map(Vec::len), Some(1));
     }
 }

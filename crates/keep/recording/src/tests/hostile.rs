@@ -115,7 +115,7 @@ fn child_that_reads() {
 }
 
 #[test]
-fn the_most_that_is_written_is_read_within_a_bound() {
+fn the_largest_file_is_read_within_a_bound() {
     let most = most_tasks();
     assert!(most > 100_000, "more than machines have: {most}");
     let mut encoder = Encoder::default();
@@ -163,7 +163,7 @@ fn table(out: &mut Vec<u8>, which: Which, rows: u64) {
 }
 
 #[test]
-fn a_few_bytes_never_stand_for_more_rows_than_there_can_be() {
+fn a_few_bytes_never_expand_to_more_rows_than_the_limit() {
     for (which, rows) in [(Which::Task, 60_000), (Which::Machine, 2), (Which::Cpu, 60_000)] {
         let mut payload = vec![0, 0];
         table(&mut payload, which, rows);
@@ -175,7 +175,7 @@ fn a_few_bytes_never_stand_for_more_rows_than_there_can_be() {
 }
 
 #[test]
-fn what_unpacks_to_far_more_is_not_unpacked() {
+fn a_payload_that_expands_too_far_is_not_decompressed() {
     let packed = zstd::bulk::compress(&vec![0; 64 << 20], 19).expect("packed");
     assert!(packed.len() < 16 << 10);
     // Packed by hand, as no writer packs: the frame states it as compressed.
@@ -198,7 +198,7 @@ fn what_unpacks_to_far_more_is_not_unpacked() {
 /// Idle tasks that are all listed: the writer leaves a payload that packs too well uncompressed, so
 /// it is read.
 #[test]
-fn what_packs_too_well_is_written_as_it_is() {
+fn a_payload_that_packs_too_well_is_written_uncompressed() {
     let mut encoder = Encoder::default();
     let mut planted = Planted::new();
     let keyframe = encoder.keyframe(&many(planted.at_ns(), 0, 20_000)).expect("a frame");
@@ -213,7 +213,7 @@ fn what_packs_too_well_is_written_as_it_is() {
 }
 
 #[test]
-fn a_header_is_short_and_plain() {
+fn a_header_is_short_and_uncompressed() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("header.rec");
     let about = About::new(&crate::Machine { host: "x".repeat(2 << 20), ..machine() }, 1, 0, false);

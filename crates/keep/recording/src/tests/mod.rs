@@ -38,7 +38,7 @@ fn file(path: &Path, about: &impl serde::Serialize, payloads: &[(Kind, u64, Vec<
 }
 
 #[test]
-fn a_later_form_is_refused_by_its_version() {
+fn a_later_format_is_refused_by_its_version() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("later");
     file(&path, &json!({ "format": FORMAT + 1, "exactop": "9.0.0", "new": [1] }), &[]);

@@ -1,5 +1,5 @@
-//! A recorder killed at any moment: each window whose sync had returned is there, once; windows and
-//! gaps are all the time there was.
+//! A recorder killed at any moment: each window whose sync returned is there once, and windows and
+//! gaps cover all the time.
 
 use crate::world::{all, machine, Live};
 use exactop_recording::{verify, Options, Recorder, Why};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 const DIRECTORY: &str = "EXACTOP_KILLS_DIRECTORY";
 const BEGIN: &str = "EXACTOP_KILLS_BEGIN";
-/// Kills when nothing is said.
+/// Default number of kills.
 const KILLS: u64 = 12;
 
-/// Not a test: what the test below kills. It says which windows are on the disk.
+/// Not a test: the child that the test below kills. It prints the windows that are on the disk.
 #[test]
 fn child() {
     let (Ok(path), Ok(begin)) = (std::env::var(DIRECTORY), std::env::var(BEGIN)) else { return };
@@ -31,7 +31,7 @@ fn child() {
 }
 
 #[test]
-fn what_was_synced_is_there_once() {
+fn every_synced_window_is_there_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let kills = std::env::var("EXACTOP_KILLS").map_or(KILLS, |n| n.parse().expect("a number"));
@@ -50,7 +50,7 @@ fn what_was_synced_is_there_once() {
         let told = |line: String| Some(line.strip_prefix("window ")?.parse::<u64>().expect("ns"));
         let first = lines.by_ref().map_while(Result::ok).find_map(told);
         synced.push(first.expect("it records"));
-        // Not a multiple of anything that it does.
+        // Not a multiple of any period of the recorder.
         std::thread::sleep(Duration::from_micros(kill * 7919 % 30_000));
         child.kill().expect("a kill");
         synced.extend(lines.map_while(Result::ok).filter(|l| l.len() > 20).filter_map(told));

@@ -1,6 +1,6 @@
-//! Recorders that are programs of their own: killed at any moment, of another user, and traced.
+//! Recorders that are separate programs: killed at any moment, run by another user, and traced.
 //!
-//! No test here opens twice what it recorded itself (`recording` says why).
+//! No test here opens its own recording twice (`recording` says why).
 
 mod kills;
 mod names;

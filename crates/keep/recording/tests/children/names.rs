@@ -1,13 +1,13 @@
-//! What is made or removed in a directory reaches the disk, as strace sees it.
+//! Created and removed directory entries are synced to the disk, as strace shows.
 
 use crate::world::{machine, Live};
 use exactop_recording::{Options, Recorder, Sync};
 use std::process::Command;
 
-/// Tells the child where to record.
+/// Environment variable that tells the child where to record.
 const DIRECTORY: &str = "EXACTOP_TEST_RECORD";
 
-/// Not a test of its own: what is traced.
+/// Not a test by itself: the traced child.
 #[test]
 fn child_that_records() {
     let Some(path) = std::env::var_os(DIRECTORY) else { return };
@@ -19,7 +19,7 @@ fn child_that_records() {
 }
 
 #[test]
-fn names_made_and_removed_reach_the_disk() {
+fn created_and_removed_names_reach_the_disk() {
     let dir = tempfile::tempdir().expect("a directory");
     let trace = dir.path().join("trace");
     let traced = Command::new("strace")

@@ -1,5 +1,5 @@
-//! Whose directory it is: root does not write into one of somebody else, and a user does not read one
-//! of root's. What root may read, it reads.
+//! Owners of directories: root does not write into another user's directory, and a user does not
+//! read root's. Root reads what it may read.
 
 use crate::world::{machine, Live};
 use exactop_recording::{Options, Recorder, Recording, Sync};
@@ -8,9 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Nobody's.
+/// The user `nobody`.
 const USER: u32 = 65_534;
-/// Tells the child what to do where.
+/// Environment variable that tells the child the directory.
 const WHERE: &str = "EXACTOP_TEST_OWNER";
 
 fn try_to_record(path: &Path) -> Result<(), String> {
@@ -22,7 +22,7 @@ fn try_to_record(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Not a test of its own: records or reads as somebody else, and says how that went.
+/// Not a test by itself: records and reads as another user, and prints the results.
 #[test]
 fn child_of_a_user() {
     let Some(path) = std::env::var_os(WHERE) else { return };
@@ -34,7 +34,7 @@ fn child_of_a_user() {
     );
 }
 
-/// What a user is told who records into a directory and reads it.
+/// Output of a user's child that records into a directory and reads it.
 fn as_user(path: &Path) -> String {
     let output = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "owners::child_of_a_user", "--nocapture"])
@@ -46,7 +46,7 @@ fn as_user(path: &Path) -> String {
 }
 
 #[test]
-fn root_and_users_keep_to_their_own() {
+fn root_and_users_record_only_into_their_own_directories() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("left out: it takes root to be two users");
         return;
@@ -57,7 +57,7 @@ fn root_and_users_keep_to_their_own() {
         std::fs::set_permissions(path, mode).expect("a mode");
     };
     allow(dir.path(), 0o755);
-    // A user's own, which nobody else may enter.
+    // A directory of the user, closed to others.
     let users = dir.path().join("user");
     std::fs::create_dir(&users).expect("a directory");
     chown(&users, Some(USER), Some(USER)).expect("given away");
@@ -67,13 +67,14 @@ fn root_and_users_keep_to_their_own() {
     assert!(told.contains("record: Ok(())") && told.contains("read: Ok(1)"), "{told}");
     let refused = try_to_record(&theirs).expect_err("root would write where a user decides");
     assert!(refused.contains(&USER.to_string()), "{refused}");
-    // A new one is root's alone, wherever it is: its user may move it away, and no more.
+    // A new directory is root's alone wherever it is: the owner of its parent can only move it
+    // away.
     let beside = users.join("of-root");
     try_to_record(&beside).expect("a directory of its own");
     let told = as_user(&beside);
     assert!(told.contains("record: Err") && told.contains("read: Err"), "{told}");
     assert_eq!(Recording::open(&theirs).expect("root reads it").parts().len(), 1);
-    // Root's own.
+    // Root's own directory.
     let roots = dir.path().join("root");
     try_to_record(&roots).expect("its own");
     let told = as_user(&roots);

@@ -1,11 +1,11 @@
-//! A source that begins anew under a recorder, as a daemon's reader has it whose daemon was started anew.
+//! A source that restarts under a recorder, as for a reader whose daemon was restarted.
 
 use crate::world::{all, machine, Live, Shown};
 use exactop_model::Book;
 use exactop_recording::{verify, Options, Recorder, Sync, Why};
 
 #[test]
-fn what_lies_between_two_ledgers_is_a_gap_and_in_no_window() {
+fn time_between_two_ledgers_is_a_gap_and_in_no_window() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { sync: Sync::Never, ..Options::default() };

@@ -1,4 +1,4 @@
-//! A part that was cut out tells what the whole told of that time; without names, none is left.
+//! A cut has the same figures as the recording for its time; an anonymous cut has no names.
 
 use crate::world::{all, machine, open, Live, Shown};
 use exactop_model::{Ask, Book, Feed, Frame, FrameOptions, Needs, SourceKind, Tap};
@@ -32,7 +32,7 @@ fn end_of(shown: &Shown, live: &Live) -> Option<i128> {
 }
 
 #[test]
-fn a_part_tells_what_the_whole_tells() {
+fn a_cut_has_the_figures_of_the_recording() {
     for complete in [false, true] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("recording");
@@ -53,7 +53,7 @@ fn a_part_tells_what_the_whole_tells() {
 }
 
 #[test]
-fn what_was_read_before_is_known_in_the_part() {
+fn details_read_earlier_are_in_the_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
@@ -64,7 +64,7 @@ fn what_was_read_before_is_known_in_the_part() {
         recorder.record(&now, &book, Clocks { wall_offset_ns: 0, suspended_ns: 0 });
         let Some(window) = book.advance(now) else { continue };
         ends.push(i128::from(window.t1_ns));
-        // Looked at once, at the beginning.
+        // Details are read once, at the beginning.
         for row in &mut Frame::new(&window, &book, &FrameOptions::default()).rows {
             row.detail.user = Ok(format!("user{}", row.ident.uid));
             if n == 1 {
@@ -87,7 +87,7 @@ fn what_was_read_before_is_known_in_the_part() {
 }
 
 #[test]
-fn gaps_stay_and_a_boot_ends_it() {
+fn gaps_stay_and_a_boot_ends_the_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(22, false);
@@ -112,7 +112,7 @@ fn gaps_stay_and_a_boot_ends_it() {
 
 const READ: [&str; 5] = ["SECRETCMD", "hunter2", "alice.secret", "corp-secret", "payroll-secret"];
 
-/// A recording of the made-up machine, with details of everyone.
+/// Records the made-up machine, with details of every task.
 fn with_names(path: &Path) {
     let about = exactop_recording::Machine {
         host: "secret-host".into(),
@@ -137,7 +137,7 @@ fn with_names(path: &Path) {
     }
 }
 
-/// The header's payload, and everything after it: as it is, and as it can be read.
+/// Payload of the header, and all later bytes: as they are, and decompressed.
 fn unpacked(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut header, mut frames, mut at) = (Vec::new(), Vec::new(), 8);
     while at < bytes.len() {
@@ -162,12 +162,12 @@ fn holds(bytes: &[u8], name: &str) -> bool {
 }
 
 #[test]
-fn no_name_is_left_in_the_bytes_of_an_anonymous_part() {
+fn no_name_is_left_in_the_bytes_of_an_anonymous_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     with_names(&path);
     let commands = PROCESSES.iter().map(|p| p.comm).chain(EXITED.iter().map(|group| group.1));
-    // One of two letters may be there by chance; below nobody is called so.
+    // Two letters may occur by chance; the names below are longer.
     let long: Vec<String> = commands
         .clone()
         .filter(|name| name.len() > 3)
@@ -176,7 +176,7 @@ fn no_name_is_left_in_the_bytes_of_an_anonymous_part() {
     let names = || long.iter().map(String::as_str).chain(READ).chain(["secret-reason"]);
     let (_, open_bytes) = cut_out(&path, When::default(), false);
     let (header, frames) = unpacked(&open_bytes);
-    // As much of a long one as the kernel keeps.
+    // The kernel keeps 15 bytes of a long name.
     let kept = |name: &&str| name.len() <= 15 && name.is_ascii();
     for name in names().filter(kept).filter(|name| *name != "kthreadd") {
         assert!(holds(&frames, name), "'{name}' was there before");

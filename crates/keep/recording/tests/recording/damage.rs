@@ -1,12 +1,12 @@
-//! Whatever becomes of a file's bytes, nothing panics and no figure is wrong: a window is as it was,
-//! or it is a gap.
+//! Whatever happens to a file's bytes, nothing panics and no figure is wrong: a window is as
+//! recorded, or it is a gap.
 
 use crate::world::{self, machine, Live, Shown};
 use exactop_fuzzing::{corpus, Target};
 use exactop_recording::{verify, Moved, Options, Reader, Recorder, Replay, Sync};
 use std::path::{Path, PathBuf};
 
-/// A small recording in one file, with what was shown live.
+/// A small recording in one file, and what was shown live.
 fn small() -> (tempfile::TempDir, PathBuf, Vec<Shown>) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
@@ -19,13 +19,14 @@ fn small() -> (tempfile::TempDir, PathBuf, Vec<Shown>) {
     (dir, file, shown)
 }
 
-/// A new file: to cut an old one short and write it again makes some file systems wait for the disk.
+/// Creates a new file: some file systems wait for the disk when an old one is truncated and
+/// rewritten.
 fn put(path: &Path, bytes: &[u8]) {
     let _ = std::fs::remove_file(path);
     std::fs::write(path, bytes).expect("a copy");
 }
 
-/// What is left of a recording.
+/// What is left of a damaged recording.
 #[derive(Default)]
 struct Left {
     windows: usize,
@@ -33,10 +34,10 @@ struct Left {
     told_ns: u64,
 }
 
-/// What is left, which must be as it was: each window once, in order, and gaps as long as what is
-/// missing between, before and after.
+/// Checks what is left: each window as recorded, once, in order; gaps as long as the time missing
+/// before, between and after.
 fn check(path: &Path, shown: &[Shown]) -> Left {
-    // One that cannot be opened at all tells nothing wrong.
+    // A recording that cannot be opened reports no wrong figure.
     let Ok(report) = verify(path) else { return Left::default() };
     let mut replay = world::open(path);
     let (mut left, mut from, mut reached) = (Left::default(), 0, None);
@@ -57,7 +58,8 @@ fn check(path: &Path, shown: &[Shown]) -> Left {
                 from = at + 1;
                 assert_eq!(window.frames, shown[at].frames);
                 for (row, as_shown) in window.rows.iter().zip(&shown[at].rows) {
-                    // What was read beside may be missing or of an earlier window; memory never is.
+                    // Details may be missing or of an earlier window; memory never is of an earlier
+                    // one.
                     let fresh = row.detail.virt.is_err() || row.detail == as_shown.detail;
                     assert!(fresh, "{row:?}");
                 }
@@ -73,7 +75,7 @@ fn check(path: &Path, shown: &[Shown]) -> Left {
     left
 }
 
-/// All the time there was.
+/// All recorded time, ns.
 fn elapsed(shown: &[Shown]) -> u64 {
     shown[shown.len() - 1].frames[0].t1_ns - shown[0].frames[0].t0_ns
 }
@@ -90,7 +92,7 @@ fn cut_at_every_byte() {
         let left = check(&copy, &shown);
         assert!(left.windows >= most, "more bytes, fewer windows");
         most = left.windows;
-        // What is cut off tells of no time; up to there nothing is missing.
+        // Truncated frames report no time; up to them nothing is missing.
         let told: u64 = shown[..most].iter().map(|window| window.frames[0].length_ns()).sum();
         assert_eq!(left.told_ns, told, "{length} bytes: windows + gaps");
     }
@@ -135,7 +137,8 @@ fn pieces_missing_or_in_another_order() {
         for damaged in [zeroed, swapped.concat(), without.concat()] {
             put(&copy, &damaged);
             let left = check(&copy, &shown);
-            // What is missing at an end is told by nothing; between, windows + gaps are all there was.
+            // Time missing at an end is not reported; between the ends, windows and gaps cover all
+            // time.
             assert!(left.told_ns <= elapsed(&shown));
             let all: u64 = shown.iter().map(|window| window.frames[0].length_ns()).sum();
             let missing_ns = (all - left.told_ns) as usize;
@@ -155,12 +158,13 @@ fn fuzz_recording() {
     });
 }
 
-/// Whoever follows a recorder sees a frame in the middle of its being written, and all files that it knew removed.
+/// A reader that follows a recorder sees a partial frame, and the removal of all files that it
+/// knew.
 #[test]
-fn who_follows_waits_for_what_is_not_whole_and_goes_on_behind_what_was_removed() {
+fn a_following_reader_waits_for_partial_frames_and_passes_removed_files() {
     let (_dir, file, shown) = small();
     let whole = std::fs::read(&file).expect("a file");
-    // Behind the header, which is most of a small one.
+    // After the header, which is most of a small file.
     let cut = whole.len() * 9 / 10;
     put(&file, &whole[..cut]);
     let above = file.parent().expect("a directory");
@@ -183,7 +187,7 @@ fn who_follows_waits_for_what_is_not_whole_and_goes_on_behind_what_was_removed()
     }
     assert!(before < shown.len());
     assert_eq!(read(&mut replay), shown.len());
-    // Another reader knows a file that is not there any more by the time it is opened.
+    // Another reader opens a file that was removed meanwhile.
     let recording = exactop_recording::Recording::open(above).expect("a recording");
     std::fs::rename(&file, above.join("exactop-00000002.rec")).expect("renamed");
     let mut replay = Replay::new(Reader::following(recording));

@@ -1,18 +1,18 @@
-//! Going to a time costs the same however much is recorded: counted in bytes that are read.
+//! A seek costs the same however long the recording is, counted in bytes read.
 
 use exactop_model::feed::timeline::{Direction, Timeline, Travel};
 use exactop_model::{Book, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;
 
-/// Bytes that this thread read so far (proc_pid_io(5)).
+/// Bytes that this thread has read so far (proc_pid_io(5)).
 fn bytes_read() -> u64 {
     let io = std::fs::read_to_string("/proc/thread-self/io").expect("/proc");
     let line = io.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("rchar");
     line.parse().expect("a number")
 }
 
-/// Bytes that something reads.
+/// Bytes that a function reads, and its result.
 fn reading<T>(what: impl FnOnce() -> T) -> (u64, T) {
     let before = bytes_read();
     let result = what();
@@ -22,7 +22,7 @@ fn reading<T>(what: impl FnOnce() -> T) -> (u64, T) {
 struct Cost {
     files: u64,
     whole: u64,
-    /// The most that one journey read.
+    /// Most bytes read by one seek.
     jump: u64,
     open: u64,
 }
@@ -47,7 +47,7 @@ fn cost(path: &Path, windows: u64) -> Cost {
     let mut jump = 0;
     let files = playback.place().recorded.len() as u64;
     for n in 1..40 {
-        // To and fro all over it.
+        // Back and forth all over the recording.
         let to = begin + (end - begin) * (n * 17 % 40) / 40;
         let (read, noted) = reading(|| playback.travel(Travel::To(to)));
         noted.expect("readable");
@@ -59,15 +59,15 @@ fn cost(path: &Path, windows: u64) -> Cost {
 }
 
 #[test]
-fn a_journey_reads_a_file_at_most_however_many_there_are() {
+fn a_seek_reads_one_file_at_most() {
     let dir = tempfile::tempdir().expect("a directory");
     let small = cost(&dir.path().join("small"), 300);
     let large = cost(&dir.path().join("large"), 3000);
     assert!(large.files > 5 * small.files && small.files > 1, "{}", large.files);
-    // A window back at the beginning of a file looks into the one before, too.
+    // One window back from the beginning of a file reads the file before, too.
     assert!(large.jump < 2 * small.jump, "{} {}", large.jump, small.jump);
     assert!(large.jump < 4 * large.whole / large.files, "{} of {}", large.jump, large.whole);
-    // Of each file its header and its first and last frames.
+    // Opening reads the header and the first and last frames of each file.
     let each = |cost: &Cost| cost.open / cost.files;
     assert!(each(&large) < 2 * each(&small), "{} {}", each(&large), each(&small));
 }

@@ -1,5 +1,5 @@
-//! What the kernel's files said of control groups is recorded while somebody looks at them, and a replay
-//! has the very rows that were on the screen; where nobody looked, it has what the ledger charged.
+//! The kernel's files of control groups are recorded while displayed, and a replay shows the same
+//! rows as the screen did. Otherwise a replay shows the ledger's charges.
 
 use crate::world::{machine, open, Live, World};
 use exactop_model::cgroups::{rows, uses, GroupSample, Groups};
@@ -8,10 +8,10 @@ use exactop_model::{Ask, Feed, SourceKind, Tap};
 use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
 use std::path::{Path, PathBuf};
 
-/// What is there, or comes and goes; 77 is who the machine's tasks are in.
+/// The groups, which come and go; 77 is the group of the machine's tasks.
 const GROUPS: [(&str, u64); 4] = [("/", 1), ("/a.slice", 7), ("/a.slice/b.service", 77), ("/c", 9)];
 
-/// The groups' files after a while: no figure runs backwards, some are not there.
+/// The groups' files after a while: no figure runs backwards, and some are missing.
 fn read(world: &mut World, before: &[GroupSample]) -> Vec<GroupSample> {
     let some = |before: Option<u64>, drawn: u64| {
         (!drawn.is_multiple_of(4)).then(|| before.into_iter().sum::<u64>() + drawn)
@@ -39,7 +39,7 @@ fn read(world: &mut World, before: &[GroupSample]) -> Vec<GroupSample> {
     GROUPS[..count].iter().map(|of| group(of, &mut || world.below(1 << 40))).collect()
 }
 
-/// Records windows; what was on the screen in each in which somebody looked, and what the files said.
+/// Rows on the screen and values of the files, of each window in which they were displayed.
 type Shown = Option<(Groups, [Vec<GroupSample>; 2])>;
 
 fn record(path: &Path, complete: bool, windows: u64) -> Vec<Shown> {
@@ -83,7 +83,7 @@ fn on_page(feed: &mut dyn Feed) -> Result<Groups, String> {
     feed.same_frame(&ask).expect("a window").groups.expect("the page")
 }
 
-/// Over keyframes, of the ledger and of a source that charges nothing to groups.
+/// Across keyframes, with the ledger and with a source that charges nothing to groups.
 #[test]
 fn groups_are_what_was_on_the_screen() {
     for complete in [false, true] {
@@ -105,7 +105,7 @@ fn groups_are_what_was_on_the_screen() {
 }
 
 #[test]
-fn joined_windows_are_from_the_first_ones_beginning_to_the_last_ones_end() {
+fn joined_windows_span_the_first_beginning_to_the_last_end() {
     let (_dir, path, shown) = recorded(true, 60);
     let recording = Recording::open(&path).expect("a recording");
     let mut playback = Playback::new(recording, None).expect("readable").expect("a window");
@@ -128,7 +128,7 @@ fn joined_windows_are_from_the_first_ones_beginning_to_the_last_ones_end() {
 }
 
 #[test]
-fn a_part_has_them_and_hides_their_names_if_it_must() {
+fn a_cut_has_group_files_and_an_anonymous_one_hides_their_names() {
     let (dir, path, shown) = recorded(true, 8);
     for anonymous in [false, true] {
         let file = dir.path().join(format!("part-{anonymous}.rec"));

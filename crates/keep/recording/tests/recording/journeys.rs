@@ -1,5 +1,5 @@
-//! Going to and fro where it is not plain: files that tell of the same time, what cannot be read, files
-//! that were begun since, and a time that is not recorded.
+//! Going back and forth in difficult cases: files that overlap, damage, files created meanwhile,
+//! and a time that is not recorded.
 
 use crate::world::{self, all, machine, Live, Shown};
 use exactop_model::feed::timeline::{Direction, Noted, Timeline, Travel};
@@ -32,7 +32,7 @@ fn end_of(shown: &Shown) -> i128 {
     i128::from(shown.frames[0].t1_ns) + (1 << 60)
 }
 
-/// The ends of all windows, one after the other.
+/// The ends of all windows, in order.
 fn way(playback: &mut Playback) -> Vec<u64> {
     let mut ends = vec![t1_ns(playback)];
     while on(playback) != Some(Noted::End) {
@@ -42,7 +42,7 @@ fn way(playback: &mut Playback) -> Vec<u64> {
 }
 
 #[test]
-fn two_files_that_tell_of_the_same_time_show_it_once() {
+fn two_files_of_the_same_time_show_it_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(51, false);
@@ -58,7 +58,7 @@ fn two_files_that_tell_of_the_same_time_show_it_once() {
         let told = cut(recording, when, false, out.as_mut().expect("a file")).expect("cut");
         assert_eq!(told.windows, (last - first + 1) as u64);
     }
-    // The second file's next keyframe stands after 64 windows.
+    // The next keyframe of the second file comes after 64 windows.
     let (windows, gaps) = all(&both);
     let wanted: Vec<u64> =
         shown[..70].iter().chain(&shown[114..]).map(|shown| shown.frames[0].t1_ns).collect();
@@ -74,7 +74,7 @@ fn two_files_that_tell_of_the_same_time_show_it_once() {
 }
 
 #[test]
-fn a_change_that_cannot_be_read_leaves_on_the_screen_what_was_there() {
+fn a_change_that_cannot_be_read_leaves_the_screen_as_it_was() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(52, false);
@@ -86,7 +86,7 @@ fn a_change_that_cannot_be_read_leaves_on_the_screen_what_was_there() {
     let mut second = recorder(&path);
     (0..5).for_each(|_| drop(live.window(&mut second)));
     drop(second);
-    // The second file's only keyframe: its payload, not its header.
+    // Damage the payload, not the header, of the second file's only keyframe.
     let file = path.join("exactop-00000002.rec");
     let mut bytes = std::fs::read(&file).expect("the file");
     let frames = |at: &usize| bytes[*at..].starts_with(b"EXfr") && bytes[*at + 4] == 2;
@@ -100,7 +100,7 @@ fn a_change_that_cannot_be_read_leaves_on_the_screen_what_was_there() {
 }
 
 #[test]
-fn files_that_are_begun_later_are_followed() {
+fn files_created_later_are_followed() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(53, false);
@@ -138,7 +138,7 @@ fn files_that_are_begun_later_are_followed() {
 }
 
 #[test]
-fn who_asks_for_a_time_that_is_not_recorded_is_told() {
+fn a_seek_to_a_time_in_a_gap_reports_the_gap() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(54, false);
@@ -153,7 +153,7 @@ fn who_asks_for_a_time_that_is_not_recorded_is_told() {
     let until = end_of(&before[before.len() - 1]);
     let arrived = playback(&path, Some(until + 30_000_000_000)).arrived();
     let begins = i128::from(after[0].frames[0].t0_ns) + (1 << 60);
-    let gap = Noted::Gap { why: "nobody recorded", from_wall_ns: until, to_wall_ns: begins };
+    let gap = Noted::Gap { why: "no recorder ran", from_wall_ns: until, to_wall_ns: begins };
     assert_eq!(arrived, Some(gap));
     assert_eq!(playback(&path, Some(0)).arrived(), Some(Noted::Begin));
     assert_eq!(playback(&path, Some(end_of(&before[1]) - 1)).arrived(), None);

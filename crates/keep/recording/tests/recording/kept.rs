@@ -1,5 +1,4 @@
-//! Recordings of every form there ever was are read by all later versions: they lie in
-//! tests/recordings and stay there.
+//! All later versions read recordings of every earlier format; the files stay in tests/recordings.
 
 use crate::world::{all, machine, Live};
 use exactop_model::{Counter, Frame};
@@ -31,7 +30,7 @@ fn line(out: &mut String, frame: &Frame) {
     );
 }
 
-/// A recording in words; what later versions add is not in them.
+/// A recording as text, without what later versions add.
 fn words(name: &str) -> String {
     let (windows, gaps) = all(&kept(name));
     assert_eq!(gaps, []);
@@ -46,7 +45,7 @@ fn words(name: &str) -> String {
     out
 }
 
-/// Also what was not there at first.
+/// A recording as text, with what later versions added.
 fn later_words(name: &str) -> String {
     let (windows, gaps) = all(&kept(name));
     let mut out = String::new();
@@ -75,8 +74,8 @@ fn form_1_is_read() {
     }
 }
 
-/// The same form with tables and columns that came later: moves between groups, what the kernel counted,
-/// and a suspend.
+/// The same format with later tables and columns: moves between groups, the kernel's counts, and a
+/// suspend.
 #[test]
 fn form_1_with_moves_is_read() {
     if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
@@ -92,9 +91,9 @@ fn form_1_with_moves_is_read() {
     assert_eq!(moved("form-1-ledger.rec"), 0, "it had no such table");
 }
 
-/// Of the ledger's, from before its figures were held against the kernel's.
+/// A recording of the ledger from before the audit.
 #[test]
-fn what_a_recording_does_not_have_is_unknown() {
+fn figures_that_a_recording_lacks_are_unknown() {
     let (windows, _) = all(&kept("form-1-ledger.rec"));
     assert!(!windows.is_empty());
     for window in &windows {
@@ -105,7 +104,7 @@ fn what_a_recording_does_not_have_is_unknown() {
     }
 }
 
-/// Made once for each form, and never again.
+/// Creates the files of a format: done once, and never again.
 fn keep(form: &str) {
     for (source, complete) in [("ledger", false), ("procfs", true)] {
         let dir = tempfile::tempdir().expect("a directory");

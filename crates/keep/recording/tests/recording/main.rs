@@ -1,7 +1,7 @@
-//! What is recorded and replayed, whatever becomes of files, clocks and boots.
+//! Recording and replay, whatever happens to files, clocks and boots.
 //!
-//! Nothing here starts a program: until that has begun it holds what was open here, and with it the lock of
-//! a recorder that is gone by then. Tests that do are `children` and `room`.
+//! No test here starts a program: a child holds the files that are open here, and with them the
+//! lock of a recorder that is already gone. Tests that start programs are in `children` and `room`.
 
 mod anew;
 mod cut;

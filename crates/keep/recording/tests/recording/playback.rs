@@ -1,5 +1,5 @@
-//! Going to and fro in recordings: whatever the way, a window is shown as it was, windows that are
-//! joined sum, and moments of change are found where they were made.
+//! Going back and forth in recordings: on any route a window is shown as recorded, joined windows
+//! sum, and changes are found where they were made.
 
 use crate::world::{arrangements, machine, Live};
 use exactop_fuzzing::Choices;
@@ -8,7 +8,7 @@ use exactop_model::{Ask, Counter, Feed, Frame};
 use exactop_recording::{Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;
 
-/// A window as it was, what its time is, and whether it is a moment of change.
+/// A window as recorded, its time, and whether it is a moment of change.
 struct Told {
     frames: Vec<Frame>,
     wall_ns: (i128, i128),
@@ -16,11 +16,11 @@ struct Told {
     spike: bool,
 }
 
-/// CPU time that is no spike, and that is one.
+/// CPU time without and with a spike.
 const CALM_NS: u64 = 0;
 const BUSY_NS: u64 = 900_000_000;
 
-/// Records sessions, boots and bursts as they are drawn; yields what was there.
+/// Records random sessions, boots and bursts; returns the windows.
 fn draw(path: &Path, choices: &mut Choices) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     let (mut at_ns, mut offset_ns, mut seed) = (1_000_000_000, 1 << 60, 1);
@@ -55,7 +55,7 @@ fn draw(path: &Path, choices: &mut Choices) -> Vec<Told> {
             });
             before = busy;
         }
-        // It goes on later, in the same boot or in another.
+        // Recording continues later, in the same boot or in another.
         at_ns = live.world.at_ns + 1_000_000_000 * (1 + choices.below(5000) as u64);
     }
     told
@@ -71,7 +71,7 @@ fn open(path: &Path) -> Playback {
     Playback::new(recording, None).expect("readable").expect("windows")
 }
 
-/// Where a journey leads, by what was told.
+/// The window where a journey should end.
 fn where_to(told: &[Told], at: usize, travel: Travel) -> usize {
     let changes = |t: &Told| t.after_gap || t.spike;
     match travel {
@@ -86,7 +86,7 @@ fn where_to(told: &[Told], at: usize, travel: Travel) -> usize {
 }
 
 #[test]
-fn any_way_through_any_recording_shows_what_was_there() {
+fn any_route_through_any_recording_shows_the_recorded_windows() {
     let (mut gaps, mut spikes, mut ends) = (0, 0, 0);
     for seed in 0..8u8 {
         let dir = tempfile::tempdir().expect("a directory");
@@ -132,8 +132,8 @@ fn any_way_through_any_recording_shows_what_was_there() {
     assert!(gaps > 5 && spikes > 5 && ends > 5, "{gaps} gaps, {spikes} spikes, {ends} ends");
 }
 
-/// The windows that are shown as one, by what was told: from the same stretch of the clock, without a
-/// gap between.
+/// The windows that should be shown as one: from the same stretch of the clock, without a gap
+/// between.
 fn joined(told: &[Told], length_ns: i128) -> Vec<Vec<&Told>> {
     let stretch = |t: &Told| (t.wall_ns.1 - 1).div_euclid(length_ns);
     let mut groups: Vec<Vec<&Told>> = Vec::new();
@@ -178,7 +178,7 @@ fn joined_windows_are_sums() {
     }
 }
 
-/// Nothing of any window is lost in their sum, and nothing is in it twice.
+/// The sum holds every window's figures exactly once.
 fn sums(sum: &Frame, of: &[&Told]) {
     let of = || of.iter().map(|told| &told.frames[0]);
     let books = || of().map(|frame| frame.books);
@@ -196,7 +196,7 @@ fn sums(sum: &Frame, of: &[&Told]) {
 }
 
 #[test]
-fn what_is_damaged_is_passed_by() {
+fn damaged_windows_are_skipped() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { sync: Sync::Never, ..Options::default() };
@@ -206,7 +206,7 @@ fn what_is_damaged_is_passed_by() {
     drop(recorder);
     let file = path.join("exactop-00000001.rec");
     let mut content = std::fs::read(&file).expect("the file");
-    // In the midst of the windows after the second keyframe of three.
+    // Among the windows after the second keyframe of three.
     let middle = content.len() * 2 / 3;
     content[middle] ^= 1;
     std::fs::write(&file, content).expect("the file");

@@ -1,5 +1,5 @@
-//! What is replayed is what was there: every figure of every row, from the beginning and from any
-//! time; gaps, boots and clocks that jump are told.
+//! A replay shows what was recorded: every figure of every row, from the beginning and from any
+//! time, with gaps, boots and clock jumps.
 
 use crate::world::{all, machine, open, replayed, Live, Shown};
 use exactop_recording::{Options, Recorder, Recording, RecordingError, Sync, Why};
@@ -9,7 +9,7 @@ const WINDOWS: usize = 200;
 
 /// Small files, so that there are many.
 fn options() -> Options {
-    // Power does not fail here.
+    // No power failure here: do not sync.
     Options { file_bytes: 60_000, sync: Sync::Never, ..Options::default() }
 }
 
@@ -21,7 +21,7 @@ fn record(dir: &std::path::Path, live: &mut Live, windows: usize) -> Vec<Shown> 
 }
 
 #[test]
-fn every_window_comes_back_as_it_was() {
+fn every_window_replays_as_recorded() {
     for complete in [false, true] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("recording");
@@ -41,7 +41,7 @@ fn every_window_comes_back_as_it_was() {
 }
 
 #[test]
-fn going_to_a_time_shows_what_was_there() {
+fn a_seek_to_a_time_shows_its_window() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(5, false);
@@ -52,7 +52,7 @@ fn going_to_a_time_shows_what_was_there() {
         let wall_ns = i128::from(frame.t1_ns) + i128::from(live.wall_offset_ns) - 1;
         assert!(replay.seek(wall_ns).expect("readable"));
         let there = replayed(&mut replay);
-        // What was read for a row before is known, too, if it lasts.
+        // Details that were read earlier and still hold are known, too.
         assert_eq!(there, shown[at], "window {at}");
     }
     assert!(!replay.seek(i128::MAX).expect("readable"), "after all of it");
@@ -62,13 +62,13 @@ fn going_to_a_time_shows_what_was_there() {
 }
 
 #[test]
-fn sessions_boots_and_clocks_that_jump_are_told_apart() {
+fn sessions_boots_and_clock_jumps_are_distinguished() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(7, false);
     let mut shown = record(&path, &mut live, 5);
     let until = live.world.at_ns;
-    // Another session, later in the same boot; the clock is set back and forth meanwhile.
+    // Another session, later in the same boot, after the clock was set back and forth.
     live.world.at_ns += 60_000_000_000;
     live.book = exactop_model::Book::new();
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
@@ -118,7 +118,7 @@ fn a_directory_that_others_may_write_to_is_refused() {
 }
 
 #[test]
-fn what_is_too_much_or_too_old_goes_and_the_running_file_counts() {
+fn excess_and_old_files_are_removed_and_the_running_file_counts() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let most = 160_000;
@@ -132,7 +132,7 @@ fn what_is_too_much_or_too_old_goes_and_the_running_file_counts() {
     let mut shown = Vec::new();
     for _ in 0..200 {
         shown.extend(live.window(&mut recorder));
-        // A file that has just begun may be more than that, once.
+        // A file that has just begun may exceed it, once.
         assert!(size() < most + 40_000, "{}", size());
     }
     assert!(!recorder.notices().is_empty(), "it is said");
@@ -150,7 +150,7 @@ fn what_is_too_much_or_too_old_goes_and_the_running_file_counts() {
 }
 
 #[test]
-fn what_was_read_of_a_sleeper_is_known_in_every_later_file() {
+fn details_of_a_sleeping_task_are_in_every_later_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { file_bytes: 15_000, ..options() };
@@ -158,7 +158,7 @@ fn what_was_read_of_a_sleeper_is_known_in_every_later_file() {
     let mut live = Live::new(13, false);
     live.window(&mut recorder);
     let shown = live.window(&mut recorder).expect("a window");
-    // Nobody is looked at any more.
+    // Details are no longer read.
     for _ in 0..100 {
         let now = live.world.next();
         recorder.record(&now, &live.book, live.clocks());
@@ -186,7 +186,7 @@ fn an_end_right_after_a_gap_shows_the_last_window_as_it_was() {
     let path = dir.path().join("recording");
     let mut live = Live::new(15, false);
     let shown = record(&path, &mut live, 5);
-    // Another session that gets no further than its first instant.
+    // Another session that ends at its first instant.
     live.world.at_ns += 60_000_000_000;
     live.book = exactop_model::Book::new();
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
@@ -212,7 +212,7 @@ fn a_file_that_is_missing_within_a_session_is_damage() {
 }
 
 #[test]
-fn a_time_that_is_not_recorded_is_told_as_the_gap_that_holds_it() {
+fn a_seek_into_a_gap_returns_the_gap() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(19, false);
@@ -232,7 +232,7 @@ fn a_time_that_is_not_recorded_is_told_as_the_gap_that_holds_it() {
 }
 
 #[test]
-fn where_the_clock_was_set_back_the_window_of_a_time_holds_it() {
+fn after_a_clock_set_back_a_seek_finds_a_window_that_holds_the_time() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::new(29, false);
@@ -257,14 +257,14 @@ fn where_the_clock_was_set_back_the_window_of_a_time_holds_it() {
 }
 
 #[test]
-fn whoever_removes_the_file_with_the_pid_lets_nobody_in() {
+fn removing_the_pid_file_does_not_release_the_lock() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut first = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
     std::fs::remove_file(path.join("writer.lock")).expect("the file");
     let second = Recorder::open(&path, machine("boot"), options()).map(drop);
     assert!(matches!(second, Err(RecordingError::Held { .. })), "{second:?}");
-    // A file that someone put where the next would be is left alone.
+    // A foreign file under the next file's name is left alone.
     std::fs::write(path.join("exactop-00000001.rec"), "theirs").expect("a file");
     let mut live = Live::new(31, false);
     (0..3).for_each(|_| drop(live.window(&mut first)));

@@ -1,5 +1,5 @@
-//! What else is in a directory: files of ours that cannot be read count and go like the rest, what is
-//! none of ours is left alone.
+//! Other files in the directory: recordings that cannot be read count and are removed when old;
+//! foreign files are left alone.
 
 use crate::world::{all, machine, Live};
 use exactop_recording::{Notice, Options, Recorder, Sync};
@@ -19,12 +19,12 @@ fn record(recorder: &mut Recorder, live: &mut Live, windows: usize) {
 }
 
 #[test]
-fn what_cannot_be_read_counts_and_goes_and_what_is_foreign_stays() {
+fn unreadable_files_are_removed_and_foreign_files_stay() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&mut open(&path, options()), &mut Live::new(26, false), 3);
     let file = |n: u32| path.join(format!("exactop-{n:08}.rec"));
-    // What a loss of power leaves: zeroes, nothing, a beginning. And what somebody put there.
+    // Remains of a power loss: zeroes, nothing, a beginning; and a foreign file.
     std::fs::write(file(2), vec![0; 500_000]).expect("a file of zeroes");
     std::fs::write(file(3), b"").expect("an empty file");
     std::fs::write(file(4), [&b"EXACTOP\n"[..], &[7; 1000]].concat()).expect("a damaged file");
@@ -50,7 +50,7 @@ fn what_cannot_be_read_counts_and_goes_and_what_is_foreign_stays() {
 }
 
 #[test]
-fn a_short_time_is_kept_in_short_files() {
+fn a_short_retention_makes_short_files() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let keep = Duration::from_secs(20);
@@ -63,10 +63,10 @@ fn a_short_time_is_kept_in_short_files() {
     assert!((1.0..1.6).contains(&ratio), "{ratio}");
 }
 
-/// Of a machine that was switched on with its clock in the year 2096, and files whose writer was killed
-/// before anything was in them.
+/// A machine that booted with its clock in the year 2096, and files whose recorder was killed
+/// before the first window.
 #[test]
-fn files_without_a_time_or_with_one_to_come_go_with_what_is_behind_them() {
+fn files_without_a_time_or_with_a_future_one_go_with_later_files() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let keep = Some(Duration::from_secs(3600));
@@ -77,21 +77,21 @@ fn files_without_a_time_or_with_one_to_come_go_with_what_is_behind_them() {
     record(&mut Recorder::open(&path, other, kept()).expect("a recorder"), &mut live, 3);
     let file = |n: u32| path.join(format!("exactop-{n:08}.rec"));
     let whole = std::fs::read(file(1)).expect("the file");
-    // The header alone, which ends where the next frame begins.
+    // The header alone, up to the next frame.
     let header = (9..).find(|&at| whole[at..].starts_with(b"EXfr") && at > 64).expect("a frame");
     std::fs::write(file(2), &whole[..header]).expect("a file");
     let mut recorder = open(&path, kept());
     let mut live = Live::new(31, false);
     record(&mut recorder, &mut live, 30);
-    assert!(file(1).exists() && file(2).exists(), "nobody knows how old they are");
+    assert!(file(1).exists() && file(2).exists(), "their age is unknown");
     live.world.at_ns += 5_000_000_000_000;
     record(&mut recorder, &mut live, 3);
     assert!(!file(1).exists() && !file(2).exists(), "{:?}", recorder.notices());
 }
 
-/// A window that would be more than may be is a gap; the files begun for it do not pile up.
+/// A window that exceeds a limit is a gap; the files created for it do not pile up.
 #[test]
-fn what_is_too_much_leaves_no_empty_files() {
+fn a_window_above_the_limit_leaves_no_empty_files() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut recorder = open(&path, options());
@@ -123,7 +123,7 @@ fn what_is_too_much_leaves_no_empty_files() {
 }
 
 #[test]
-fn names_that_no_recorder_gives_are_none_of_its_files() {
+fn files_with_names_that_no_recorder_gives_are_ignored() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&mut open(&path, options()), &mut Live::new(33, false), 3);

@@ -1,5 +1,5 @@
-//! The windows of some time are all that end in it and no other, whatever the clock did; and what of
-//! that time is not recorded is told.
+//! A range of time has all windows that end in it and no other, whatever the clock did; the rest of
+//! the range is reported as gaps.
 
 use crate::world::{all, machine, Live};
 use exactop_recording::{cut, Gap, Options, Recorder, Recording, Sync, When, Why, Windows};
@@ -12,7 +12,7 @@ fn recorder(path: &Path, boot: &str) -> Recorder {
     Recorder::open(path, machine(boot), options).expect("a recorder")
 }
 
-/// A window by the wall clock: when it begins and ends.
+/// A window's beginning and end by the wall clock.
 type Ends = (i128, i128);
 
 fn recorded(recorder: &mut Recorder, live: &mut Live, windows: usize) -> Vec<Ends> {
@@ -24,7 +24,7 @@ fn recorded(recorder: &mut Recorder, live: &mut Live, windows: usize) -> Vec<End
     (0..windows).filter_map(|_| window(live, recorder)).collect()
 }
 
-/// What is read of a time: windows, and what is told of the rest.
+/// Windows and gaps of a range.
 fn read(path: &Path, when: When) -> (Vec<Ends>, Vec<Gap>) {
     let mut windows = Windows::of(Recording::open(path).expect("it"), when).expect("it");
     let (mut ends, mut gaps) = (Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ fn read(path: &Path, when: When) -> (Vec<Ends>, Vec<Gap>) {
     }
 }
 
-/// What is cut out of it.
+/// Windows and gaps of a cut of the range.
 fn cut_out(path: &Path, dir: &Path, when: When) -> (usize, Vec<Gap>) {
     let mut bytes = Vec::new();
     cut(Recording::open(path).expect("it"), when, false, &mut bytes).expect("a part");
@@ -56,7 +56,7 @@ fn cut_out(path: &Path, dir: &Path, when: When) -> (usize, Vec<Gap>) {
 }
 
 #[test]
-fn where_the_clock_was_set_back_they_are_those_of_both_times() {
+fn after_a_clock_set_back_a_range_has_the_windows_of_both_times() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let (mut live, mut recorder) = (Live::of(41, false, 4), recorder(&path, "boot"));
@@ -97,7 +97,7 @@ fn where_the_clock_was_set_back_they_are_those_of_both_times() {
 }
 
 #[test]
-fn what_is_not_recorded_at_its_edges_and_between_is_told() {
+fn gaps_at_the_edges_of_a_range_and_within_are_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::of(43, false, 4);
@@ -110,7 +110,7 @@ fn what_is_not_recorded_at_its_edges_and_between_is_told() {
     };
     let sessions = [session(&mut live), session(&mut live), session(&mut live)];
     let (first, last) = (sessions[1][0], *sessions[1].last().expect("windows"));
-    // From two minutes before the middle one to three minutes after.
+    // From two minutes before the middle session to three minutes after.
     let when = When { from: Some(first.0 - 2 * minute), to: Some(last.1 + 3 * minute) };
     let (windows, gaps) = read(&path, when);
     assert_eq!(windows, sessions[1]);
@@ -122,16 +122,16 @@ fn what_is_not_recorded_at_its_edges_and_between_is_told() {
     let whole = |(begin, end): Ends| end - begin;
     let sum = windows.into_iter().map(whole).sum::<i128>() + lengths.iter().sum::<i128>();
     assert_eq!(Some(sum), when.to.zip(when.from).map(|(to, from)| to - from));
-    // All of it: both gaps, whole.
+    // The whole recording: both gaps, whole.
     let (windows, gaps) = read(&path, When::default());
     assert_eq!((windows.len(), gaps.len()), (60, 2));
-    // It begins within a window: nothing of the gap before is of that time.
+    // The range starts within a window: no part of the gap before is in it.
     let (_, gaps) = read(&path, When { from: Some(first.0 + 1), to: Some(last.1) });
     assert_eq!(gaps, []);
 }
 
 #[test]
-fn of_gaps_in_a_row_each_is_told_also_in_a_part() {
+fn consecutive_gaps_are_each_reported_also_in_a_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut live = Live::of(47, false, 4);
@@ -139,7 +139,7 @@ fn of_gaps_in_a_row_each_is_told_also_in_a_part() {
     live.world.at_ns += 600 * SECOND as u64;
     live.book = exactop_model::Book::new();
     let second = recorded(&mut recorder(&path, "boot"), &mut live, 21);
-    // The end of the first session is damaged: that, and then nobody recorded.
+    // The end of the first session is damaged; after it no recorder ran.
     let parts = Recording::open(&path).expect("it").parts().to_vec();
     let session = parts[0].session;
     let last = parts.iter().rfind(|part| part.session == session).expect("a file");

@@ -1,5 +1,5 @@
-//! A machine that was suspended: CLOCK_MONOTONIC stood still, so no window has that time, and a gap
-//! does. Windows and gaps together are what CLOCK_BOOTTIME counted.
+//! A suspended machine: CLOCK_MONOTONIC stood still, so a gap covers the time, not a window.
+//! Windows and gaps together are what CLOCK_BOOTTIME counted.
 
 use crate::world::{all, machine, open, Live, Shown};
 use exactop_recording::{cut, verify, Gap, Options, Recorder, Recording, Sync, When, Why};
@@ -11,7 +11,7 @@ fn options() -> Options {
     Options { sync: Sync::Never, ..Options::default() }
 }
 
-/// Windows with a suspend of so long after the third.
+/// Windows with a suspend of this length after the third.
 fn drawn(dir: &Path, suspended_ns: u64) -> (PathBuf, Vec<Shown>, Live) {
     let path = dir.join("recording");
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
@@ -39,7 +39,7 @@ fn check(path: &Path, shown: &[Shown], live: &Live) -> Gap {
 
 #[test]
 fn a_suspend_is_a_gap_of_its_own() {
-    // Also one that is too short to look like a wall clock that was set.
+    // The second is too short to look like a wall clock that was set.
     for ns in [HOUR_NS, 300_000_000] {
         let dir = tempfile::tempdir().expect("a directory");
         let (path, shown, live) = drawn(dir.path(), ns);
@@ -53,7 +53,7 @@ fn a_suspend_is_a_gap_of_its_own() {
 }
 
 #[test]
-fn a_part_of_it_says_so_too() {
+fn a_cut_reports_the_suspend_too() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, shown, live) = drawn(dir.path(), HOUR_NS);
     let part = dir.path().join("part.rec");
@@ -65,7 +65,7 @@ fn a_part_of_it_says_so_too() {
 }
 
 #[test]
-fn a_clock_that_was_set_is_no_suspend() {
+fn setting_the_clock_is_not_a_suspend() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
@@ -79,12 +79,12 @@ fn a_clock_that_was_set_is_no_suspend() {
 }
 
 #[test]
-fn the_time_before_a_recorder_began_is_not_suspended_for_it() {
+fn suspended_time_before_a_recorder_began_is_not_in_a_gap() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
     let mut live = Live::new(33, false);
-    // An hour in the lid before it began.
+    // Suspended for an hour before the recording began.
     live.suspend(HOUR_NS);
     let shown: Vec<Shown> = (0..4).filter_map(|_| live.window(&mut recorder)).collect();
     drop(recorder);

@@ -1,5 +1,5 @@
-//! What a process waited for while its page was open is recorded, and shown as it was; in windows in which
-//! nobody looked, it is said that nobody did.
+//! Waits of a process are recorded while its page is open, and shown as they were. Other windows
+//! say that they were not displayed.
 
 use crate::world::{machine, open, Live, World};
 use exactop_model::on_demand::losses::Losses;
@@ -8,7 +8,7 @@ use exactop_model::{Ask, Comm, Feed, SyscallNr, Tap, Who};
 use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
 use std::path::{Path, PathBuf};
 
-/// The process that is looked at.
+/// The process whose page is open.
 const PID: u32 = 101;
 
 type Told = Result<WaitWindow, String>;
@@ -42,7 +42,7 @@ fn others(world: &mut World) -> Vec<Other> {
     (0..world.below(4)).map(|_| Other { who: who(world), amount: world.below(1 << 40) }).collect()
 }
 
-/// Waits of some threads, drawn.
+/// Random waits of some threads.
 fn drawn(world: &mut World) -> WaitWindow {
     let kinds = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block, WaitKind::Throttle];
     let thread = |world: &mut World, n: u32| {
@@ -71,7 +71,7 @@ fn drawn(world: &mut World) -> WaitWindow {
     WaitWindow { t0_ns: world.at_ns - 1_000_000_000, t1_ns: world.at_ns + 77, rows, losses }
 }
 
-/// What the page says in a window: of some nothing, of others that it is not known.
+/// What the page shows in a window: nothing, a failure, or waits.
 fn look(live: &mut Live, n: u64) -> Option<Told> {
     match n % 5 {
         0 => None,
@@ -80,14 +80,14 @@ fn look(live: &mut Live, n: u64) -> Option<Told> {
     }
 }
 
-/// Records windows; what the page said in each.
+/// Records windows; returns what the page showed in each.
 fn record(path: &Path, windows: u64) -> Vec<Option<Told>> {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, machine("boot"), options).expect("a recorder");
     let mut live = Live::new(7, false);
     let mut told = Vec::new();
     for n in 0..=windows {
-        // What is told of a window comes after its snapshot and before the next.
+        // On-demand figures come after the window's snapshot and before the next.
         let now = live.world.next();
         recorder.record(&now, &live.book, live.clocks());
         if live.book.advance(now).is_none() {
@@ -100,7 +100,7 @@ fn record(path: &Path, windows: u64) -> Vec<Option<Told>> {
     told
 }
 
-/// As the kept texts have them, whatever else may be lost by now.
+/// Losses as the kept texts have them, without later kinds of loss.
 fn losses(of: &Losses) -> String {
     let Losses { lost, skipped, unseen, tables_bytes, .. } = of;
     format!(
@@ -108,7 +108,7 @@ fn losses(of: &Losses) -> String {
     )
 }
 
-/// Figures and names of all that was told.
+/// Figures and names of the whole recording as text.
 fn words(path: &Path) -> String {
     use std::fmt::Write;
     let (mut replay, mut out) = (open(path), String::new());
@@ -137,7 +137,8 @@ fn words(path: &Path) -> String {
     out
 }
 
-/// The form that they were first told in: it is read for ever. Made once, and never again.
+/// The first format of waits: all later versions read it. The file was created once, and never
+/// again.
 #[test]
 fn form_1_with_waits_is_read() {
     let kept = |end| {
@@ -174,9 +175,9 @@ fn dir_of(windows: u64) -> (tempfile::TempDir, PathBuf, Vec<Option<Told>>) {
     (dir, path, told)
 }
 
-/// Over keyframes, which begin everything anew.
+/// Across keyframes, which reset the decoder.
 #[test]
-fn waits_are_shown_as_they_were() {
+fn waits_are_shown_as_recorded() {
     let (_dir, path, told) = dir_of(200);
     let mut replay = open(&path);
     for told in &told {
@@ -193,7 +194,7 @@ fn waits_are_shown_as_they_were() {
 }
 
 #[test]
-fn of_joined_windows_there_are_sums_where_somebody_looked_all_the_time() {
+fn joined_windows_have_waits_if_all_of_them_have() {
     let (_dir, path, told) = dir_of(60);
     let recording = Recording::open(&path).expect("a recording");
     let mut playback = Playback::new(recording, None).expect("readable").expect("a window");
@@ -226,7 +227,7 @@ fn of_joined_windows_there_are_sums_where_somebody_looked_all_the_time() {
 }
 
 #[test]
-fn a_part_has_them_and_names_nobody_if_it_must_not() {
+fn a_cut_has_waits_and_an_anonymous_one_no_names() {
     let (dir, path, told) = dir_of(20);
     for anonymous in [false, true] {
         let file = dir.path().join(format!("part-{anonymous}.rec"));
@@ -250,7 +251,7 @@ fn a_part_has_them_and_names_nobody_if_it_must_not() {
     }
 }
 
-/// All but the names is what it was.
+/// Everything except names is unchanged.
 fn masked(told: &WaitWindow, shown: &WaitWindow) {
     let names = |waits: &WaitWindow| {
         let of = |row: &WaitRow| {

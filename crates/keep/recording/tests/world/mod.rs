@@ -1,5 +1,4 @@
-//! A made-up machine whose snapshots are the same for the same seed, and what a live view of it
-//! shows.
+//! A made-up machine whose snapshots depend only on the seed, and what a live view shows of it.
 
 #![allow(dead_code)] // Each test uses a part of it.
 
@@ -36,12 +35,12 @@ pub struct World {
     accounts: u64,
     errors: ErrorCounts,
     moves: Vec<GroupMove>,
-    /// CPU time of the first CPU beside what each window has, so far.
+    /// CPU time of the first CPU so far, beyond what each window has.
     pub extra_ns: u64,
 }
 
 impl World {
-    /// `complete`: its snapshots hold everyone, as those of procfs do.
+    /// `complete`: its snapshots hold all tasks, as those of procfs do.
     pub fn new(seed: u64, complete: bool, tasks: u32) -> World {
         let cpus = (0..2).map(|cpu| CpuSample { cpu, online: true, ..CpuSample::default() });
         let mut world = World {
@@ -141,7 +140,7 @@ impl World {
         sample.account
     }
 
-    /// The next instant.
+    /// The snapshot of the next instant.
     pub fn next(&mut self) -> Snapshot {
         self.at_ns += 1_000_000_000 + self.below(1000);
         let mut changed = Vec::new();
@@ -169,7 +168,7 @@ impl World {
             changed = self.tasks.iter().map(|(sample, _)| *sample).collect();
             gone.clear();
         }
-        // Drawn from the time: what else is drawn stays as it was.
+        // Drawn from the time, so that the other draws stay as they were.
         let drawn = self.at_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
         if drawn.is_multiple_of(5) {
             let (from, to, run_ns) = (drawn / 5 % 4, 77, drawn % 1000);
@@ -233,7 +232,7 @@ impl World {
         }
     }
 
-    /// What is read for a row in this window.
+    /// Fills in the details of a row in this window.
     pub fn detail(&mut self, row: &mut Row) {
         row.detail = Detail {
             virt: Ok(self.below(1 << 40)),
@@ -250,7 +249,7 @@ impl World {
     }
 }
 
-/// What a stretch of running does to them: of both signs, and sometimes something is set right.
+/// Audit differences of running: of both signs, and sometimes a repair.
 fn audit(audit: &mut TaskAudit, run: u64) {
     let add = |difference: &mut Difference, n: u64| {
         difference.error_ns += (n % 1_000) as i64 - 500;
@@ -261,7 +260,7 @@ fn audit(audit: &mut TaskAudit, run: u64) {
     audit.repairs += u64::from(run.is_multiple_of(5));
 }
 
-/// And who exits to those of its group.
+/// Adds the audit of an exited task to its group.
 fn exited(group: &mut ExitAudit, of: &TaskAudit) {
     let add = |sum: &mut ExitedDifference, of: Difference| {
         sum.error_ns += of.error_ns.unsigned_abs();
@@ -273,7 +272,7 @@ fn exited(group: &mut ExitAudit, of: &TaskAudit) {
     group.repaired += u64::from(of.repairs > 0);
 }
 
-/// The ways to arrange a window that tell the most.
+/// The frame options that show the most.
 pub fn arrangements() -> [FrameOptions; 2] {
     [false, true].map(|threads| FrameOptions {
         threads,
@@ -283,7 +282,7 @@ pub fn arrangements() -> [FrameOptions; 2] {
     })
 }
 
-/// A window as a live view has it: its frames, and rows of which details were read.
+/// A window as a live view shows it: its frames, and rows whose details were read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     pub frames: Vec<Frame>,
@@ -304,7 +303,7 @@ impl Live {
         Live::of(seed, complete, 30)
     }
 
-    /// With so many tasks at its beginning.
+    /// Starts with `tasks` tasks.
     pub fn of(seed: u64, complete: bool, tasks: u32) -> Live {
         Live {
             world: World::new(seed, complete, tasks),
@@ -314,7 +313,7 @@ impl Live {
         }
     }
 
-    /// Time that CLOCK_MONOTONIC does not count.
+    /// Adds time that CLOCK_MONOTONIC does not count.
     pub fn suspend(&mut self, ns: u64) {
         self.suspended_ns += ns;
         self.wall_offset_ns += ns as i64;
@@ -324,7 +323,7 @@ impl Live {
         Clocks { wall_offset_ns: self.wall_offset_ns, suspended_ns: self.suspended_ns }
     }
 
-    /// A window (none the first time), recorded.
+    /// Records the next window and returns it; `None` the first time.
     pub fn window(&mut self, recorder: &mut Recorder) -> Option<Shown> {
         let now = self.world.next();
         recorder.record(&now, &self.book, self.clocks());
@@ -341,7 +340,7 @@ impl Live {
     }
 }
 
-/// The window that a replay is at, asked for as a live view does.
+/// The current window of a replay, requested as by a live view.
 pub fn replayed(replay: &mut Replay) -> Shown {
     use exactop_model::{Ask, Feed, Needs};
     let asks = arrangements().map(|options| Ask { options, ..Ask::default() });

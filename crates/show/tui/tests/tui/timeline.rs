@@ -62,7 +62,7 @@ impl Recorded {
     fn noted(&self) -> Option<Noted> {
         let (first, _) = self.at.get();
         (first == GAP.0 + GAP.1).then(|| Noted::Gap {
-            why: "nobody recorded",
+            why: "no recorder ran",
             from_wall_ns: wall_ns(GAP.0),
             to_wall_ns: wall_ns(first),
         })

@@ -56,7 +56,7 @@ mod tests {
         let mut gaps = Gaps::new(3);
         for from_us in 0..1000 {
             let length = if from_us % 300 == 0 { 50 } else { 1 };
-            gaps.add(Gap { from_us, to_us: from_us + length, why: "nobody recorded" });
+            gaps.add(Gap { from_us, to_us: from_us + length, why: "no recorder ran" });
             assert!(gaps.kept.len() <= 6);
         }
         let (kept, left_out) = gaps.finish();
