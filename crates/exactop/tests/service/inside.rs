@@ -154,7 +154,7 @@ fn what_a_namespace_is_not_told_is_refused_in_one_line() {
         })
     };
     let looks = contained(&["syscalls", "0.2", "-n", "1"]);
-    looks.refused(1, "your processes have numbers of their own (a PID namespace)");
+    looks.refused(1, "your process is in a PID namespace");
     let log = daemon.path().join("theirs");
     let records = contained(&["record", "--dir", log.to_str().expect("UTF-8")]);
     records.refused(1, "is no recording of a machine");

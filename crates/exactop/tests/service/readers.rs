@@ -130,7 +130,7 @@ fn who_is_in_the_group_reads_without_root_and_others_do_not() {
         let daemon = Daemon::of_group(group);
         let read = done(daemon.plain_reader(&["--json", "-n", "2", "-d", "0.2"]));
         if !may {
-            read.refused(1, "the group of its socket may");
+            read.refused(1, "join the group of its socket");
             continue;
         }
         let windows = parsed(&read.fine());

@@ -1,96 +1,96 @@
-//! What a reader says to the service: lines of JSON.
+//! Requests of a reader to the daemon: lines of JSON.
 //!
 //! ```text
 //! {"hello":{"exactop":"0.1.0","format":1}}
 //! {"window":{"interval_ns":1000000000,"after_ns":86400000000000,"needs":["split"]}}
 //! ```
 //!
-//! The first line is a hello. Each of the others asks for a window's end; one of what is counted only
-//! while somebody looks is `{"look":{"what":"syscalls"}}`, and `{"follow":{}}` has the asker's children followed. Keys that are not known are
-//! passed by, so that a later reader can say more.
+//! The first line is a hello. Each later line is a request. `window` asks for a window's end.
+//! `{"look":{"what":"syscalls"}}` asks for a window of on-demand programs, which count only while a
+//! reader displays them. `{"follow":{}}` asks the daemon to follow the reader's children. The
+//! daemon ignores unknown keys, so later readers may send more.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::on_demand::{Choice, Subject, SubjectWindow, SyscallNr};
 use exactop_model::Needs;
 use serde::{Deserialize, Serialize};
 
-/// The longest line that is read, bytes.
+/// Longest line, bytes.
 pub const LONGEST: usize = 4096;
 
-/// One line.
+/// One line of a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// Who reads.
+    /// Greeting: the reader's version.
     Hello(Hello),
-    /// A window is to end.
+    /// Request for a window's end.
     Window(Window),
-    /// A window of programs that are attached while somebody looks is to end.
+    /// Request for a window of on-demand programs.
     Look(Look),
-    /// Children of the process that connected are to be followed, with all who descend from them.
+    /// Request to follow the children of the connected process, and all their descendants.
     Follow(Follow),
 }
 
-/// The answer comes after the next window's end ([`Answer::Follows`]); what it is done for ends with the
-/// connection. Nothing is to be said of it yet.
+/// Request to follow children. The answer ([`Answer::Follows`]) comes after the next window's end;
+/// the daemon stops when the connection ends. It has no parameters yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {}
 
-/// Who reads.
+/// Greeting of a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its version of exactop.
+    /// The reader's version of exactop.
     pub exactop: String,
-    /// The last form of a recording that it reads.
+    /// Latest recording format that the reader can decode.
     pub format: u32,
 }
 
-/// What a window is wanted for.
+/// Request for window ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// How often its reader looks, ns; unknown where it is not there.
+    /// Interval at which the reader asks, ns; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
-    /// An end before this instant (CLOCK_MONOTONIC ns) does not serve; without it now.
+    /// Earliest end that serves the reader, CLOCK_MONOTONIC ns; `None`: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<u64>,
-    /// So many ends are wanted, each `interval_ns` after the one before, of which only the first is asked
-    /// for; 1 where it is not there.
+    /// Number of ends requested with this line, each `interval_ns` after the one before; `None`: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<u32>,
-    /// What costs extra and is wanted all the same, by the names of [`NEEDS`].
+    /// Figures that cost extra, by the names in [`NEEDS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// The process whose time on each CPU is to be counted.
+    /// PID of the process whose time on each CPU the ledger counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<u32>,
 }
 
-/// What of their windows is wanted. The first one is answered when they count; what comes after it
-/// goes from there.
+/// Request for a window of on-demand programs. The first answer says when counting begins; each
+/// later answer continues from the one before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
-    /// Which programs: the same in all that one connection says.
+    /// The programs; the same in all requests of one connection.
     pub what: Subject,
-    /// How often its reader looks, ns.
+    /// Interval at which the reader asks, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
-    /// As in [`Window`].
+    /// Earliest end that serves the reader, as in [`Window`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<u64>,
-    /// What rows of system calls sum: `call`, `process` or `thread`.
+    /// Grouping of system calls: `call`, `process` or `thread`.
     #[serde(default)]
     pub by: SyscallsBy,
-    /// Only these processes; empty: all.
+    /// Only these processes; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// Only system calls of these numbers; empty: all.
+    /// Only these system call numbers; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<SyscallNr>,
 }
 
 impl Look {
-    /// Everything of these programs, whenever it is there.
+    /// Requests everything of these programs, at any interval.
     pub fn at(what: Subject) -> Look {
         Look {
             what,
@@ -102,25 +102,25 @@ impl Look {
         }
     }
 
-    /// What of each window that is.
+    /// The part of each window that is requested.
     pub fn choice(&self) -> Choice {
         Choice { by: self.by, pids: self.pids.clone(), calls: self.calls.clone() }
     }
 }
 
-/// What whoever looks is answered.
+/// Answer to an on-demand or follow request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// What comes counts from this instant, CLOCK_MONOTONIC ns.
+    /// The next window begins at this instant, CLOCK_MONOTONIC ns.
     Begun(u64),
-    /// What was counted since the answer before.
+    /// Figures since the answer before.
     Looked(SubjectWindow),
-    /// From the window on that begins after this, children of whoever asked begin the tree of this number.
+    /// Number of the tree of the asker's children, from the next window on.
     Follows(u32),
 }
 
-/// An [`Answer`] as it is written: of what stays with who answers.
+/// An [`Answer`] as it is written, by reference.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told<'a> {
@@ -130,13 +130,12 @@ pub enum Told<'a> {
     Follows(u32),
 }
 
-/// What a ledger measures only while somebody asks for it. What is read from files, readers read
-/// themselves.
+/// Figures that a ledger measures only on request. Readers read figures in files themselves.
 pub const NEEDS: [(&str, Needs); 3] =
     [("split", Needs::SPLIT), ("interrupts", Needs::INTERRUPTS), ("cpu_shares", Needs::CPU_SHARES)];
 
 impl Window {
-    /// For these needs.
+    /// Requests one end with these needs.
     pub fn of(interval_ns: Option<u64>, after_ns: u64, needs: Needs, watch: Option<u32>) -> Window {
         let wanted = NEEDS.into_iter().filter(|&(_, need)| needs.has(need));
         let after_ns = Some(after_ns);
@@ -149,13 +148,13 @@ impl Window {
         }
     }
 
-    /// Whether it wants the same as another, at another instant.
+    /// True if `other` asks for the same, at another instant.
     pub fn is_for_the_same(&self, other: &Window) -> bool {
         let same_pace = (self.interval_ns, self.ends) == (other.interval_ns, other.ends);
         same_pace && (&self.needs, self.watch) == (&other.needs, other.watch)
     }
 
-    /// What it needs, as far as this version knows it.
+    /// The needs that this version knows.
     pub fn needs(&self) -> Needs {
         let known =
             NEEDS.into_iter().filter(|(name, _)| self.needs.iter().any(|said| said == name));
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_what_the_document_says() {
+    fn a_request_line_is_what_the_document_says() {
         let window = Window::of(Some(5), 9, Needs::SPLIT | Needs::STAT, None);
         let line = serde_json::to_string(&Said::Window(window.clone())).unwrap();
         assert_eq!(line, r#"{"window":{"interval_ns":5,"after_ns":9,"needs":["split"]}}"#);

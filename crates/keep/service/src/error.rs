@@ -1,128 +1,130 @@
-//! Why the service cannot be used.
+//! Errors of the service.
 
 use exactop_recording::stream::StreamError;
 use std::io;
 use std::path::PathBuf;
 
-/// The socket cannot be served, or what is behind it cannot be read.
+/// The socket cannot be served, or the daemon behind it cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// Nobody serves there.
+    /// No daemon listens on the socket.
     #[error("no exactop daemon at {}: {error}", path.display())]
     Nobody {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the system call.
         error: io::Error,
     },
-    /// Somebody serves there, but not us.
-    #[error("cannot connect to the daemon at {}: {error}: the group of its socket may (if nothing else is set: adduser USER exactop, and log in anew)", path.display())]
+    /// A daemon listens, but this user may not connect.
+    #[error("cannot connect to the daemon at {}: {error}: join the group of its socket (by default: adduser USER exactop, then log in again)", path.display())]
     NotAllowed {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the system call.
         error: io::Error,
     },
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("cannot {what} {}: {error}", path.display())]
     Socket {
-        /// Make, remove, listen on.
+        /// The operation: make, remove, listen on.
         what: &'static str,
-        /// Which.
+        /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// Another daemon serves there.
+    /// Another daemon already listens on the socket.
     #[error("another daemon serves {} already: stop it, or give another socket", .0.display())]
     Held(PathBuf),
-    /// The kernel refused.
+    /// A system call failed.
     #[error("cannot {what}: {error}")]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         error: io::Error,
     },
-    /// It said why not.
+    /// The daemon refused, with its reason.
     #[error("the daemon at {} says: {said}", path.display())]
     Refused {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// Its words, escaped.
+        /// The daemon's text, escaped.
         said: String,
     },
-    /// It is older than what it was asked.
+    /// The daemon is older than on-demand requests.
     #[error(
-        "the daemon at {} attaches no programs for others: it is older than this exactop; restart it, \
-         or as root look without it (--source own)",
+        "the daemon at {} attaches no programs for others, as it is older than this exactop: \
+         restart it, or run as root with --source own",
         path.display()
     )]
     Older {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
     },
-    /// The same of descendants.
+    /// The daemon is older than follow requests.
     #[error(
-        "the daemon at {} follows no commands: it is older than this exactop; restart it, or as root run \
-         without it (--source own)",
+        "the daemon at {} follows no commands, as it is older than this exactop: \
+         restart it, or run as root with --source own",
         path.display()
     )]
     FollowsNobody {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
     },
-    /// What is asked for is longer than it reads.
-    #[error("too much is asked for: a daemon reads {most} bytes of one question, these are {bytes}; name fewer processes or calls")]
+    /// The request is longer than a daemon reads.
+    #[error(
+        "the request has {bytes} bytes, and a daemon reads {most}: name fewer processes or calls"
+    )]
     TooLong {
-        /// So long it is.
+        /// Length of the request.
         bytes: usize,
-        /// So long it may be.
+        /// Longest request.
         most: usize,
     },
-    /// It closed the connection.
+    /// The daemon closed the connection.
     #[error("the daemon at {} closed the connection: it has ended, or this reader was too slow", .0.display())]
     Closed(PathBuf),
-    /// Somebody took the connection and has said nothing so far.
+    /// A daemon accepted the connection but has not answered yet.
     #[error("the daemon at {} is about to start: it has not answered yet", .0.display())]
     Starting(PathBuf),
-    /// It closed the connection, and whoever serves there now cannot be reached.
+    /// The daemon closed the connection, and no daemon can be reached there now.
     #[error("the daemon at {} closed the connection and has not come back: {why}", path.display())]
     Away {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// What was said last.
+        /// The last error.
         why: String,
     },
-    /// It was opened before a fork: both processes would read from one stream.
-    #[error("the connection to the daemon at {} is that of process {opened_by}, from which this one was forked: open one anew", path.display())]
+    /// The connection was opened before a fork: two processes would read from one stream.
+    #[error("the connection to the daemon at {} belongs to process {opened_by}, which forked this one: open a new connection", path.display())]
     Forked {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// Whose it is.
+        /// PID of the process that opened the connection.
         opened_by: u32,
     },
-    /// It does not answer.
+    /// The daemon does not answer.
     #[error("the daemon at {} has not answered for {seconds} s", path.display())]
     Silent {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// How long.
+        /// How long the reader waited, s.
         seconds: u64,
     },
-    /// What it sends is no stream of ours.
+    /// The daemon's bytes are not a valid stream.
     #[error("cannot read what the daemon at {} sends: {error}", path.display())]
     Stream {
-        /// Which socket.
+        /// The socket.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         error: StreamError,
     },
 }
 
 impl ServiceError {
-    /// Why a socket cannot be connected to.
+    /// The error for a socket that cannot be connected to.
     pub(crate) fn unconnected(path: &std::path::Path, error: io::Error) -> ServiceError {
         match error.kind() {
             io::ErrorKind::PermissionDenied => {

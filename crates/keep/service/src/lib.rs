@@ -1,23 +1,29 @@
-//! One ledger of a machine for many readers, over a socket. It takes the snapshots of a source and gives them to
-//! each reader; [`Remote`] is the reader's side and a source like any other. The command and the C library may
-//! depend on it.
+//! One ledger of a machine for many readers, over a socket. It takes the snapshots of a source and
+//! gives them to each reader; [`Remote`] is the reader's side and a source like any other. The
+//! command and the C library may depend on it.
 //!
-//! [`Server`] has a socket: whoever connects gets what a recording holds
-//! ([`stream`](exactop_recording::stream)), written once for all, and asks for window ends.
-//! [`Remote`] is the other side: a [`Source`](exactop_sources::Source) like any other. Windows are
-//! subtractions, so everyone can look as often as they like: [`schedule`] says when windows end so
-//! that one end serves many, and [`Merged`](exactop_model::ledger::merged::Merged) makes one window of those
-//! that others wanted to end in between.
+//! [`Server`] listens on a socket. Each reader gets a recording's bytes
+//! ([`stream`](exactop_recording::stream)), encoded once for all readers, and asks for window ends.
+//! [`Remote`] is the reader's side, a [`Source`](exactop_sources::Source) like any other. Each
+//! reader may ask at its own interval, because a window is a subtraction. [`schedule`] places
+//! window ends so that one end serves many readers.
+//! [`Merged`](exactop_model::ledger::merged::Merged) joins the windows that ended for other readers
+//! into one.
 //!
-//! Programs that count only while somebody looks are attached once for all who do: a [`Looker`] asks
-//! for their windows.
+//! On-demand programs count only while a reader displays them. The daemon attaches each kind once
+//! for all readers; a [`Looker`] asks for their windows.
 //!
-//! Modules: `schedule` (when windows end, pure), `ask` (what a reader says), `server` (the socket, who reads;
-//! `server/telling`: one story to many; `server/shares`: who is let in, pure; `server/following`: whose descendants
-//! are numbered; `server/inside`: those of a PID namespace, whose `filter` is pure; `server/looking`: programs on
-//! demand, once for all), `notices` (what is said of readers, and how often), `remote` (a daemon as a source, and
-//! the next one where it ends; `remote/link`: which windows were asked for; `remote/connection`: the thread that
-//! reads), `looker` (its programs on demand).
+//! Modules:
+//!
+//! - `schedule`, `beat`: when windows end; pure.
+//! - `ask`: requests of a reader.
+//! - `server`: the socket and its readers. In it, `telling` sends one stream to many readers;
+//!   `shares` limits connections; `following` numbers the trees of commands; `inside` serves
+//!   readers in a PID namespace, by its pure `filter`; `looking` runs on-demand programs.
+//! - `notices`: the daemon's log of readers, rate limited.
+//! - `remote`: a daemon as a source, and the next daemon when it ends. In it, `link` keeps the
+//!   requests; `connection` is the thread that reads.
+//! - `looker`: a daemon's on-demand programs.
 #![forbid(unsafe_code)]
 
 pub mod ask;
@@ -38,5 +44,5 @@ pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
 pub use server::{now_ns, Attach, Server, Wanted};
 
-/// Where the socket is unless someone says otherwise.
+/// Default path of the socket.
 pub const SOCKET: &str = "/run/exactop/socket";

@@ -1,4 +1,4 @@
-//! A daemon's programs on demand, as one who looks has them: asked for a window, and answered.
+//! Client of a daemon's on-demand programs: asks for a window and waits for the answer.
 
 use crate::ask::{Answer, Hello, Look, Said, LONGEST};
 use crate::error::ServiceError;
@@ -13,29 +13,29 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take. The kernel looks at programs before it takes them, which on a busy
-/// machine is a matter of seconds.
+/// Longest wait for an answer. The kernel verifies programs before it attaches them, which takes
+/// seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
 
-/// A connection that looks at one kind of programs.
+/// A connection that reads one kind of on-demand programs.
 #[derive(Debug)]
 pub struct Looker {
     path: PathBuf,
     stream: UnixStream,
     incoming: Incoming,
     ask: Look,
-    /// What it has goes up to here.
+    /// End of the last window.
     has_ns: u64,
 }
 
 impl Looker {
-    /// Connects, and waits until the programs count; `ask.interval_ns` is how often a window will be
-    /// asked for.
+    /// Connects and waits until the programs count; `ask.interval_ns` is the interval at which
+    /// windows will be requested.
     ///
     /// # Errors
-    /// [`ServiceError`]: nobody serves there, it refuses, or the kernel refuses the programs.
+    /// [`ServiceError`]: no daemon listens there, it refuses, or the kernel refuses the programs.
     pub fn connect(path: &Path, exactop: &str, ask: Look) -> Result<Looker, ServiceError> {
         let nobody = |error| ServiceError::unconnected(path, error);
         let stream = UnixStream::connect(path).map_err(nobody)?;
@@ -51,10 +51,10 @@ impl Looker {
         Ok(looker)
     }
 
-    /// What was counted since the last one, or since it connected.
+    /// Figures since the last window, or since the connection.
     ///
     /// # Errors
-    /// [`ServiceError`]: the daemon is gone, or the programs are.
+    /// [`ServiceError`]: the daemon or the programs have ended.
     pub fn window(&mut self) -> Result<SubjectWindow, ServiceError> {
         let after_ns = schedule::after_ns(self.ask.interval_ns, Some(self.has_ns), now_ns());
         self.ask.after_ns = Some(after_ns);
@@ -76,7 +76,7 @@ impl Looker {
         }
         line.push(b'\n');
         match self.stream.write_all(&line) {
-            // It ended the connection; what it said before is still there to be read.
+            // The daemon ended the connection; its last message can still be read.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
             {
@@ -116,7 +116,7 @@ impl Looker {
 
     fn refused(&self, said: &str) -> ServiceError {
         let path = self.path.clone();
-        // As a daemon says it that knows windows of the ledger alone.
+        // The reply of a daemon that knows windows of the ledger only.
         match said.contains("unknown variant `look`") {
             true => ServiceError::Older { path },
             false => ServiceError::Refused { path, said: harmless(said) },

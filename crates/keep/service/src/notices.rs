@@ -1,26 +1,26 @@
-//! What is said of those who read, no more often than somebody can read it: whoever can connect can be
-//! refused as often as they like.
+//! The daemon's log of readers, rate limited: a process that may connect can cause any number of
+//! refusals.
 
 use std::time::Duration;
 
 /// An event that the service reports to its operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// A reader left so much unread, bytes, that it was let go.
+    /// A reader was disconnected because it left this many bytes unread.
     Stalled(usize),
-    /// A reader said what is no question, or was not allowed in: why.
+    /// A reader was refused: the reason.
     Refused(String),
-    /// A snapshot is too large to be sent.
+    /// A snapshot is too large to send.
     TooLarge,
 }
 
-/// Of one kind something is said at most so often.
+/// Shortest time between two notices of one kind, ns.
 const PAUSE_NS: u64 = 1_000_000_000;
 
-/// What kinds there are: in one flood another is not lost.
+/// Number of kinds. Each has its own limit, so a flood of one kind does not hide another.
 const KINDS: usize = 4;
 
-/// Of one kind.
+/// The state of one kind.
 #[derive(Debug, Default)]
 struct Held {
     said_ns: Option<u64>,
@@ -28,7 +28,7 @@ struct Held {
     count: u64,
 }
 
-/// Holds back what comes too often, and counts it.
+/// Limits notices per kind and counts the suppressed ones.
 #[derive(Debug, Default)]
 pub struct Log {
     kinds: [Held; KINDS],
@@ -38,14 +38,14 @@ fn kind(notice: &Notice) -> usize {
     match notice {
         Notice::Stalled(_) => 0,
         Notice::TooLarge => 1,
-        // What they said is quoted.
+        // The reader's line is quoted.
         Notice::Refused(why) if why.starts_with('\'') => 2,
         Notice::Refused(_) => 3,
     }
 }
 
 impl Log {
-    /// What is to be said now, with how many more of its kind there were since the one before.
+    /// The notices to print now, with the number of suppressed ones of the same kind.
     pub fn take(&mut self, notices: Vec<Notice>, now_ns: u64) -> Vec<Notice> {
         let counted = self.counted(notices, now_ns).into_iter();
         let worded = counted.map(|counted| match counted {
@@ -67,7 +67,7 @@ impl Log {
         due.filter_map(|held| held.say(now_ns)).collect()
     }
 
-    /// How long nothing is to be said; `None`: there is nothing.
+    /// Time until a suppressed notice is due; `None` if there is none.
     pub fn due(&self, now_ns: u64) -> Option<Duration> {
         let due_ns = self.kinds.iter().filter_map(Held::due_ns).min()?;
         Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
@@ -94,7 +94,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn refused(n: u64) -> Notice {
-        Notice::Refused(format!("'x{n}' is no question"))
+        Notice::Refused(format!("'x{n}' is not a valid request"))
     }
 
     #[test]
@@ -117,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_kind_is_said_at_once() {
+    fn a_notice_of_another_kind_is_not_delayed() {
         let mut log = Log::default();
         let flood: Vec<Notice> = (0..100).map(refused).collect();
-        let why = "'x99' is no question (and 99 more like it)";
+        let why = "'x99' is not a valid request (and 99 more like it)";
         assert_eq!(log.take(flood, 0), [Notice::Refused(why.into())]);
         let others = [Notice::Stalled(5), Notice::TooLarge, Notice::Refused("hidepid".into())];
         let said = log.take([vec![refused(100)], others.to_vec()].concat(), 10 * MS);

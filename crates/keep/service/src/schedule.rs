@@ -1,41 +1,41 @@
-//! When windows end, so that one end serves many: pure.
+//! Places window ends so that one end serves many readers; pure.
 //!
-//! Everyone looks at their own pace, and a window's end costs the same however many look at it. So
-//! ends lie on a grid that is as coarse as the pace allows (1, 2, 5 times a power of ten), the grids
-//! of all paces share their points, and there are never more than ten ends a second. Whoever looks
-//! every second waits up to a second for the first end; from then on they ask right after a point,
-//! and the end is there at once.
+//! Each reader has its own interval, and a window's end costs the same for any number of readers.
+//! So ends lie on a grid as coarse as the interval allows (1, 2, 5 times a power of ten). The grids
+//! of all intervals share their points, and there are at most ten ends a second. A reader with an
+//! interval of one second waits up to a second for its first end. After that it asks right after a
+//! grid point, and the end is ready at once.
 //!
-//! One question may be for several ends, each a pace after the one before ([`Beat`]): those come without
-//! being asked for, so that who looks regularly wakes nobody by asking.
+//! One request may be for several ends, an interval apart ([`Beat`]). They come without further
+//! requests, so a regular reader wakes no process by asking.
 
 use crate::beat::Beat;
 
-/// Two ends are at least so far apart, ns.
+/// Shortest time between two ends, ns.
 pub const SHORTEST_NS: u64 = 100_000_000;
-/// No grid is coarser, ns: the first end is not farther away.
+/// Coarsest grid, ns: the longest wait for the first end.
 const COARSEST_NS: u64 = 1_000_000_000;
-/// What one may ask too late after a point and still get it, ns.
+/// A request this long after a grid point still gets its end, ns.
 const LATE_NS: u64 = 50_000_000;
 
-/// Distances of points, ns. Each holds the points of those after it.
+/// Distances of grid points, ns. Each grid contains the points of the coarser ones.
 const GRIDS: [u64; 4] = [COARSEST_NS, 500_000_000, 200_000_000, SHORTEST_NS];
 
-/// Who asks.
+/// Number of a reader.
 pub type Asker = u64;
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// How often they look; `None`: nobody knows.
+    /// The reader's interval, ns; `None` if unknown.
     pub interval_ns: Option<u64>,
-    /// An end before this does not serve.
+    /// Earliest end that serves, ns.
     pub after_ns: u64,
-    /// How many ends: the others each an interval after the one before.
+    /// Number of ends, an interval apart.
     pub ends: u32,
 }
 
-/// One who waits for an end.
+/// A reader that waits for an end.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     asker: Asker,
@@ -44,11 +44,11 @@ struct Waiting {
     then: Then,
 }
 
-/// What comes after that end.
+/// What a reader waits for after that end.
 #[derive(Clone, Copy, Debug)]
 enum Then {
     Nothing,
-    /// So many more at a pace.
+    /// More ends at a pace.
     Pace {
         interval_ns: u64,
         grid_ns: u64,
@@ -69,7 +69,7 @@ impl Asked {
 }
 
 impl Waiting {
-    /// What they wait for once a window ended that serves; `None`: nothing.
+    /// What the reader waits for after an end that serves it; `None`: nothing.
     fn served(self, at_ns: u64) -> Option<Waiting> {
         let beat = match self.then {
             Then::Nothing => return None,
@@ -83,32 +83,32 @@ impl Waiting {
     }
 }
 
-/// Who waits for what.
+/// The readers that wait, and the last end.
 #[derive(Debug, Default)]
 pub struct Schedule {
     last_ns: Option<u64>,
     waiting: Vec<Waiting>,
 }
 
-/// The distance of points for somebody who looks so often.
+/// Distance of grid points for this interval, ns.
 fn grid_ns(interval_ns: Option<u64>) -> u64 {
     let interval_ns = interval_ns.unwrap_or(SHORTEST_NS);
     GRIDS.into_iter().find(|&grid| grid <= interval_ns).unwrap_or(SHORTEST_NS)
 }
 
-/// How long after a point it still counts as there.
+/// How long after a grid point its end still serves, ns.
 fn late_ns(grid_ns: u64) -> u64 {
     LATE_NS.min(grid_ns / 10)
 }
 
-/// The instant from which on an end serves somebody who looks every `interval_ns` (`None`: nobody
-/// knows), has what there was up to `has_ns` and asks now: it may be past.
+/// Earliest end that serves a reader that asks every `interval_ns` (`None`: unknown), has figures
+/// up to `has_ns` and asks now. It may be in the past.
 pub fn after_ns(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> u64 {
     let after_ns = now_ns.saturating_sub(late_ns(grid_ns(interval_ns)));
     has_ns.map_or(after_ns, |has_ns| after_ns.max(has_ns + 1))
 }
 
-/// When an end is due for somebody who looks so often and asks now.
+/// The grid point at which an end is due for a reader with this interval that asks now.
 fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
     let grid_ns = grid_ns(interval_ns);
     let point_ns = now_ns - now_ns % grid_ns;
@@ -118,21 +118,21 @@ fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
     }
 }
 
-/// What the ends are to a reader that looks every so often and asks now.
+/// Instants of a request, for a reader with some interval that asks now.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
     /// When the reader asks, ns.
     pub now_ns: u64,
-    /// From which on an end serves.
+    /// Earliest end that serves, ns.
     pub after_ns: u64,
-    /// When the next end is due.
+    /// When the next end is due, ns.
     pub point_ns: u64,
-    /// The distance of points.
+    /// Distance of grid points, ns.
     pub grid_ns: u64,
 }
 
 impl Due {
-    /// For a reader that has what there was up to `has_ns`.
+    /// Computes them for a reader that has figures up to `has_ns`.
     pub fn of(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> Due {
         Due {
             now_ns,
@@ -144,8 +144,8 @@ impl Due {
 }
 
 impl Schedule {
-    /// Somebody asks now, and no longer for what they asked for before. An end that is overdue to them is
-    /// so still: who is late must not be later for being asked.
+    /// Replaces the reader's request. An end that was overdue stays overdue: asking again must not
+    /// delay it.
     pub fn ask(&mut self, asker: Asker, asked: Asked, now_ns: u64) {
         let is_overdue = |waiting: &Waiting| {
             waiting.asker == asker && (asked.after_ns..=now_ns).contains(&waiting.due_ns)
@@ -160,12 +160,12 @@ impl Schedule {
         }
     }
 
-    /// Somebody waits no longer.
+    /// Drops the reader's request.
     pub fn leave(&mut self, asker: Asker) {
         self.waiting.retain(|waiting| waiting.asker != asker);
     }
 
-    /// A window ended then: who waited for it.
+    /// Notes a window's end; returns the readers that waited for it.
     pub fn ended(&mut self, at_ns: u64) -> Vec<Asker> {
         self.last_ns = Some(at_ns);
         let (served, waiting): (Vec<_>, Vec<_>) =
@@ -175,12 +175,12 @@ impl Schedule {
         served.iter().map(|waiting| waiting.asker).collect()
     }
 
-    /// When the last one ended; `None`: none has.
+    /// The last end; `None` before the first.
     pub fn last_ns(&self) -> Option<u64> {
         self.last_ns
     }
 
-    /// When the next is to end; `None`: nobody waits.
+    /// When the next window should end; `None` if no reader waits.
     pub fn due_ns(&self) -> Option<u64> {
         let due_ns = self.waiting.iter().map(|waiting| waiting.due_ns).min()?;
         Some(due_ns.max(self.last_ns.map_or(0, |last_ns| last_ns + SHORTEST_NS)))
@@ -195,8 +195,8 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const MS: u64 = 1_000_000;
 
-    /// Those who look at their own pace on a fixed beat, from some time on, for ten seconds: when
-    /// windows ended, and for each of them which of these ends they got.
+    /// Simulates readers with these intervals and first instants for ten seconds. Returns the
+    /// window ends, and for each reader the ends that it got.
     fn ends(lookers: &[(u64, u64)]) -> (Vec<u64>, Vec<Vec<u64>>) {
         let mut schedule = Schedule::default();
         let mut next: Vec<u64> = lookers.iter().map(|&(_, from_ns)| 100 * S + from_ns).collect();
@@ -232,7 +232,8 @@ mod tests {
                 if after[n].is_some_and(|after_ns| after_ns <= last_ns) {
                     after[n] = None;
                     theirs[n].push(last_ns);
-                    // What it takes to show it, after which the beat goes on from the first end.
+                    // The reader displays the window for a millisecond; its beat then starts at the
+                    // first end.
                     let begun = *beats[n].get_or_insert(due_ns.max(last_ns) + MS);
                     let passed = (due_ns.max(last_ns) + MS - begun) / lookers[n].0;
                     next[n] = begun + (passed + 1) * lookers[n].0;
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_who_look_once_a_second_share_one_end_a_second() {
+    fn twenty_readers_with_a_second_interval_share_one_end_a_second() {
         let lookers: Vec<_> = (0..20).map(|n| (S, n * 47 * MS)).collect();
         let (all, theirs) = ends(&lookers);
         let whole = all.iter().filter(|&&at| at > 102 * S).count();
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_alone_has_windows_as_long_as_they_wait() {
+    fn a_single_reader_has_windows_as_long_as_its_interval() {
         for interval_ns in [100 * MS, 250 * MS, 700 * MS, S, 3 * S] {
             let (_, theirs) = ends(&[(interval_ns, 33 * MS)]);
             let lengths = theirs[0].windows(2).map(|pair| pair[1] - pair[0]);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_there_just_before_serves_too() {
+    fn an_end_just_before_the_request_serves_too() {
         let mut schedule = Schedule::default();
         let ask = |schedule: &mut Schedule, asker, has_ns, now_ns| {
             let after_ns = after_ns(Some(S), has_ns, now_ns);
@@ -290,18 +291,18 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_is_late_is_not_put_off_for_whoever_asks_for_it_meanwhile() {
+    fn a_late_end_is_not_delayed_by_a_new_request_for_it() {
         let mut schedule = Schedule::default();
         let asked = |after_ns| Asked { interval_ns: Some(S), after_ns, ends: 32 };
         schedule.ask(1, asked(10 * S), 10 * S);
         schedule.ended(10 * S);
         assert_eq!(schedule.due_ns(), Some(11 * S));
-        // Nothing came; whoever waits for it asks after a while, and is served as soon as can be.
+        // The end is late; the waiting reader asks again, and gets it as soon as possible.
         schedule.ask(1, asked(11 * S - 50 * MS), 11 * S + 100 * MS);
         assert_eq!(schedule.due_ns(), Some(11 * S));
         assert_eq!(schedule.ended(11 * S + 150 * MS), [1]);
         assert_eq!(schedule.due_ns(), Some(12 * S), "and the pace is as it was");
-        // Whoever wants a later one waits for that.
+        // A reader that wants a later end waits for it.
         schedule.ask(1, asked(12 * S + 80 * MS), 12 * S + 100 * MS);
         assert_eq!(schedule.due_ns(), Some(13 * S));
         schedule.ask(2, asked(12 * S + 80 * MS), 12 * S + 120 * MS);
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_were_asked_for_together_come_by_themselves() {
+    fn ends_of_one_request_come_without_further_requests() {
         let mut schedule = Schedule::default();
         let asked = |interval_ms, after_ns, ends| Asked {
             interval_ns: Some(interval_ms * MS),
@@ -326,7 +327,7 @@ mod tests {
             askers.sort_unstable();
         }
         assert_eq!(told, [(10_000, vec![1, 2]), (10_500, vec![1]), (11_000, vec![1, 2])]);
-        // What is there already is the first of them; a new question is instead of the one before.
+        // The end that exists is the first of the series; a new request replaces the old one.
         schedule.ask(1, asked(500, 11 * S, 9), 11 * S + 10 * MS);
         schedule.ask(1, asked(1000, 11 * S, 2), 11 * S + 20 * MS);
         assert_eq!(schedule.due_ns(), Some(12 * S));
@@ -337,9 +338,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever looks, there are at most ten ends a second, and nobody waits for ever.
+        /// With any readers, there are at most ten ends a second, and each reader is served.
         #[test]
-        fn ends_are_bounded_and_everyone_is_served(
+        fn ends_are_bounded_and_every_reader_is_served(
             lookers in prop::collection::vec((20 * MS..3 * S, 0..S), 1..30)
         ) {
             let (all, theirs) = ends(&lookers);

@@ -185,7 +185,7 @@ fn whoever_forks_leaves_the_parents_connection_as_it_is() {
     let (output, text) = run(Command::new(&program).arg(&socket));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), text.as_str()), (Some(0), "both go on\n"), "{said}");
-    assert!(said.contains("from which this one was forked: open one anew"), "{said}");
+    assert!(said.contains("which forked this one: open a new connection"), "{said}");
 }
 
 #[test]

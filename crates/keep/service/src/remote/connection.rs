@@ -1,4 +1,5 @@
-//! The connection to a daemon, and the thread that reads from it: what came, merged, and why no more comes.
+//! The connection to a daemon, and the thread that reads from it: merged snapshots, and why the
+//! stream ended.
 
 use crate::ask::{Answer, Said};
 use crate::error::ServiceError;
@@ -18,19 +19,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
-/// How long what was sent before a connection ended takes to arrive, at most.
+/// Longest wait for bytes sent before the connection ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// What came.
+/// What has been received.
 #[derive(Debug, Default)]
 pub struct Came {
     pub merged: Merged,
     pub about: Option<Box<About>>,
-    /// Others are told of as one sum.
+    /// The daemon sends one sum for all processes outside this PID namespace.
     pub is_inside: bool,
-    /// The tree of this process's children.
+    /// Tree number of this process's children.
     pub follows: Option<u32>,
     ended: Option<Ended>,
 }
@@ -41,7 +42,7 @@ impl Came {
     }
 }
 
-/// Why no more comes.
+/// Why the stream ended.
 #[derive(Clone, Debug)]
 pub enum Ended {
     Closed,
@@ -56,15 +57,15 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whoever had it panicked between two whole states, or not at all.
+    /// A poisoned lock is harmless: every state behind it is consistent.
     pub fn came(&self) -> MutexGuard<'_, Came> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The connection, and the thread that reads from it. Both end with this, so that a program that closes
-/// what it opened has nothing left of it. In a process that was forked from the one that opened it there
-/// is no such thread, and the connection is the other's.
+/// The connection and the thread that reads from it. Dropping this ends both, so nothing is left of
+/// it in the program. In a forked child the thread does not exist, and the connection belongs to
+/// the parent.
 #[derive(Debug)]
 pub struct Connection {
     stream: UnixStream,
@@ -93,8 +94,8 @@ impl Connection {
         self.stream.write_all(&line(said)?)
     }
 
-    /// Says who reads, and shows by which numbers they call processes: who is in a PID namespace of their
-    /// own is told of those in it.
+    /// Sends the hello with this process's PID namespace. A reader in its own namespace gets only
+    /// that namespace's tasks.
     pub fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
         let line = line(hello)?;
         let namespace = pid_namespace::own().ok();
@@ -113,10 +114,10 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.is_anothers() {
-            // There is nothing to wait for, and nothing to end.
+            // A forked child has no thread to join and must not end the connection.
             return std::mem::forget(self.thread.take());
         }
-        // The thread's reading ends with it.
+        // The shutdown ends the thread's read.
         let ended = self.stream.shutdown(Shutdown::Both);
         if let (Ok(()), Some(thread)) = (ended, self.thread.take()) {
             let _ = thread.join();
@@ -124,7 +125,7 @@ impl Drop for Connection {
     }
 }
 
-/// Until the connection ends.
+/// Reads until the connection ends.
 fn listen(mut stream: UnixStream, shared: &Shared) {
     let mut incoming = Incoming::new();
     let mut bytes = vec![0; CHUNK];
@@ -148,7 +149,7 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
         let mut came = shared.came();
         match heard {
             Heard::Machine(about) => came.about = Some(about),
-            // For others who came later.
+            // A keyframe for readers that connected later.
             Heard::Whole(_) if came.merged.at_ns().is_some() => {}
             Heard::Whole(whole) => {
                 came.is_inside = whole.outside.is_some();
@@ -174,7 +175,7 @@ fn line(said: &Said) -> std::io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// How long an answer may take: whoever could not ask is told why by what was sent before the connection ended.
+/// Longest wait for an answer. After a failed request only the daemon's last message is waited for.
 pub fn heard_within(refused: bool, patience: Duration) -> Duration {
     if refused {
         patience.min(LAST_WORDS)
@@ -183,7 +184,7 @@ pub fn heard_within(refused: bool, patience: Duration) -> Duration {
     }
 }
 
-/// What came, once it goes up to an instant.
+/// What was received, once it reaches an instant.
 pub fn awaited<'a>(
     path: &Path,
     shared: &'a Shared,
@@ -196,7 +197,7 @@ pub fn awaited<'a>(
     })
 }
 
-/// What came, once it is what was waited for; `None`: it was not within this time.
+/// What was received, once `is` holds; `None` after the time is over.
 pub fn came_within<'a>(
     path: &Path,
     shared: &'a Shared,

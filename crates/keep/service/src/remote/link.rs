@@ -1,4 +1,4 @@
-//! What there is of one daemon: its connection, and which windows it was asked for.
+//! One daemon: its connection and the windows requested from it.
 
 use super::connection::{awaited, came_within, heard_within, Came, Connection, Shared};
 use crate::ask::{Follow, Hello, Said, Window};
@@ -13,24 +13,24 @@ use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take beyond what the grid of window ends makes of it.
+/// Longest wait for an answer beyond the next point of the grid.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// The same for the first time and for each after it.
+/// The same for the first request and for each after it.
 pub const PATIENT: [Duration; 2] = [PATIENCE; 2];
-/// How long an end may be overdue that comes by itself, before it is asked for.
+/// How long an end may be overdue before it is requested, ns.
 const OVERDUE_NS: u64 = 100_000_000;
 
-/// Somebody who serves was connected to, and has not answered yet.
+/// A daemon that was connected to but has not answered yet.
 #[derive(Debug)]
 pub struct Opening {
     connection: Connection,
     shared: Arc<Shared>,
-    /// They did not hear the question.
+    /// The request could not be sent.
     refused: bool,
 }
 
 impl Opening {
-    /// Connects, and asks for the first snapshot.
+    /// Connects and requests the first snapshot.
     pub fn begin(path: &Path, exactop: &str) -> Result<Opening, ServiceError> {
         let shared = Arc::new(Shared::default());
         let mut connection = Connection::open(path, &shared)?;
@@ -40,12 +40,12 @@ impl Opening {
         Ok(Opening { connection, shared, refused: asked.is_err() })
     }
 
-    /// Whether the first snapshot comes within this time.
+    /// True if the first snapshot arrives within this time.
     pub fn has_come(&self, path: &Path, most: Duration) -> Result<bool, ServiceError> {
         Ok(came_within(path, &self.shared, |came| came.is_up_to(1), most)?.is_some())
     }
 
-    /// With the first snapshot, which is waited for.
+    /// Waits for the first snapshot.
     pub fn link(self, path: &Path) -> Result<Link, ServiceError> {
         let Opening { connection, shared, refused } = self;
         let (about, provenance) = {
@@ -68,7 +68,7 @@ impl Opening {
     }
 }
 
-/// What there is of one daemon.
+/// One connected daemon.
 #[derive(Debug)]
 pub struct Link {
     pub connection: Connection,
@@ -76,23 +76,24 @@ pub struct Link {
     pub about: Box<About>,
     pub provenance: Provenance,
     taken_ns: Option<u64>,
-    /// What was asked for last, and what comes by itself because of it.
+    /// The last request, and the ends that come because of it.
     asked: Option<(Window, Beat)>,
-    /// How long an answer is waited for, and how long each time after that.
+    /// Longest wait for an answer: the first time, and each time after.
     pub patience: [Duration; 2],
-    /// A window that ends from here on was asked for then, and waited for in vain.
+    /// A window ending from here on was requested at this instant, and did not come in time.
     unanswered: Option<(u64, Instant)>,
-    /// No window that ended before it was asked for will do: what is followed begins and ends with one.
+    /// Refuses windows that ended before the request: followed children begin and end with a
+    /// window.
     is_strict: bool,
 }
 
 impl Link {
-    /// Connects, and waits for the first snapshot.
+    /// Connects and waits for the first snapshot.
     pub fn open(path: &Path, exactop: &str) -> Result<Link, ServiceError> {
         Opening::begin(path, exactop)?.link(path)
     }
 
-    /// Has this process's children followed, which is known when a window has ended.
+    /// Asks the daemon to follow this process's children, and waits for the next window's end.
     pub fn follow_children(&mut self, path: &Path) -> Result<u32, ServiceError> {
         let end = Said::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
         let connection = &mut self.connection;
@@ -111,7 +112,7 @@ impl Link {
         Ok(tree)
     }
 
-    /// A window that ends now, or did so just before, if that will do.
+    /// A window that ends now, or, unless strict, ended just before.
     pub fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
         if let Some((after_ns, since)) = self.unanswered {
             return self.late(path, after_ns, since);
@@ -127,8 +128,9 @@ impl Link {
         snapshot
     }
 
-    /// The window that was asked for before. Who asks for a newer one each time gets none of a daemon that
-    /// always takes longer, and whoever writes to one that stands still is held up in the end.
+    /// Waits further for the window that was requested before. A newer request each time would get
+    /// no answer from a daemon that always takes longer. It would also block once the socket of a
+    /// stopped daemon is full.
     fn late(
         &mut self,
         path: &Path,
@@ -171,7 +173,8 @@ impl Link {
         Ok(snapshot)
     }
 
-    /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
+    /// How long to wait for an end that comes without a request and serves as well; `None`: send a
+    /// request.
     fn comes(&self, window: &Window, due: Due) -> Option<Duration> {
         let (asked, beat) = self.asked.as_ref()?;
         if !asked.is_for_the_same(window) {
@@ -183,7 +186,7 @@ impl Link {
         is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(due.now_ns)))
     }
 
-    /// What comes up to an instant within a time; `None`: it did not.
+    /// The snapshot up to an instant, if it arrives in time; else `None`.
     fn came(
         &self,
         path: &Path,
@@ -194,7 +197,7 @@ impl Link {
         came.map(|came| take(path, came)).transpose()
     }
 
-    /// Asks for a window, and for those after it.
+    /// Requests a window and those after it.
     fn ask(&mut self, path: &Path, window: Window, due: Due) -> Result<Snapshot, ServiceError> {
         let asked = self.connection.say(&Said::Window(window.clone()));
         let most = heard_within(asked.is_err(), self.patience[0]);

@@ -1,10 +1,11 @@
-//! The daemon's snapshots as a source.
+//! A daemon's snapshots as a source.
 //!
-//! A thread reads what comes, whoever asked for it, and merges it; so a reader may look as seldom as
-//! it likes. What is counted only while somebody asks is asked for with every window.
+//! A thread reads and merges every window, also those requested by other readers; so a reader may
+//! ask as seldom as it likes. Each request names the figures that the ledger measures only on
+//! request.
 //!
-//! A daemon that was started anew is another ledger: it is connected to again, and what comes from it
-//! begins anew ([`Source::has_begun_anew`]).
+//! A restarted daemon is another ledger: the source reconnects and starts over
+//! ([`Source::has_begun_anew`]).
 
 mod connection;
 mod link;
@@ -17,13 +18,13 @@ use link::{Link, Opening, PATIENT};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for by who has keys to answer, and may ask again soon.
+/// Longest first wait for an answer in non-blocking mode.
 const BRIEF: Duration = Duration::from_secs(1);
-/// How long those wait each time after that, and for the first answer of a daemon that may be just about to start.
+/// Longest later wait in that mode, and for the first answer of a daemon that may be starting.
 const MOMENT: Duration = Duration::from_millis(100);
-/// How long a daemon that went is waited for, before there is no snapshot.
+/// Longest wait for a daemon that ended, before a snapshot fails.
 const AWAY: Duration = Duration::from_secs(10);
-/// How long nobody tries to connect between two times: twice as long each time, up to the second.
+/// Pause between two connection attempts: the first, doubled each time up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
 /// A source on a daemon's socket.
@@ -32,24 +33,24 @@ pub struct Remote {
     path: PathBuf,
     exactop: String,
     link: Link,
-    /// How long a daemon that went is waited for.
+    /// How long to wait for a daemon that ended.
     pub(crate) away: Duration,
-    /// How long an answer is waited for, and how long each time after that.
+    /// Longest wait for an answer: the first time, and each time after.
     patience: [Duration; 2],
-    /// The next daemon, where nobody waits for it.
+    /// The next daemon, in non-blocking mode.
     opening: Option<Opening>,
-    /// It was waited for in vain: each snapshot that is asked for tries once.
+    /// The wait for the next daemon failed: each snapshot tries once.
     is_lost: bool,
-    /// Nothing was taken yet from the daemon that was connected to again.
+    /// No snapshot has been taken yet since the reconnection.
     is_another: bool,
     has_begun_anew: bool,
 }
 
 impl Remote {
-    /// Connects, and waits for the first snapshot.
+    /// Connects and waits for the first snapshot.
     ///
     /// # Errors
-    /// [`ServiceError`]: nobody serves there, or it refuses.
+    /// [`ServiceError`]: no daemon listens there, or it refuses.
     pub fn connect(path: &Path, exactop: &str) -> Result<Remote, ServiceError> {
         Ok(Remote {
             path: path.into(),
@@ -64,26 +65,27 @@ impl Remote {
         })
     }
 
-    /// For who has something else to do, such as to answer keys: where the daemon went there is an error at
-    /// once, and each snapshot that is asked for looks once for the next one; where it does not answer, after
-    /// a second, and from then on after a tenth of one.
+    /// Non-blocking mode, for callers with an event loop. After the daemon ended, a snapshot fails
+    /// at once, and each later one tries once to connect. If the daemon does not answer, a snapshot
+    /// fails after a second, and each later one after a tenth of a second.
     pub fn waits_for_nobody(&mut self) {
         (self.away, self.patience) = (Duration::ZERO, [BRIEF, MOMENT]);
         self.link.patience = self.patience;
     }
 
-    /// Who serves, of which machine.
+    /// The daemon, and the machine that it measures.
     pub fn about(&self) -> &About {
         &self.link.about
     }
 
-    /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
+    /// True if the daemon sends only the tasks of a PID namespace, and one sum for all others.
     pub fn is_inside(&self) -> bool {
         self.link.shared.came().is_inside
     }
 
-    /// Has this process's children followed, from the next snapshot on and as long as this lives: which tree
-    /// they and all who descend from them begin. To be asked for before the first snapshot.
+    /// Asks the daemon to follow this process's children, from the next snapshot on and until this
+    /// is dropped. Returns the tree number of the children and all their descendants. Call it
+    /// before the first snapshot.
     ///
     /// # Errors
     /// [`ServiceError`]: the daemon refuses, or is older than this.
@@ -91,7 +93,7 @@ impl Remote {
         self.link.follow_children(&self.path)
     }
 
-    /// A window that ends now, or did so just before; of a daemon that was started anew its first.
+    /// A window that ends now or ended just before; of a restarted daemon its first.
     fn window(&mut self, request: &Request) -> Result<Snapshot, ServiceError> {
         let connection = &self.link.connection;
         if connection.is_anothers() {
@@ -100,7 +102,7 @@ impl Remote {
         }
         self.has_begun_anew = false;
         let snapshot = match self.link.window(&self.path, request) {
-            // Whoever was let go is taken again, or told why not.
+            // A disconnected reader connects again, or gets the reason for the refusal.
             Err(ServiceError::Closed(_) | ServiceError::Refused { .. }) => {
                 self.connect_again()?;
                 self.link.window(&self.path, request)
@@ -111,7 +113,7 @@ impl Remote {
         Ok(snapshot)
     }
 
-    /// Connects to whoever serves there by now, if they answer at once.
+    /// Connects to the daemon that listens now, if it answers at once.
     fn connect_at_once(&mut self) -> Result<(), ServiceError> {
         let opening = match self.opening.take() {
             Some(opening) => Ok(opening),
@@ -128,7 +130,7 @@ impl Remote {
         Err(self.gone(ServiceError::Starting(self.path.clone())))
     }
 
-    /// Why there is nobody, where somebody may come.
+    /// The error for a missing daemon that may come back.
     fn gone(&self, error: ServiceError) -> ServiceError {
         match may_come(&error) {
             true => ServiceError::Away { path: self.path.clone(), why: error.to_string() },
@@ -141,7 +143,7 @@ impl Remote {
         self.link.patience = self.patience;
     }
 
-    /// Connects to whoever serves there by now.
+    /// Connects to the daemon that listens now.
     fn connect_again(&mut self) -> Result<(), ServiceError> {
         if self.away.is_zero() {
             return self.connect_at_once();
@@ -172,8 +174,8 @@ impl Remote {
     }
 }
 
-/// Whether somebody may serve there soon: they are about to listen, or to begin; a new socket is its owner's
-/// alone for a moment.
+/// True if a daemon may serve there soon: it is about to listen or to start. For a moment, a new
+/// socket is open to its owner only.
 fn may_come(error: &ServiceError) -> bool {
     use ServiceError::{Closed, Nobody, NotAllowed, Starting};
     matches!(error, Closed(_) | Nobody { .. } | NotAllowed { .. } | Starting(_))
@@ -182,7 +184,7 @@ fn may_come(error: &ServiceError) -> bool {
 impl Source for Remote {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let advice = |error: &ServiceError| match error {
-            ServiceError::Forked { .. } => "one connection is one process's",
+            ServiceError::Forked { .. } => "open a connection in each process",
             _ => {
                 "look at the daemon's state ('systemctl status exactop'), or take another --source"
             }

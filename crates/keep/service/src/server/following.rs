@@ -1,26 +1,26 @@
-//! Whose descendants are followed, for those who run a command: each such tree has a number, which the
-//! ledger's programs give to children at birth. Who descends from a process is known in no other way: between two
-//! ends of windows one may be born, orphaned and gone.
+//! Follows the descendants of commands. Each command has a tree number, which the ledger's programs
+//! give to children at birth. Only this finds all descendants: between two window ends a process
+//! may be born, orphaned and gone.
 
 use super::shares::Shares;
 use exactop_model::Book;
 use exactop_sources::{Followed, FOLLOWED_MOST};
 
-/// How many are followed at once: no more than the programs know.
+/// Most commands followed at once: the programs' limit.
 const FOLLOWERS: Shares = Shares { all: FOLLOWED_MOST, of_one: 4, for_root: 4 };
 
-/// Who asks.
+/// A reader that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker {
-    /// Which reader.
+    /// Number of the reader.
     pub reader: u64,
     pub uid: u32,
     pub pid: u32,
-    /// When they connected, CLOCK_BOOTTIME: a process that began later is not theirs.
+    /// When it connected, CLOCK_BOOTTIME ns: a process that began later is not the reader.
     pub came_ns: u64,
 }
 
-/// Everyone who is followed.
+/// All followed processes, and those that asked.
 #[derive(Debug, Default)]
 pub struct Following {
     asked: Vec<Asker>,
@@ -29,10 +29,10 @@ pub struct Following {
 }
 
 impl Following {
-    /// Somebody wants their children to be followed: it begins after the next window's end.
+    /// Registers a request; it takes effect after the next window's end.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn ask(&mut self, asker: Asker) -> Result<(), String> {
         let there = self.asked.iter().chain(self.trees.iter().map(|(asker, _)| asker));
         if there.clone().any(|other| other.reader == asker.reader) {
@@ -43,7 +43,8 @@ impl Following {
         Ok(())
     }
 
-    /// A window has ended, and `book` has taken it: the trees that begin now, or why they do not.
+    /// Starts the requested trees after a window that `book` has taken; returns each tree or the
+    /// reason for the refusal.
     pub fn begin(&mut self, book: &Book) -> Vec<(u64, Result<u32, String>)> {
         let asked = std::mem::take(&mut self.asked);
         let told = asked.into_iter().map(|asker| (asker.reader, self.begin_one(asker, book)));
@@ -60,31 +61,31 @@ impl Following {
                 "your children are followed already, for another connection of yours".into()
             );
         }
-        // One whose run has ended counts nobody any more.
+        // A tree whose run has ended has no reader any more.
         if trees.any(|of| of.tree == leader.tree) {
-            return Err("you descend from a command that is followed already, whose tree would lose yours: \
-                        as root follow it by a ledger of its own (--source own)"
+            return Err("your process descends from a command that is followed already: \
+                        run as root with --source own"
                 .into());
         }
-        self.last = self.last.checked_add(1).ok_or("all numbers of trees were given")?;
+        self.last = self.last.checked_add(1).ok_or("no tree number is left: restart the daemon")?;
         let tree = self.last;
         let followed = Followed { tgid: asker.pid, start_ns: leader.key.start_ns, tree };
         self.trees.push((asker, followed));
         Ok(tree)
     }
 
-    /// A reader has gone: no more children of theirs begin a tree.
+    /// Ends the tree of a reader that has gone.
     pub fn leave(&mut self, reader: u64) {
         self.asked.retain(|asker| asker.reader != reader);
         self.trees.retain(|(asker, _)| asker.reader != reader);
     }
 
-    /// Nobody can be followed: who asked for it.
+    /// Ends all trees; returns their readers.
     pub fn nobody(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.trees).into_iter().map(|(asker, _)| asker.reader).collect()
     }
 
-    /// Whose children begin trees.
+    /// The processes whose children begin trees.
     pub fn all(&self) -> Vec<Followed> {
         self.trees.iter().map(|&(_, followed)| followed).collect()
     }
@@ -98,7 +99,7 @@ mod tests {
 
     const START_NS: u64 = 50;
 
-    /// A process 7, which began at 50, and whose tree is this.
+    /// Process 7, which began at 50, in this tree.
     fn book(tree: u32) -> Book {
         let key = TaskKey { tgid: 7, tid: 7, start_ns: START_NS };
         let mut task = samples::task(1, key, Ident::default());
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_has_a_number_that_no_other_gets() {
+    fn tree_numbers_are_never_reused() {
         let mut following = Following::default();
         following.ask(asker(1, 5)).expect("there is room");
         assert!(following.all().is_empty(), "not before a window has ended");
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_another_or_descends_from_one_is_refused() {
+    fn another_process_or_a_descendant_of_a_followed_one_is_refused() {
         let mut following = Following::default();
         let begun = |following: &mut Following, asker: Asker, book: &Book| {
             following.ask(asker).expect("there is room");
@@ -140,7 +141,8 @@ mod tests {
         let unknown = Asker { pid: 8, ..asker(2, 5) };
         assert!(begun(&mut following, unknown, &book(0)).contains("does not know your process"));
         assert!(following.all().is_empty());
-        // The process 7 has a tree; another connection of its gets none, and who descends from it none, too.
+        // Process 7 has a tree; another of its connections gets none, and neither does a
+        // descendant.
         following.ask(asker(3, 5)).expect("there is room");
         assert_eq!(following.begin(&book(0)), [(3, Ok(1))]);
         let same = begun(&mut following, asker(4, 5), &book(0));
@@ -155,8 +157,8 @@ mod tests {
             book.advance(now);
             book
         };
-        assert!(begun(&mut following, unknown, &below(1)).contains("descend from a command"));
-        // Of a tree whose run has ended nobody counts anything any more.
+        assert!(begun(&mut following, unknown, &below(1)).contains("descends from a command"));
+        // A tree whose run has ended has no reader, so a descendant may begin its own.
         following.ask(unknown).expect("there is room");
         assert_eq!(following.begin(&below(9)), [(2, Ok(2))]);
         assert_eq!(following.nobody(), [3, 2]);

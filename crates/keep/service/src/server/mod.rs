@@ -1,4 +1,4 @@
-//! The socket: who reads, what they ask for, and the same bytes for all of them.
+//! The server: its socket, its readers and their requests, and one stream of bytes for all of them.
 
 mod following;
 mod inside;
@@ -41,19 +41,19 @@ use std::path::Path;
 use std::time::Duration;
 use telling::{Telling, Told};
 
-/// What all readers want together.
+/// The combined needs of all readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// What costs extra.
+    /// Figures that cost extra.
     pub needs: Needs,
-    /// The process that is watched: that of the first who asked for one.
+    /// The watched process: that of the first reader that asked for one.
     pub watch: Option<u32>,
 }
 
-/// Who has a place and asks for nothing is told this.
-const IDLE: &str = "nothing was asked for a minute: connect again";
+/// Message to a reader that is disconnected by the idle timeout.
+const IDLE: &str = "no request for a minute: connect again";
 
-/// Serves snapshots to whoever connects.
+/// Serves snapshots to readers.
 #[derive(Debug)]
 pub struct Server {
     socket: Socket,
@@ -72,10 +72,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at a path, which only its owner and this group may use (`None`: its owner alone).
+    /// Listens at a path that only its owner and this group may use (`None`: only its owner).
     ///
     /// # Errors
-    /// [`ServiceError`]: another daemon is there, or the socket cannot be made.
+    /// [`ServiceError`]: another daemon is there, or the socket cannot be created.
     pub fn listen(
         path: &Path,
         group: Option<u32>,
@@ -99,35 +99,36 @@ impl Server {
         })
     }
 
-    /// Has programs attached by this for those who look at what is counted only then.
+    /// Sets how on-demand programs are attached.
     pub fn attach_by(&mut self, attach: Attach) {
         self.looking.attach_by(attach);
     }
 
-    /// Keeps 32 MiB of windows for a reader that does not read them, or 1 MiB: above that it is disconnected.
+    /// Keeps 32 MiB of unread windows for a reader if `keeps`, else 1 MiB; a reader above that is
+    /// disconnected.
     pub fn keep_history(&mut self, keeps: bool) {
         self.keeps_history = keeps;
         self.readers.iter_mut().for_each(|reader| reader.keep_history(keeps));
     }
 
-    /// Who reads now.
+    /// Number of connected readers.
     pub fn readers(&self) -> usize {
         self.readers.len()
     }
 
-    /// What there is to know now: of one kind no more than once a second.
+    /// New notices, at most one of each kind a second.
     pub fn notices(&mut self) -> Vec<Notice> {
         self.log.take(std::mem::take(&mut self.notices), now_ns())
     }
 
-    /// What the next window is to have.
+    /// Needs of the next window.
     pub fn wanted(&self) -> Wanted {
         self.wanted_at(now_ns())
     }
 
     fn wanted_at(&self, now_ns: u64) -> Wanted {
         let asks = self.readers.iter().filter_map(|reader| reader.wants_at(now_ns));
-        // Who has other numbers means another process by this one.
+        // A reader in a namespace means another process by the same PID.
         let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
         Wanted {
             needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
@@ -135,33 +136,33 @@ impl Server {
         }
     }
 
-    /// Whose children were to begin trees are let go, with the reason: the source follows nobody.
+    /// Disconnects the readers of followed commands, with the reason: the source cannot follow.
     pub fn follows_nobody(&mut self, why: &str) {
         let them = self.following.nobody();
         let readers = self.readers.iter_mut().filter(|reader| them.contains(&reader.number));
         readers.for_each(|reader| reader.refuse(why));
     }
 
-    /// Whose children are to begin trees from the next window's beginning on.
+    /// Processes whose children begin trees with the next window.
     pub fn followed(&self) -> Vec<Followed> {
         self.following.all()
     }
 
-    /// When somebody wants a window to end, CLOCK_MONOTONIC ns; `None`: nobody does.
+    /// When the next window should end, CLOCK_MONOTONIC ns; `None` if no reader waits.
     pub fn due_ns(&self) -> Option<u64> {
         self.schedule.due_ns()
     }
 
-    /// Whether a window is to end now.
+    /// True if a window should end now.
     pub fn is_due(&self) -> bool {
         self.due_ns().is_some_and(|due_ns| due_ns <= now_ns())
     }
 
-    /// Does what is to be done on the socket, for so long at most, or until one who asks wants a
-    /// window to end earlier, or there is something to be read from one of `others`: which of them.
+    /// Serves the socket for at most this long, or until a window is due or one of `others` is
+    /// readable. Returns which of `others` are readable.
     ///
     /// # Errors
-    /// The kernel refused to wait.
+    /// poll(2) failed.
     pub fn serve(
         &mut self,
         most: Duration,
@@ -235,11 +236,11 @@ impl Server {
         self.let_go();
     }
 
-    /// Those of more PID namespaces than are told something.
+    /// Refuses readers in PID namespaces above the limit.
     fn refuse_namespaces(&mut self) {
         let told = self.readers.iter_mut().filter(|reader| reader.is_told() && !reader.is_over());
         let mut told: Vec<&mut Reader> = told.filter(|reader| reader.namespace.is_some()).collect();
-        // Whoever nobody knows is counted as one.
+        // Readers with an unknown user count as one user.
         let user = |reader: &Reader| socket::user(reader.stream()).unwrap_or(u32::MAX);
         let ids = told.iter().filter_map(|reader| {
             reader.namespace.as_ref().map(|namespace| (namespace.id(), user(reader)))
@@ -252,7 +253,7 @@ impl Server {
         }
     }
 
-    /// What programs on demand told, and windows of theirs that are to end.
+    /// Sends replies of on-demand programs, and ends windows that are due.
     fn look(&mut self) {
         for (number, reply) in self.looking.replies() {
             if let Some(reader) = self.readers.iter_mut().find(|reader| reader.number == number) {
@@ -263,7 +264,7 @@ impl Server {
         self.looking.end_due(now_ns());
     }
 
-    /// Who has a place and asks for nothing.
+    /// Disconnects readers by the idle timeout.
     fn let_idle_go(&mut self, now_ns: u64) {
         let looking = &self.looking;
         let idle = |reader: &&mut Reader| reader.is_idle(now_ns) && !looking.has(reader.number);
@@ -278,7 +279,7 @@ impl Server {
         }
     }
 
-    /// Who is gone, or did not read.
+    /// Removes readers that have gone or were disconnected.
     fn let_go(&mut self) {
         for reader in self.readers.iter().filter(|reader| reader.is_over()) {
             self.schedule.leave(reader.number);
@@ -304,7 +305,7 @@ impl Server {
             reader.keep_history(self.keeps_history);
             match self.ready.add(&reader) {
                 Ok(()) => self.readers.push(reader),
-                Err(error) => reader.refuse(&format!("nobody would hear you: {error}")),
+                Err(error) => reader.refuse(&format!("cannot wait for your requests: {error}")),
             }
         }
     }
@@ -316,7 +317,7 @@ impl Server {
         Ok((uid, pids::whose(stream)?))
     }
 
-    /// Whoever has said nothing yet goes first, if that is room for this user.
+    /// Makes room for this user; if needed, disconnects a reader that has sent nothing yet.
     fn make_room(&mut self, uid: u32) -> Result<(), String> {
         let room_without = |gone: Option<usize>| {
             let stay = self.readers.iter().enumerate().filter(|(at, _)| Some(*at) != gone);
@@ -330,13 +331,13 @@ impl Server {
         Ok(())
     }
 
-    /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.
+    /// Sends a window that began at `t0_ns` and ended at `now.at_ns`; `book` has taken it.
     pub fn tell(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) {
         let served = self.schedule.ended(now.at_ns);
         let served = self.readers.iter_mut().filter(|reader| served.contains(&reader.number));
         served.for_each(Reader::awaits_next);
         if let Err(bad) = self.send(t0_ns, now, book) {
-            // What they have does not go on.
+            // The readers' streams cannot continue.
             debug_assert_eq!(bad, Bad::TooMuch);
             self.notices.push(Notice::TooLarge);
             self.telling = Telling::default();
@@ -347,7 +348,7 @@ impl Server {
         self.let_go();
     }
 
-    /// Those who asked for it are told which tree is theirs.
+    /// Tells the readers that asked for it the number of their tree.
     fn begin_trees(&mut self, book: &Book) {
         for (number, tree) in self.following.begin(book) {
             let reader = self.readers.iter_mut().find(|reader| reader.number == number);
@@ -369,9 +370,9 @@ impl Server {
     }
 }
 
-/// Somebody asks for ends of windows.
+/// Handles a request for window ends.
 fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
-    // Nobody waits for what is far off, and what was told before somebody came they do not have.
+    // An end far in the future counts as now. A new reader lacks all windows before it came.
     let after_ns = match reader.place {
         Place::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
         _ => now_ns,
@@ -379,13 +380,13 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
     let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
     let asked = Asked { interval_ns: window.interval_ns, after_ns, ends };
     schedule.ask(reader.number, asked, now_ns);
-    // They were sent what goes up to the last end, or it is held for them.
+    // Send the window up to the last end, if it is held back for the reader.
     if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
         reader.write();
     }
 }
 
-/// Somebody looks at what programs on demand count.
+/// Handles a request for an on-demand window.
 fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
     if reader.namespace.is_some() {
         return Some(Reply::Refusal(pids::NOT_LOOKED_AT.into()));
@@ -394,7 +395,7 @@ fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> O
     looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
 }
 
-/// Somebody runs a command.
+/// Handles a request to follow children.
 fn follow(following: &mut Following, reader: &Reader) -> Result<(), String> {
     if reader.namespace.is_some() {
         return Err(pids::NOT_FOLLOWED.into());
@@ -420,7 +421,7 @@ fn answer(reader: &mut Reader, reply: Option<Reply>, notices: &mut Vec<Notice>) 
     }
 }
 
-/// Says why not, where it is heard; the connection ends in any case.
+/// Sends the reason if possible; the connection ends in any case.
 fn refuse(mut stream: &UnixStream, why: &str) {
     use std::io::Write;
     if let Ok(bytes) = word(why) {
@@ -428,7 +429,7 @@ fn refuse(mut stream: &UnixStream, why: &str) {
     }
 }
 
-/// CLOCK_MONOTONIC.
+/// Now, CLOCK_MONOTONIC ns.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

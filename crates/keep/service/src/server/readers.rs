@@ -1,8 +1,8 @@
-//! One who reads: what they said, and what they have not read yet.
+//! A reader: its requests, and the bytes that it has not read yet.
 //!
-//! All are sent the same bytes, each when a window ends that they asked for: a write wakes whoever reads,
-//! and of the pieces between two of their own windows nobody makes anything alone. So what many cost
-//! goes by how often they ask, not by how often the fastest of them does.
+//! All readers get the same bytes. Each gets them when a window ends that it requested, because a
+//! write wakes the reader. Windows that end in between are held back for it. So the cost of a
+//! reader depends on its own interval, not on the fastest reader's.
 
 use super::pids::{self, Whose};
 use super::refused_file;
@@ -22,42 +22,43 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// Whoever left more unread, bytes, when the next piece comes is let go: some minutes of a busy machine.
+/// Most unread bytes when the next piece comes; a reader above it is disconnected. Some minutes of
+/// a busy machine.
 const UNREAD: usize = 32 << 20;
-/// Bytes that may wait for a reader while the daemon is short of memory.
+/// The same limit while the daemon is short of memory.
 const LITTLE_UNREAD: usize = 1 << 20;
-/// So much waits for a reader's own window to end, bytes: what a socket takes at once.
+/// Most bytes held back until the reader's own window ends: one write of the socket.
 const HELD: usize = 64 << 10;
-/// Whoever asks for nothing for so long keeps no place.
+/// Idle timeout of a reader without a request, ns.
 const IDLE_NS: u64 = 60_000_000_000;
-/// How often somebody may look who does not say how often.
+/// Assumed interval of a reader that does not state one, ns.
 const UNSAID_NS: u64 = 10_000_000_000;
-/// What is wanted so seldom is wanted for so long only.
+/// Longest interval by which needs are kept, ns.
 const SELDOM_NS: u64 = 3_600_000_000_000;
-/// Pieces that are written with one call.
+/// Most pieces per write.
 const PIECES: usize = 32;
 
-/// How far somebody has come.
+/// Progress of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Connected.
     New,
-    /// Said who they are.
+    /// The hello was received.
     Greeted,
-    /// Gets all that is sent.
+    /// The reader gets the stream.
     Follows,
 }
 
-/// What somebody said.
+/// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spoke {
-    /// A window is to end.
+    /// A window's end.
     Window(Window),
-    /// A window of programs on demand is to end.
+    /// An on-demand window.
     Look(Look),
-    /// Their children are to be followed.
+    /// Following of the reader's children.
     Follow,
-    /// What is no question.
+    /// Invalid: the reason.
     Wrong(String),
 }
 
@@ -68,44 +69,44 @@ enum Over {
     Stalled(usize),
 }
 
-/// Who reads.
+/// A connected reader.
 #[derive(Debug)]
 pub struct Reader {
-    /// Which of all.
+    /// Reader number, unique in this server.
     pub number: u64,
     pub place: Place,
-    /// Who they are, by the socket.
+    /// User id, from the socket.
     pub uid: u32,
-    /// What they asked for last.
+    /// Last request for windows.
     pub wants: Option<Window>,
-    /// When they came, CLOCK_BOOTTIME.
+    /// When it connected, CLOCK_BOOTTIME ns.
     pub came_ns: u64,
-    /// When they asked last, or came, CLOCK_MONOTONIC.
+    /// Last request, or connection, CLOCK_MONOTONIC ns.
     asked_ns: u64,
-    /// The PID namespace that they are told of; `None`: everyone.
+    /// PID namespace that it reads; `None` for the host.
     pub namespace: Option<Arc<PidNamespace>>,
     whose: Whose,
-    /// A file that came with what they said.
+    /// A namespace file received with the hello.
     shown: Option<OwnedFd>,
     stream: UnixStream,
     said: Vec<u8>,
     unread: VecDeque<Arc<[u8]>>,
-    /// Of the first piece.
+    /// Bytes of the first piece that were written.
     written: usize,
     unread_bytes: usize,
-    /// Most bytes that may be unread when the next piece comes.
+    /// Most unread bytes when the next piece comes.
     most_unread: usize,
-    /// What is unread is to be read now, and was not all written for want of room.
+    /// The socket was full: the rest is written when there is room.
     is_full: bool,
-    /// As was said last.
+    /// `is_full` at the last call of `fullness`.
     was_full: bool,
-    /// They wait for what is told next.
+    /// It waits for the next window.
     is_awaited: bool,
     over: Over,
 }
 
 impl Reader {
-    /// Who just came; `stream` does not block.
+    /// A new reader; `stream` is non-blocking.
     pub fn new(number: u64, stream: UnixStream, (uid, whose): (u32, Whose), now_ns: u64) -> Reader {
         Reader {
             number,
@@ -134,25 +135,25 @@ impl Reader {
         &self.stream
     }
 
-    /// Whether they wait for room, if that is news since the last call.
+    /// Returns `is_full` if it changed since the last call.
     pub fn fullness(&mut self) -> Option<bool> {
         let is_news = self.is_full != self.was_full;
         self.was_full = self.is_full;
         is_news.then_some(self.is_full)
     }
 
-    /// Bounds what waits for it: windows of the past that it has not read.
+    /// Sets the limit of unread bytes.
     pub fn keep_history(&mut self, keeps: bool) {
         self.most_unread = if keeps { UNREAD } else { LITTLE_UNREAD };
     }
 
-    /// They ask for something now.
+    /// Notes a request.
     pub fn asks(&mut self, now_ns: u64) {
         self.asked_ns = now_ns;
     }
 
-    /// What is to be measured for them: what they asked for last, until its ends are over and they have
-    /// not asked for others.
+    /// The request to measure for: the last one, until its ends are over and no new request has
+    /// come.
     pub fn wants_at(&self, now_ns: u64) -> Option<&Window> {
         let window = self.wants.as_ref()?;
         let interval_ns = window.interval_ns.unwrap_or(UNSAID_NS).clamp(SHORTEST_NS, SELDOM_NS);
@@ -161,22 +162,22 @@ impl Reader {
         (now_ns <= self.asked_ns.saturating_add(for_ns)).then_some(window)
     }
 
-    /// Whether they have a place and have asked for nothing.
+    /// True if the idle timeout has passed without a request.
     pub fn is_idle(&self, now_ns: u64) -> bool {
         self.wants.is_none() && now_ns.saturating_sub(self.asked_ns) > IDLE_NS
     }
 
-    /// Waits for the beginning.
+    /// True if the reader waits for the beginning of the stream.
     pub fn is_due(&self) -> bool {
         self.place == Place::Greeted && self.wants.is_some()
     }
 
-    /// Whether they have asked for windows: until then nothing is made for them.
+    /// True if the reader has requested windows: before that nothing is sent.
     pub fn is_told(&self) -> bool {
         self.wants.is_some()
     }
 
-    /// Whether it is done with.
+    /// True if the connection is over.
     pub fn is_over(&self) -> bool {
         match self.over {
             Over::No => false,
@@ -184,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// How much they had not read, if they were let go for that.
+    /// Unread bytes, if the reader was disconnected because of them.
     pub fn stalled(&self) -> Option<usize> {
         match self.over {
             Over::Stalled(bytes) => Some(bytes),
@@ -192,13 +193,12 @@ impl Reader {
         }
     }
 
-    /// Bytes that they have not read.
     #[cfg(test)]
     pub fn unread(&self) -> usize {
         self.unread_bytes
     }
 
-    /// What they said.
+    /// Reads requests.
     pub fn read(&mut self) -> Vec<Spoke> {
         let mut bytes = [0; LONGEST];
         match self.receive(&mut bytes) {
@@ -222,7 +222,7 @@ impl Reader {
         spoke
     }
 
-    /// Reads; with the first words of somebody whose numbers are not the machine's a file may come.
+    /// Reads bytes; a reader in a namespace may send its namespace file with the hello.
     fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         let may_show = self.place == Place::New && matches!(self.whose, Whose::Theirs);
         if !may_show || refused_file::are_many() {
@@ -245,12 +245,12 @@ impl Reader {
         Ok(received.bytes)
     }
 
-    /// Whether they are told of this namespace.
+    /// True if the reader is in this namespace.
     pub fn is_in(&self, namespace: &PidNamespace) -> bool {
         self.namespace.as_ref().is_some_and(|own| own.id() == namespace.id())
     }
 
-    /// They said who they are.
+    /// Handles the hello.
     fn greet(&mut self, hello: &Hello) -> Result<(), String> {
         speaks(hello)?;
         let shown = self.shown.take();
@@ -279,34 +279,34 @@ impl Reader {
             Said::Follow(_) if self.place != Place::New => Some(Spoke::Follow),
             Said::Hello(_) => Some(Spoke::Wrong("a second hello".into())),
             Said::Window(_) | Said::Look(_) | Said::Follow(_) => {
-                Some(Spoke::Wrong("the first line is no hello".into()))
+                Some(Spoke::Wrong("the first line is not a hello".into()))
             }
         }
     }
 
-    /// A window is told next that they asked for.
+    /// The next window is one that the reader requested.
     pub fn awaits_next(&mut self) {
         self.is_awaited = true;
     }
 
-    /// They get all that is sent from here on, the next piece at once.
+    /// Starts the stream; the reader gets the next piece at once.
     pub fn follow(&mut self, beginning: &Arc<[u8]>) {
         self.place = Place::Follows;
         self.is_awaited = true;
         self.keep(beginning);
     }
 
-    /// Tells it: now if they wait for that, else with what they wait for.
+    /// Sends a piece now if the reader waits for it; else holds it back.
     pub fn tell(&mut self, bytes: &Arc<[u8]>) {
         self.keep(bytes);
         let is_awaited = std::mem::take(&mut self.is_awaited);
-        // Where there was no room, whoever reads makes some.
+        // With a full socket, wait until the reader makes room.
         if !self.is_full && (is_awaited || self.unread_bytes > HELD) {
             self.write();
         }
     }
 
-    /// Sends a piece, now or when it is read.
+    /// Sends a piece now, or when there is room.
     pub fn send(&mut self, bytes: &Arc<[u8]>) {
         self.keep(bytes);
         self.write();
@@ -316,7 +316,7 @@ impl Reader {
         if self.over != Over::No {
             return;
         }
-        // One piece may be longer than that: what counts is what they left of those before.
+        // One piece may exceed the limit: only earlier unread pieces count.
         if self.unread_bytes > self.most_unread {
             self.over = Over::Stalled(self.unread_bytes);
             return;
@@ -325,7 +325,7 @@ impl Reader {
         self.unread_bytes += bytes.len();
     }
 
-    /// Says why not, if that can be said at once, and ends: nobody is waited for who was refused.
+    /// Sends the reason if that is possible at once, and disconnects.
     pub fn refuse(&mut self, why: &str) {
         if let Ok(bytes) = word(why) {
             self.send(&bytes.into());
@@ -333,7 +333,7 @@ impl Reader {
         self.over = Over::Gone;
     }
 
-    /// Writes what can be written.
+    /// Writes as much as the socket takes.
     pub fn write(&mut self) {
         if self.over != Over::No {
             return;
@@ -367,7 +367,7 @@ impl Reader {
     }
 }
 
-/// As start times of processes are told.
+/// Now, on the clock of process start times (CLOCK_BOOTTIME), ns.
 fn since_boot_ns() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -377,12 +377,12 @@ fn is_for_later(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Who reads an earlier format than the one that is sent could make nothing of it.
+/// A reader of an earlier format could not decode the stream.
 fn speaks(hello: &Hello) -> Result<(), String> {
     match hello.format >= FORMAT {
         true => Ok(()),
         false => Err(format!(
-            "format {} is not spoken here: exactop {} speaks format {FORMAT}, and you are exactop {}: take that version",
+            "format {} is too old: this daemon is exactop {} and sends format {FORMAT}, and you are exactop {}: use the daemon's version",
             hello.format,
             env!("CARGO_PKG_VERSION"),
             escape_str(&hello.exactop),
@@ -390,8 +390,8 @@ fn speaks(hello: &Hello) -> Result<(), String> {
     }
 }
 
-/// What somebody said is theirs: escaped, and cut.
+/// The error for an invalid line, quoted: escaped and truncated.
 fn wrong(line: &[u8], error: &serde_json::Error) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-    format!("'{}' is no question: {error}", escape_str(&text))
+    format!("'{}' is not a valid request: {error}", escape_str(&text))
 }

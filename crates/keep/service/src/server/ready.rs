@@ -1,5 +1,4 @@
-//! Which readers have said something, or can take more. The kernel is told of each of them once: asked
-//! about all of them at each wait, it would look at all of them each time.
+//! Readiness of readers, by epoll: poll(2) over all readers would cost each of them at every wait.
 
 use super::readers::Reader;
 use rustix::event::{epoll, Timespec};
@@ -7,21 +6,21 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// So many are told of at once.
+/// Most events per call.
 const AT_ONCE: usize = 64;
 
-/// All readers that the kernel was told of; who is gone is forgotten with their socket.
+/// The epoll instance; a reader's entry goes with its socket.
 #[derive(Debug)]
 pub struct Ready {
     epoll: OwnedFd,
 }
 
-/// What a reader is ready for.
+/// A ready reader.
 #[derive(Clone, Copy, Debug)]
 pub struct For {
-    /// Which reader.
+    /// Number of the reader.
     pub number: u64,
-    /// Something can be read, or it is over.
+    /// Readable, or closed.
     pub read: bool,
     pub written: bool,
 }
@@ -31,18 +30,18 @@ impl Ready {
         Ok(Ready { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
     }
 
-    /// Has something to be read when somebody is ready.
+    /// Readable when any reader is ready.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// Somebody came.
+    /// Adds a reader.
     pub fn add(&self, reader: &Reader) -> io::Result<()> {
         let data = epoll::EventData::new_u64(reader.number);
         Ok(epoll::add(&self.epoll, reader.stream(), data, epoll::EventFlags::IN)?)
     }
 
-    /// Who is full waits for room, too.
+    /// Also waits for room in the sockets of full readers.
     pub fn update(&self, readers: &mut [Reader]) {
         for reader in readers {
             let Some(is_full) = reader.fullness() else { continue };
@@ -51,12 +50,12 @@ impl Ready {
                 false => epoll::EventFlags::IN,
             };
             let data = epoll::EventData::new_u64(reader.number);
-            // What was added is there.
+            // Cannot fail: the entry exists.
             let _ = epoll::modify(&self.epoll, reader.stream(), data, flags);
         }
     }
 
-    /// Who is ready now.
+    /// The readers that are ready now.
     pub fn all(&self) -> Vec<For> {
         let mut events = [MaybeUninit::uninit(); AT_ONCE];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

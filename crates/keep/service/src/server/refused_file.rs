@@ -1,26 +1,26 @@
-//! Files that somebody passed and that are not what was asked for. Closing one may wait for whoever serves it
-//! (fuse(4)), for ever, and nobody else is to wait for that.
+//! Closes files that readers sent without need. A close may block for ever on the server of a
+//! fuse(4) file, so a thread of its own does it.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many may wait to be closed; until then no files are taken.
+/// Most files that wait to be closed; above it no files are accepted.
 const MOST: usize = 16;
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether no more of them should be taken.
+/// True if no more files should be accepted.
 pub fn are_many() -> bool {
     WAITING.load(Ordering::Relaxed) >= MOST
 }
 
-/// Closes one, in a thread that does nothing else.
+/// Closes a file in its own thread.
 pub fn close(file: OwnedFd) {
     WAITING.fetch_add(1, Ordering::Relaxed);
     let closing = move || {
         drop(file);
         WAITING.fetch_sub(1, Ordering::Relaxed);
     };
-    // Without a thread it is dropped with the closure, at once, and counts on.
+    // Without a thread the closure drops the file at once, and the count stays.
     let _ = std::thread::Builder::new().name("exactop-closing".into()).spawn(closing);
 }

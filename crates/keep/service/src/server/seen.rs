@@ -1,6 +1,6 @@
-//! Of whose processes somebody is told what the programs on demand count. Who calls, wakes and waits is
-//! what ptrace(2) would show, and the kernel shows it in /proc (`syscall`, `stack`) to root and to the
-//! process's own user: so does this.
+//! Limits what a user sees of on-demand programs to the user's own processes. System calls, waits
+//! and wake-ups are what ptrace(2) would show. The kernel shows them in /proc (`syscall`, `stack`)
+//! to root and to the process's user only; so does the daemon.
 
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::RefCell;
@@ -9,37 +9,38 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
-/// What one of those who look may see.
+/// The processes that a reader may see.
 #[derive(Debug)]
 pub struct Seen {
-    /// Whose processes; `None`: everyone's.
+    /// User of the processes; `None` for all users.
     uid: Option<u32>,
-    /// When the piece of time began that is told, CLOCK_MONOTONIC.
+    /// Beginning of the current window, CLOCK_MONOTONIC ns.
     since_ns: u64,
-    /// What was found out for that piece.
+    /// Cache of this window: PID to visibility.
     known: RefCell<HashMap<u32, bool>>,
 }
 
 impl Seen {
-    /// Everyone's processes for root and for whoever the daemon runs as, else one's own.
+    /// All processes for root and the daemon's user; for others their own.
     pub fn by(uid: u32) -> Seen {
         let all = uid == 0 || uid == rustix::process::geteuid().as_raw();
         Seen { uid: (!all).then_some(uid), since_ns: 0, known: RefCell::default() }
     }
 
-    /// Whose processes; `None`: everyone's.
+    /// User of the processes; `None` for all users.
     pub fn uid(&self) -> Option<u32> {
         self.uid
     }
 
-    /// Another piece of time is told, which has others.
+    /// Starts another window, with an empty cache.
     pub fn since(&mut self, at_ns: u64) {
         self.since_ns = at_ns;
         self.known.get_mut().clear();
     }
 
-    /// Whether they are told of a process. Nobody knows whose one was that is gone; and of one that began
-    /// within the piece nobody knows whether another had its number before.
+    /// True if the reader may see this process. The owner of an exited process is unknown. A
+    /// process that began within the window may have the PID of an earlier one, so it is hidden
+    /// too.
     pub fn has(&self, tgid: u32) -> bool {
         let Some(uid) = self.uid else { return true };
         let find_out = || is_of(tgid, uid) && began_ns(tgid).is_some_and(|at| at <= self.since_ns);
@@ -47,15 +48,15 @@ impl Seen {
     }
 }
 
-/// Whether a process has no user but this, and the kernel gives its files to them: not those of one
-/// that changed its user and must not be looked into (prctl(2), PR_SET_DUMPABLE), which only the
-/// owner of a file in its directory tells, not that of the directory (fs/proc/base.c,
-/// task_dump_owner).
+/// True if all user ids of the process are `uid` and the kernel gives its files to that user. The
+/// kernel does not for a process that changed its user and is not dumpable (prctl(2),
+/// PR_SET_DUMPABLE). Only the owner of a file in the directory shows that, not the owner of the
+/// directory (fs/proc/base.c, task_dump_owner).
 fn is_of(tgid: u32, uid: u32) -> bool {
     let Ok(mut file) = File::open(format!("/proc/{tgid}/status")) else { return false };
     let is_owner = file.metadata().is_ok_and(|status| status.uid() == uid);
     let mut status = String::new();
-    // The name in it may be of any bytes; one that is no UTF-8 is nobody's.
+    // The name in the file may hold any bytes; if it is not UTF-8, the process is hidden.
     if !is_owner || file.read_to_string(&mut status).is_err() {
         return false;
     }
@@ -63,7 +64,7 @@ fn is_of(tgid: u32, uid: u32) -> bool {
     uids.is_some_and(|uids| uids.split_whitespace().all(|one| one.parse() == Ok(uid)))
 }
 
-/// When a task began, in ticks since the boot (starttime of proc_pid_stat(5)).
+/// Start of a task, in clock ticks since boot (starttime of proc_pid_stat(5)).
 pub fn start_ticks(tid: u32) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
     let end = stat.iter().rposition(|&byte| byte == b')')?;
@@ -71,8 +72,8 @@ pub fn start_ticks(tid: u32) -> Option<u64> {
     rest.split(' ').nth(19)?.parse().ok()
 }
 
-/// When a process began, at the latest, CLOCK_MONOTONIC (starttime of proc_pid_stat(5), which counts from
-/// the boot on, suspended time included).
+/// Latest possible start of a process, CLOCK_MONOTONIC ns. Computed from starttime of
+/// proc_pid_stat(5), which counts from boot and includes suspended time.
 fn began_ns(tgid: u32) -> Option<u64> {
     let ticks = start_ticks(tgid)?;
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_user_sees_their_own_and_root_all() {
+    fn a_user_sees_its_own_processes_and_root_all() {
         let own = rustix::process::getuid().as_raw();
         let me = std::process::id();
         let from_now_on = |mut seen: Seen| {
@@ -103,7 +104,7 @@ mod tests {
         assert!(!other.has(me) && !other.has(1) && !other.has(u32::MAX));
     }
 
-    /// A child of another user's; ended at the end.
+    /// A child that runs as another user; killed on drop.
     struct Theirs(std::process::Child);
 
     impl Drop for Theirs {
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_process_that_is_all_a_users_own_and_older_than_the_piece_is_theirs() {
+    fn only_processes_wholly_of_the_user_and_older_than_the_window_are_visible() {
         const NOBODY: u32 = 65534;
         if !rustix::process::geteuid().is_root() {
             return eprintln!("left out: only root becomes somebody else");

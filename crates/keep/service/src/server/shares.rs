@@ -1,30 +1,30 @@
-//! How many are let in: nobody takes all places, and some are left for root.
+//! Limits of connections: no user can take all, and some are reserved for root.
 
-/// Places of a kind.
+/// Limits of one kind of connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     pub all: usize,
-    /// So many of one user, if that is not root.
+    /// Most for one user except root.
     pub of_one: usize,
-    /// So many are root's alone.
+    /// Reserved for root.
     pub for_root: usize,
 }
 
-/// Who read.
+/// Limits of readers.
 pub const READERS: Shares = Shares { all: 128, of_one: 32, for_root: 16 };
-/// Who look at what is counted only then: of each what they have not asked for yet is kept.
+/// Limits of on-demand readers: the daemon keeps pending figures for each.
 pub const LOOKERS: Shares = Shares { all: 16, of_one: 4, for_root: 4 };
 
-/// Whether a user has what root has here: root, and whoever the daemon runs as.
+/// True for root and for the daemon's user.
 pub fn is_root(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
 
 impl Shares {
-    /// Whether one more of this user is let in beside those of these users.
+    /// Checks if one more connection of `uid` is allowed beside those of the users in `there`.
     ///
     /// # Errors
-    /// Why not.
+    /// The limit that is reached.
     pub fn one_more(
         &self,
         there: impl Iterator<Item = u32>,
@@ -54,11 +54,11 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// Two who are neither root nor who runs this.
+    /// Users other than root and the user that runs this.
     const USERS: [u32; 5] =
         [4_000_000_001, 4_000_000_002, 4_000_000_003, 4_000_000_004, 4_000_000_005];
 
-    /// Who got in of so many who came.
+    /// The users that got in, of those that came.
     fn filled(shares: Shares, come: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut there = Vec::new();
         for uid in come {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_has_a_share_and_all_of_them_leave_some_for_root() {
+    fn users_have_limits_and_some_places_are_reserved_for_root() {
         for shares in [READERS, LOOKERS] {
             let of_one = filled(shares, std::iter::repeat_n(USERS[0], 1000));
             assert_eq!(of_one.len(), shares.of_one);

@@ -1,4 +1,4 @@
-//! The socket's file, and who may use it.
+//! The socket's file and its permissions.
 
 use crate::error::ServiceError;
 use exactop_files::Directory;
@@ -9,10 +9,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// So many are let in at once.
+/// Most connections accepted at once.
 const AT_ONCE: usize = 64;
 
-/// Listens, and takes its file away at the end.
+/// A listening socket; removes its file on drop.
 #[derive(Debug)]
 pub struct Socket {
     listener: UnixListener,
@@ -20,7 +20,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Makes it anew; one that nobody serves any more is in nobody's way.
+    /// Creates the socket; replaces one that no daemon serves any more.
     pub fn listen(path: &Path, group: Option<u32>) -> Result<Socket, ServiceError> {
         let failed = |what| move |error| ServiceError::Socket { what, path: path.into(), error };
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -58,12 +58,12 @@ impl Socket {
         &self.listener
     }
 
-    /// Whoever came.
+    /// Accepts new connections.
     pub fn accept(&self) -> Vec<UnixStream> {
         let accepted = std::iter::from_fn(|| self.listener.accept().ok());
-        // However many come, the others are attended to.
+        // Bounded, so that new connections do not starve the others.
         let came = accepted.map(|(stream, _)| stream).take(AT_ONCE);
-        // One that would block would hold everyone.
+        // A blocking connection would hold up all readers.
         came.filter(|stream| stream.set_nonblocking(true).is_ok()).collect()
     }
 }
@@ -74,18 +74,18 @@ impl Drop for Socket {
     }
 }
 
-/// Takes away a socket that nobody serves; every other file is somebody's, and a connection to it is refused in
-/// the same words.
+/// Removes a socket that no daemon serves. Other files stay: connecting to them fails with the same
+/// error.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let there = std::fs::symlink_metadata(path)?;
     if !there.file_type().is_socket() {
-        return Err(io::Error::other("something that is no socket is there: give another path"));
+        return Err(io::Error::other("the file there is not a socket: give another path"));
     }
     std::fs::remove_file(path)
 }
 
-/// Whether somebody may see everyone: what /proc hides from them (proc(5), `hidepid`), the socket
-/// does not tell.
+/// Checks if the reader may see all processes: the socket does not show what /proc hides from it
+/// (proc(5), `hidepid`).
 pub fn may_read(stream: &UnixStream) -> Result<(), String> {
     let uid = user(stream)?;
     if uid == 0 || uid == rustix::process::geteuid().as_raw() {
@@ -94,14 +94,14 @@ pub fn may_read(stream: &UnixStream) -> Result<(), String> {
     match exactop_sources::probe::hides_processes() {
         Ok(false) => Ok(()),
         Ok(true) => Err("/proc hides others' processes here (hidepid): only root may ask".into()),
-        Err(error) => Err(format!("nobody knows whether /proc hides processes: {error}")),
+        Err(error) => Err(format!("cannot determine if /proc hides processes: {error}")),
     }
 }
 
-/// Who is at the other end, as the kernel saw them connect.
+/// User at the other end, as of its connect(2).
 pub fn user(stream: &UnixStream) -> Result<u32, String> {
     let peer = socket_peercred(stream);
-    let peer = peer.map_err(|errno| format!("nobody knows who asks: {errno}"))?;
+    let peer = peer.map_err(|errno| format!("cannot determine your user: {errno}"))?;
     Ok(peer.uid.as_raw())
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_socket_that_nobody_serves_is_taken_away() {
+    fn only_a_socket_without_a_daemon_is_removed() {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("socket");
         drop(UnixListener::bind(&path).expect("a socket that is left"));
@@ -122,7 +122,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         for refused in [&path, &link] {
             let error = Socket::listen(refused, None).expect_err("no socket").to_string();
-            assert!(error.contains("no socket is there: give another path"), "{error}");
+            assert!(error.contains("is not a socket: give another path"), "{error}");
         }
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "somebody's");
     }

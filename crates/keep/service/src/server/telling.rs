@@ -1,4 +1,4 @@
-//! One story, and those who are told it: the same bytes for all of them, whoever comes when.
+//! One stream for many readers: the same bytes for all of them, whenever they connect.
 
 use super::readers::{Place, Reader};
 use exactop_model::Snapshot;
@@ -7,27 +7,27 @@ use exactop_recording::{Bad, Machine};
 use rustix::time::{clock_gettime, ClockId};
 use std::sync::Arc;
 
-/// What is told at the end of a window.
+/// A window to send.
 pub struct Told<'a> {
-    /// When it began.
+    /// Beginning of the window, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
     /// What changed in it.
     pub now: &'a Snapshot,
-    /// Everyone at its end, for those who come now.
+    /// All tasks at its end, for new readers.
     pub whole: &'a dyn Fn() -> Option<Snapshot>,
 }
 
-/// The bytes of a story.
+/// The encoder of a stream.
 #[derive(Debug, Default)]
 pub struct Telling {
     outgoing: Option<Outgoing>,
 }
 
 impl Telling {
-    /// Tells these, of whom some may have asked for the first time.
+    /// Sends a window to these readers; some may be new.
     ///
     /// # Errors
-    /// [`Bad`]: more than is read. What they have does not go on then.
+    /// [`Bad`]: a snapshot exceeds a limit. The readers' streams cannot continue then.
     pub fn tell(
         &mut self,
         machine: &Machine,
@@ -42,7 +42,7 @@ impl Telling {
             let window = outgoing.window(told.t0_ns, told.now, wall_offset_ns)?;
             tell_all(readers, &window.into());
         }
-        // Those who asked, and were not there when it began.
+        // New readers, which have requested windows.
         let come = readers.iter().any(|reader| reader.is_due());
         if come {
             let beginning: Arc<[u8]> = outgoing.beginning().into();
@@ -58,7 +58,7 @@ impl Telling {
         Ok(())
     }
 
-    /// The bytes so far; `None`: there is nobody to be told.
+    /// The encoder; `None` if there are no readers.
     fn outgoing(
         &mut self,
         machine: &Machine,
@@ -78,7 +78,7 @@ fn tell_all(readers: &mut [&mut Reader], bytes: &Arc<[u8]>) {
     follow.for_each(|reader| reader.tell(bytes));
 }
 
-/// What the wall clock is ahead of CLOCK_MONOTONIC.
+/// Wall clock minus CLOCK_MONOTONIC, ns.
 fn wall_offset_ns() -> i64 {
     let wall = clock_gettime(ClockId::Realtime);
     let wall_ns = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);

@@ -1,4 +1,4 @@
-//! Who is let in, for how long, and what is measured for them.
+//! Limits of connections, idle timeouts, and the combined needs of readers.
 
 use super::readers::Reader;
 use super::*;
@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 
 const HELLO: &str = "{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n";
 const MINUTE_NS: u64 = 60_000_000_000;
-/// Neither root nor who runs this.
+/// A user other than root and the user that runs this.
 const SOMEBODY: u32 = 4_000_000_001;
 
 fn server() -> (Server, tempfile::TempDir) {
@@ -35,7 +35,7 @@ fn comes(dir: &tempfile::TempDir, said: &str) -> UnixStream {
 #[track_caller]
 fn until(server: &mut Server, what: &str, is: impl Fn(&Server) -> bool) {
     wait::until(what, || {
-        // Much that is to be told goes in many pieces.
+        // A large stream takes many writes.
         (0..50).any(|_| {
             is(server) || {
                 server.serve(Duration::from_millis(1), &[]).unwrap();
@@ -45,7 +45,7 @@ fn until(server: &mut Server, what: &str, is: impl Fn(&Server) -> bool) {
     });
 }
 
-/// What they were told until the connection ended.
+/// All bytes received until the connection ended.
 fn last_words(mut stream: &UnixStream) -> String {
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
@@ -53,7 +53,7 @@ fn last_words(mut stream: &UnixStream) -> String {
 }
 
 #[test]
-fn who_is_there_and_asks_for_nothing_goes_with_the_word() {
+fn an_idle_reader_is_disconnected_with_the_reason() {
     let (mut server, dir) = server();
     let silent = [comes(&dir, ""), comes(&dir, HELLO)];
     let _asks = comes(&dir, &format!("{HELLO}{{\"window\":{{}}}}\n"));
@@ -67,7 +67,7 @@ fn who_is_there_and_asks_for_nothing_goes_with_the_word() {
     server.let_idle_go(now_ns + 2 * MINUTE_NS);
     assert_eq!(server.readers(), 1, "who asked stays");
     for silent in &silent {
-        assert!(last_words(silent).contains("nothing was asked for a minute"));
+        assert!(last_words(silent).contains("no request for a minute"));
     }
     let notices = server.notices();
     let [Notice::Refused(why)] = &notices[..] else { panic!("{notices:?}") };
@@ -75,7 +75,7 @@ fn who_is_there_and_asks_for_nothing_goes_with_the_word() {
 }
 
 #[test]
-fn a_format_that_is_not_spoken_is_refused_with_the_versions() {
+fn an_old_format_is_refused_with_the_versions() {
     let (mut server, dir) = server();
     let of = |format: u32| {
         comes(
@@ -92,8 +92,8 @@ fn a_format_that_is_not_spoken_is_refused_with_the_versions() {
     let said = last_words(&old);
     let version = env!("CARGO_PKG_VERSION");
     for words in [
-        "format 0 is not spoken here".to_string(),
-        format!("exactop {version} speaks format {FORMAT}"),
+        "format 0 is too old".to_string(),
+        format!("exactop {version} and sends format {FORMAT}"),
         "you are exactop 0.0".into(),
     ] {
         assert!(said.contains(&words), "{words}: {said}");
@@ -103,7 +103,7 @@ fn a_format_that_is_not_spoken_is_refused_with_the_versions() {
 }
 
 #[test]
-fn what_costs_extra_is_measured_no_longer_than_somebody_asks() {
+fn extra_figures_are_measured_only_while_requested() {
     let (mut server, dir) = server();
     let ask = |ends| {
         format!(
@@ -131,7 +131,7 @@ fn what_costs_extra_is_measured_no_longer_than_somebody_asks() {
 }
 
 #[test]
-fn who_looks_seldom_has_all_of_every_window_measured() {
+fn a_slow_reader_has_extra_figures_in_every_window() {
     let (mut server, dir) = server();
     for interval_s in [75, 3_600] {
         let interval_ns = interval_s * 1_000_000_000;
@@ -149,7 +149,7 @@ fn who_looks_seldom_has_all_of_every_window_measured() {
     }
 }
 
-/// One more reader of some user.
+/// Adds a reader of this user.
 fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
     server.make_room(uid)?;
     let (stream, _) = UnixStream::pair().unwrap();
@@ -160,7 +160,7 @@ fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
 }
 
 #[test]
-fn a_user_who_takes_all_places_has_a_share_and_root_gets_in() {
+fn a_user_cannot_exceed_its_limit_and_root_gets_in() {
     let (mut server, _dir) = server();
     let took = (0..1000).filter(|_| add(&mut server, SOMEBODY, Place::Greeted).is_ok()).count();
     assert_eq!(took, READERS.of_one);
@@ -173,7 +173,7 @@ fn a_user_who_takes_all_places_has_a_share_and_root_gets_in() {
 }
 
 #[test]
-fn whoever_has_said_nothing_yet_makes_room() {
+fn a_connection_without_a_hello_makes_room() {
     let (mut server, _dir) = server();
     for n in 0..READERS.of_one {
         let place = if n == 5 { Place::New } else { Place::Greeted };
@@ -186,7 +186,7 @@ fn whoever_has_said_nothing_yet_makes_room() {
 }
 
 #[test]
-fn an_answer_longer_than_what_may_wait_arrives() {
+fn an_answer_longer_than_the_unread_limit_arrives() {
     let (mut server, dir) = server();
     let mut stream = comes(&dir, HELLO);
     until(&mut server, "somebody came", |server| server.readers() == 1);
@@ -209,7 +209,7 @@ fn an_answer_longer_than_what_may_wait_arrives() {
 }
 
 #[test]
-fn who_leaves_too_much_unread_is_let_go_and_that_is_told() {
+fn a_reader_with_too_much_unread_is_disconnected_and_logged() {
     let (mut server, dir) = server();
     let _stalled = comes(&dir, HELLO);
     let other = comes(&dir, HELLO);

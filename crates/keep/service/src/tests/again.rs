@@ -1,4 +1,4 @@
-//! A daemon that ends under a reader, and another one on its socket.
+//! A daemon that ends under a reader, and its successor on the same socket.
 
 use super::{request, Daemon};
 use crate::Remote;
@@ -9,22 +9,22 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Takes the next snapshot as whoever has a book does, and what it closes.
+/// Takes the next snapshot into a book; returns the window that it closes.
 fn look(remote: &mut Remote, book: &mut Book) -> Option<Window> {
     let now = remote.snapshot(&request(100)).unwrap();
     if remote.has_begun_anew() {
-        assert!(now.complete, "everyone is told");
+        assert!(now.complete, "it holds all tasks");
         *book = Book::new();
     }
     let window = book.advance(now)?;
-    // Of two ledgers it would have run backwards, or for longer than there was.
+    // Figures of two ledgers would run backwards, or exceed the window.
     let ran = window.tasks[0].delta.get(Counter::RunNs);
     assert_eq!((ran, window.cpus[0].residual_ns), (Some(window.length_ns()), 0));
     Some(window)
 }
 
 #[test]
-fn a_reader_goes_on_with_the_daemon_that_comes_after_and_no_window_spans_the_two() {
+fn a_reader_continues_with_the_next_daemon_and_no_window_spans_both() {
     let mut daemon = Daemon::start();
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     let mut book = Book::new();
@@ -34,11 +34,11 @@ fn a_reader_goes_on_with_the_daemon_that_comes_after_and_no_window_spans_the_two
     remote.away = wait::LIMIT;
     let next = std::thread::scope(|scope| {
         let next = scope.spawn(|| {
-            // As long as nobody is there.
+            // While no daemon is there.
             std::thread::sleep(Duration::from_millis(300));
             daemon.again()
         });
-        // What the first one told before it ended comes first.
+        // The windows of the first daemon come first.
         while let Some(window) = look(&mut remote, &mut book) {
             assert!(!remote.has_begun_anew(), "what lies between has no window");
             before = window;
@@ -53,14 +53,14 @@ fn a_reader_goes_on_with_the_daemon_that_comes_after_and_no_window_spans_the_two
 }
 
 #[test]
-fn one_that_stays_away_is_an_error_until_it_comes() {
+fn a_missing_daemon_is_an_error_until_it_returns() {
     let mut daemon = Daemon::start();
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     let mut book = Book::new();
     assert!(look(&mut remote, &mut book).is_none());
     daemon.end();
     remote.away = Duration::from_millis(200);
-    // What it told before it ended comes first.
+    // The windows before its end come first.
     while remote.snapshot(&request(100)).is_ok() {}
     for _ in 0..3 {
         let gone = remote.snapshot(&request(100)).unwrap_err().to_string();
@@ -71,7 +71,7 @@ fn one_that_stays_away_is_an_error_until_it_comes() {
     assert!(look(&mut remote, &mut book).is_some());
 }
 
-/// So long one would wait here who waits for a daemon that went: no load of a machine comes near it.
+/// A blocking reader would wait this long here; no load of the machine comes near it.
 const LONG: Duration = Duration::from_secs(600);
 
 fn failed(remote: &mut Remote) -> String {
@@ -82,7 +82,7 @@ fn failed(remote: &mut Remote) -> String {
 }
 
 #[test]
-fn who_has_keys_to_answer_does_not_wait_for_the_next_daemon() {
+fn a_non_blocking_reader_does_not_wait_for_the_next_daemon() {
     let mut daemon = Daemon::start();
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     remote.away = LONG;
@@ -92,7 +92,7 @@ fn who_has_keys_to_answer_does_not_wait_for_the_next_daemon() {
     daemon.end();
     while remote.snapshot(&request(100)).is_ok() {}
     assert!(failed(&mut remote).contains("has not come back: no exactop daemon at"));
-    // One that has its socket already, and is not ready.
+    // A daemon whose socket exists but that does not answer yet.
     std::fs::create_dir_all(daemon.path.parent().unwrap()).unwrap();
     let begins = UnixListener::bind(&daemon.path).unwrap();
     begins.set_nonblocking(true).unwrap();
@@ -113,13 +113,13 @@ fn who_has_keys_to_answer_does_not_wait_for_the_next_daemon() {
     assert!(look(&mut remote, &mut book).is_some());
 }
 
-/// The next snapshot that there is.
+/// The next snapshot, once there is one.
 fn until_there(remote: &mut Remote) -> Snapshot {
     wait::find("a snapshot", || remote.snapshot(&request(100)).ok())
 }
 
 #[test]
-fn who_has_keys_to_answer_takes_an_answer_that_was_late_and_loses_nothing() {
+fn a_non_blocking_reader_takes_a_late_answer_and_loses_nothing() {
     let daemon = Daemon::start();
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     remote.waits_for_nobody();
@@ -128,11 +128,11 @@ fn who_has_keys_to_answer_takes_an_answer_that_was_late_and_loses_nothing() {
     let before = look(&mut remote, &mut book).unwrap();
     let mut patient = Remote::connect(&daemon.path, "x").unwrap();
     daemon.held.store(true, Ordering::SeqCst);
-    // It may have told one more before it stood still.
+    // It may have sent one more window before it stopped.
     let mut last = before.t1_ns;
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Who has no keys to answer waits for a single answer for longer than this one for them all.
+        // A blocking reader waits longer for one answer than the non-blocking one for all of them.
         let other = scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 if patient.snapshot(&request(100)).is_err() {

@@ -1,5 +1,5 @@
-//! Where `/proc` hides others' processes: in a mount namespace of its own, in which this very test is run
-//! once more.
+//! A machine whose /proc hides other users' processes: this test runs itself again in its own mount
+//! namespace.
 
 use super::{look, Daemon};
 use crate::notices::Notice;
@@ -12,14 +12,14 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
-const WITHIN: &str = "tests::hidden::somebody_is_refused_and_root_is_not";
+const WITHIN: &str = "tests::hidden::a_user_is_refused_and_root_is_not";
 
-/// What is told to somebody who is not root.
+/// The daemon's answer to a user other than root.
 fn told_somebody(path: &Path) -> String {
     let somebody = Uid::from_raw(65534);
     let told = std::thread::scope(|scope| {
         let asks = scope.spawn(|| {
-            // This thread alone, which ends.
+            // Only this thread changes its user; it ends after this.
             set_thread_res_uid(somebody, somebody, somebody).unwrap();
             let mut stream = UnixStream::connect(path).unwrap();
             stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
@@ -34,7 +34,7 @@ fn told_somebody(path: &Path) -> String {
 
 #[test]
 #[ignore = "run by the test below, where /proc hides processes"]
-fn somebody_is_refused_and_root_is_not() {
+fn a_user_is_refused_and_root_is_not() {
     let daemon = Daemon::start();
     let open = Mode::from_raw_mode(0o777);
     let within = [daemon.dir.path(), daemon.path.parent().unwrap(), &daemon.path];
@@ -47,7 +47,7 @@ fn somebody_is_refused_and_root_is_not() {
 }
 
 #[test]
-fn where_proc_hides_processes_only_root_may_ask() {
+fn with_hidepid_only_root_may_connect() {
     let hide = "mount -t proc -o hidepid=2 proc /proc";
     let within = |script: &str| {
         let mut command = Command::new("unshare");

@@ -1,4 +1,4 @@
-//! One who reads for long, while ever new names come.
+//! A long-running reader while ever new names come.
 
 use super::{machine, now_ns, snapshot};
 use crate::server::Server;
@@ -9,11 +9,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Names that come with each window, and windows of them: more than one stretch may name.
+/// New names with each window, and number of windows: more than the names allowed between two
+/// keyframes.
 const NAMES: u64 = 2_000;
 const WINDOWS: u64 = 40;
 
-/// Others beside the one who runs: processes of this window, each under a name of its own.
+/// Adds processes of this window, each with its own name, beside the running one.
 fn crowd(window: u64, mut now: Snapshot) -> Snapshot {
     let of = |n: u64| {
         let number = window * NAMES + n;
@@ -33,7 +34,7 @@ fn crowd(window: u64, mut now: Snapshot) -> Snapshot {
 }
 
 #[test]
-fn whoever_reads_for_long_is_told_everyone_again_before_it_is_too_much() {
+fn a_long_running_reader_gets_a_keyframe_before_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run/socket");
     let mut server = Server::listen(&path, None, machine()).unwrap();
@@ -69,7 +70,7 @@ fn whoever_reads_for_long_is_told_everyone_again_before_it_is_too_much() {
                 Heard::Window(..) => windows += 1,
                 _ => continue,
             }
-            // The first answer is everyone; later ones come with a window, beside it.
+            // The first answer is a keyframe; later keyframes come beside a window.
             if wholes <= 1 || before < windows {
                 reader.write_all(ask.as_bytes()).unwrap();
             }

@@ -1,4 +1,4 @@
-//! Programs that are attached while somebody looks: how many, for whom, and what each is told.
+//! On-demand programs: how many are attached, for which readers, and what each reader gets.
 
 use super::{now_ns, Daemon};
 use crate::ask::{Answer, Look};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Programs that count a call of each of two threads every nanosecond.
+/// Programs that count one call of each of two threads every nanosecond.
 struct Counting {
     t0_ns: u64,
     what: Subject,
@@ -62,7 +62,7 @@ impl Drop for Counting {
     }
 }
 
-/// A daemon with these, how many are attached now, and how many ever were.
+/// A daemon with these programs; how many are attached now, and how many ever were.
 fn daemon() -> (Daemon, Arc<AtomicUsize>, Arc<AtomicUsize>) {
     let attached: Arc<AtomicUsize> = Arc::default();
     let ever: Arc<AtomicUsize> = Arc::default();
@@ -86,10 +86,10 @@ fn every(ms: u64, what: Subject) -> Look {
     Look { interval_ns: Some(ms * 1_000_000), ..Look::at(what) }
 }
 
-/// Windows, with what was counted in each.
+/// Windows and the calls counted in each.
 fn windows(looker: &mut Looker, ms: u64, times: usize) -> Vec<(u64, u64, u64)> {
     let window = |_| {
-        // As often as this one looks.
+        // The interval of this reader.
         std::thread::sleep(Duration::from_millis(ms));
         let looked = looker.window().unwrap();
         let SubjectWindow::Syscalls(window) = looked else { panic!("calls") };
@@ -99,7 +99,7 @@ fn windows(looker: &mut Looker, ms: u64, times: usize) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
+fn programs_are_attached_once_for_all_readers_and_detached_after_the_last() {
     let (daemon, attached, ever) = daemon();
     assert_eq!(attached.load(Ordering::SeqCst), 0);
     std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
                 let mut looker = look(path, ask).unwrap();
                 let windows = windows(&mut looker, ms, 2 + 1200 / ms as usize);
                 assert_eq!(attached.load(Ordering::SeqCst), 1);
-                // Each has all that was counted, whoever else had windows end in between.
+                // Each reader has all counts, whichever other readers ended windows in between.
                 assert!(
                     windows.iter().all(|(t0, t1, calls)| *calls == 2 * (t1 - t0)),
                     "{windows:?}"
@@ -127,7 +127,7 @@ fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
     assert_eq!(daemon.said(), []);
 }
 
-/// Programs that the kernel takes its time to attach and to take away, and how many windows ended.
+/// Programs that are slow to attach and to detach; counts the windows that ended.
 struct Slow {
     t0_ns: u64,
     attached: Arc<AtomicUsize>,
@@ -156,7 +156,7 @@ impl Drop for Slow {
 }
 
 #[test]
-fn there_is_one_set_however_fast_somebody_comes_and_goes_and_it_is_read_each_second() {
+fn fast_reconnects_leave_one_set_of_programs_which_is_read_each_second() {
     let (attached, ended): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
     let most: Arc<AtomicUsize> = Arc::default();
     let (now, all, greatest) = (attached.clone(), ended.clone(), most.clone());
@@ -168,7 +168,7 @@ fn there_is_one_set_however_fast_somebody_comes_and_goes_and_it_is_read_each_sec
     for _ in 0..3 {
         drop(look(&daemon.path, every(100, Subject::Waits)).unwrap());
     }
-    // Its windows are of ten minutes, and those of the programs are not.
+    // The reader's windows take ten minutes; those of the programs do not.
     let mut last = look(&daemon.path, every(600_000, Subject::Waits)).unwrap();
     let before = ended.load(Ordering::SeqCst);
     wait::until("two windows more", || ended.load(Ordering::SeqCst) > before + 2);
@@ -193,8 +193,8 @@ fn answer(stream: &mut UnixStream, incoming: &mut Incoming) -> Answer {
 }
 
 #[test]
-fn what_comes_first_begins_when_the_programs_did() {
-    // Between their first count and the word that they are there goes time.
+fn the_first_window_begins_when_the_programs_did() {
+    // Time passes between the first count and the report of the thread.
     let attach = Attach::by(|what| {
         let attached = Arc::new(AtomicUsize::new(1));
         let counting = Counting { t0_ns: now_ns(), what, attached };
@@ -214,7 +214,7 @@ fn what_comes_first_begins_when_the_programs_did() {
 }
 
 #[test]
-fn each_gets_what_was_asked_for() {
+fn each_reader_gets_its_choice() {
     let (daemon, _, _) = daemon();
     let ask = Look { pids: vec![1], ..every(100, Subject::Syscalls) };
     let mut one = look(&daemon.path, ask).unwrap();
@@ -227,7 +227,7 @@ fn each_gets_what_was_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn refusals_give_the_reason() {
     let (daemon, _, _) = daemon();
     let refused = |ask| look(&daemon.path, ask).unwrap_err().to_string();
     let error = refused(every(100, Subject::Wakeups));
@@ -238,7 +238,7 @@ fn what_cannot_be_is_said() {
     let looking: Vec<_> =
         (0..16).map(|_| look(&daemon.path, every(1000, Subject::Syscalls)).unwrap()).collect();
     let error = refused(every(100, Subject::Waits));
-    assert!(error.contains("16 connections look already"), "{error}");
+    assert!(error.contains("16 on-demand connections exist already"), "{error}");
     drop(looking);
     let nothing = Daemon::start();
     let error = look(&nothing.path, every(100, Subject::Waits)).unwrap_err().to_string();
@@ -246,15 +246,15 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn a_daemon_that_is_older_is_told_from_one_that_refuses() {
+fn an_older_daemon_is_distinguished_from_one_that_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let older = std::thread::spawn(move || {
         let (mut stream, _): (UnixStream, _) = listener.accept().unwrap();
-        // As the version before says it.
+        // The reply of the version before.
         let said =
-            "'{\"look\":{\"what\":\"waits\"}}' is no question: unknown variant `look`, expected \
+            "'{\"look\":{\"what\":\"waits\"}}' is not a valid request: unknown variant `look`, expected \
                     `hello` or `window` at line 1 column 7";
         stream.write_all(&exactop_recording::stream::word(said).unwrap()).unwrap();
     });

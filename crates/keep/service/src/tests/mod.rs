@@ -1,4 +1,4 @@
-//! A server and those who read from it, on a machine that is made up.
+//! A server and its readers, on a made-up machine.
 
 mod again;
 mod hidden;
@@ -52,7 +52,7 @@ struct Daemon {
     path: PathBuf,
     dir: Arc<tempfile::TempDir>,
     stop: Arc<AtomicBool>,
-    /// It stands still as long as this is set.
+    /// The daemon stops while this is set.
     held: Arc<AtomicBool>,
     windows: Arc<AtomicU64>,
     notices: Arc<Mutex<Vec<Notice>>>,
@@ -64,12 +64,12 @@ impl Daemon {
         Daemon::with(None)
     }
 
-    /// With programs for those who look.
+    /// Starts a daemon with on-demand programs.
     fn with(attach: Option<Attach>) -> Daemon {
         Daemon::within(Arc::new(tempfile::tempdir().unwrap()), attach)
     }
 
-    /// Another one after this, on the same socket.
+    /// Starts another daemon on the same socket.
     fn again(&self) -> Daemon {
         Daemon::within(self.dir.clone(), None)
     }
@@ -130,7 +130,7 @@ fn request(interval_ms: u64) -> Request {
     Request { interval_ns: Some(interval_ms * 1_000_000), ..Request::default() }
 }
 
-/// Looks a few times; the time of the one CPU in all windows is the task's.
+/// Reads some windows and checks that the CPU's time is the task's; returns their ends.
 fn look(path: &std::path::Path, interval_ms: u64, times: usize) -> Vec<u64> {
     let mut remote = Remote::connect(path, "x").unwrap();
     assert_eq!(remote.provenance().source, SourceKind::Ledger);
@@ -144,14 +144,14 @@ fn look(path: &std::path::Path, interval_ms: u64, times: usize) -> Vec<u64> {
             assert_eq!(ran, Some(window.length_ns()));
             assert_eq!(window.cpus[0].residual_ns, 0);
         }
-        // As often as this one looks.
+        // The interval of this reader.
         std::thread::sleep(Duration::from_millis(interval_ms));
     }
     ends
 }
 
 #[test]
-fn everyone_has_windows_of_their_own_that_close() {
+fn every_reader_has_its_own_windows_that_balance() {
     let daemon = Daemon::start();
     let paces = [100, 150, 400, 400, 400, 1000];
     let all: Vec<Vec<u64>> = std::thread::scope(|scope| {
@@ -171,40 +171,40 @@ fn everyone_has_windows_of_their_own_that_close() {
 }
 
 #[test]
-fn whoever_says_what_is_no_question_is_told_and_let_go() {
+fn an_invalid_request_is_answered_with_the_reason_and_disconnected() {
     let daemon = Daemon::start();
     for (said, word) in [
-        ("{\"window\":{}}\n", "the first line is no hello"),
-        ("GET / HTTP/1.1\n", "'GET / HTTP/1.1' is no question"),
-        ("\u{1b}[2J\n", "'\\x1b[2J' is no question"),
+        ("{\"window\":{}}\n", "the first line is not a hello"),
+        ("GET / HTTP/1.1\n", "'GET / HTTP/1.1' is not a valid request"),
+        ("\u{1b}[2J\n", "'\\x1b[2J' is not a valid request"),
         (&"x".repeat(5000), "a line of more than 4096 bytes"),
     ] {
         let mut stream = UnixStream::connect(&daemon.path).unwrap();
         stream.write_all(said.as_bytes()).unwrap();
         let mut answer = Vec::new();
-        // What it had not read when it closed, the kernel tells as a reset.
+        // Unread data at the close reaches the reader as a reset.
         let _ = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer);
         assert!(answer.contains(word), "{said:?}: {answer:?}");
     }
     assert_eq!(look(&daemon.path, 100, 1).len(), 2, "others go on");
-    // Each is told, one a second of a kind.
+    // Each is reported, one of a kind a second.
     let four = || (daemon.said().len() >= 4).then_some(());
     wait::find_or_say("four notices", four, || format!("{:?}", daemon.said()));
 }
 
 #[test]
-fn whoever_does_not_read_delays_nobody() {
+fn a_stalled_reader_delays_no_other() {
     let daemon = Daemon::start();
     let mut stalled = UnixStream::connect(&daemon.path).unwrap();
     stalled.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n{\"window\":{}}\n").unwrap();
-    // Who waits for a daemon that is held up gives it up.
+    // A reader of a stopped daemon gives it up.
     assert_eq!(look(&daemon.path, 100, 10).len(), 11);
     assert_eq!(daemon.said(), [], "and nobody is let go");
 }
 
 #[test]
-fn what_is_told_comes_when_it_was_asked_for_and_not_before() {
+fn windows_are_sent_when_requested_and_not_before() {
     let daemon = Daemon::start();
     let mut seldom = UnixStream::connect(&daemon.path).unwrap();
     let ask = b"{\"window\":{\"interval_ns\":1000000000,\"after_ns\":1}}\n";
@@ -227,7 +227,7 @@ fn what_is_told_comes_when_it_was_asked_for_and_not_before() {
     assert_eq!(nothing.kind(), ErrorKind::WouldBlock, "nobody asked, and it is not much");
     seldom.set_nonblocking(false).unwrap();
     seldom.write_all(ask).unwrap();
-    // All at once, and with nothing left out.
+    // All windows come at once, and none is missing.
     let told = heard(&mut seldom, &mut incoming);
     let told = told.iter().filter_map(|heard| match heard {
         Heard::Window(span, now) => Some((span.t0_ns, now.at_ns)),
@@ -239,13 +239,13 @@ fn what_is_told_comes_when_it_was_asked_for_and_not_before() {
 }
 
 #[test]
-fn ends_asked_for_together_come_unasked_and_then_no_more() {
+fn ends_of_one_request_come_unasked_and_then_stop() {
     let daemon = Daemon::start();
     let mut reader = UnixStream::connect(&daemon.path).unwrap();
     let ask = b"{\"window\":{\"interval_ns\":100000000,\"ends\":4}}\n";
     reader.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n").unwrap();
     reader.write_all(ask).unwrap();
-    // The daemon may be late and leave some out.
+    // The daemon may be late and skip some.
     reader.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut incoming = Incoming::new();
     let mut ends = Vec::new();
@@ -253,7 +253,7 @@ fn ends_asked_for_together_come_unasked_and_then_no_more() {
     while ends.len() < 4 {
         let n = match reader.read(&mut bytes) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                // All that it ended is here.
+                // All windows that ended have arrived.
                 if daemon.windows.load(Ordering::SeqCst) == ends.len() as u64 {
                     break;
                 }
@@ -270,7 +270,7 @@ fn ends_asked_for_together_come_unasked_and_then_no_more() {
         }));
     }
     assert!(ends.windows(2).all(|pair| pair[1] - pair[0] >= 100_000_000), "{ends:?}");
-    // As long as some more would take; nothing tells that none is due.
+    // Wait as long as some more would take: nothing reports that none is due.
     std::thread::sleep(Duration::from_millis(500));
     assert!((1..=4).contains(&ends.len()), "{ends:?}");
     assert_eq!(daemon.windows.load(Ordering::SeqCst), ends.len() as u64, "nobody wants more");
@@ -278,14 +278,14 @@ fn ends_asked_for_together_come_unasked_and_then_no_more() {
 }
 
 #[test]
-fn who_is_not_there_or_there_twice_is_named() {
+fn a_missing_or_second_daemon_is_named() {
     let mut daemon = Daemon::start();
     let twice = Server::listen(&daemon.path, None, machine()).unwrap_err();
     assert!(matches!(twice, ServiceError::Held(_)), "{twice}");
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     daemon.end();
     remote.away = Duration::from_millis(1);
-    // The window that it had at first ended just before, and may serve.
+    // The first window ended just before, and may serve.
     let gone = wait::find("a refusal", || remote.snapshot(&request(100)).err()).to_string();
     assert!(gone.contains("closed the connection"), "{gone}");
     let nobody = Remote::connect(&daemon.path, "x").unwrap_err();

@@ -1,5 +1,5 @@
-//! Those who are in a PID namespace of their own: each namespace is told of its own tasks, by the
-//! numbers that these have in it, and of all others one sum.
+//! Serves readers in PID namespaces of their own. Each namespace gets its own tasks, by their
+//! numbers in it, and one sum for all others.
 
 mod filter;
 
@@ -12,9 +12,9 @@ use exactop_sources::pid_namespace::PidNamespace;
 use filter::{Filter, Numbers};
 use std::sync::Arc;
 
-/// So many namespaces are told something: each costs a look at everyone who did something.
+/// Most namespaces served: each costs a scan of all tasks that changed.
 const NAMESPACES: usize = 16;
-/// So many of those of one user, if that is not root, so that nobody takes all of them.
+/// Most namespaces of one user except root, so that one user cannot take all.
 const OF_ONE: usize = 4;
 
 /// One namespace.
@@ -26,7 +26,7 @@ struct Inside {
     telling: Telling,
 }
 
-/// All who are told something.
+/// All served namespaces.
 #[derive(Debug, Default)]
 pub struct Insides {
     all: Vec<Inside>,
@@ -39,22 +39,23 @@ impl Numbers for PidNamespace {
             true => tid,
             false => self.process_number(key.tid).ok()??,
         };
-        // Its number may be another's by now: what is told was measured of who began then.
+        // The number may belong to another task by now: the figures are of the task that began at
+        // that instant.
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         (start_ticks(key.tid)? == key.start_ns / tick_ns).then_some((tgid, tid))
     }
 }
 
 impl Insides {
-    /// Nobody has been told anything that goes on.
+    /// Drops all state; the next snapshot starts over.
     pub fn forget(&mut self) {
         self.all.clear();
     }
 
-    /// Tells those of these readers who are in a namespace of their own; `book` is everyone's.
+    /// Sends the window to the readers in namespaces; `book` holds all tasks.
     ///
     /// # Errors
-    /// [`Bad`]: more than is read.
+    /// [`Bad`]: a snapshot exceeds a limit.
     pub fn tell(
         &mut self,
         machine: &Machine,
@@ -67,14 +68,14 @@ impl Insides {
             readers.iter().any(|reader| reader.is_told() && reader.is_in(&inside.namespace))
         };
         self.all.retain(is_there);
-        // Who has asked for nothing yet costs no look at everyone.
+        // A reader that has not asked yet causes no scan.
         let told = readers.iter().filter(|reader| reader.is_told());
         for namespace in told.filter_map(|reader| reader.namespace.as_ref()) {
             if self.all.iter().all(|inside| inside.namespace.id() != namespace.id()) {
                 self.all.push(Inside::of(namespace.clone()));
             }
         }
-        // What the host is called is not told where everyone has a name of their own.
+        // Readers in a container do not get the host's name.
         let machine = Machine { host: String::new(), ..machine.clone() };
         for inside in &mut self.all {
             let of_it = readers.iter_mut().filter(|reader| reader.is_in(&inside.namespace));
@@ -85,7 +86,7 @@ impl Insides {
     }
 }
 
-/// Those of these namespaces, each with the user who asks from there, who are one too many: why.
+/// For each reader's namespace and user, the reason if it is above a limit.
 pub fn too_many<Id: PartialEq>(asked: impl Iterator<Item = (Id, u32)>) -> Vec<Option<String>> {
     let mut told: Vec<(Id, u32)> = Vec::new();
     let mut refused = |(id, uid): (Id, u32)| {
@@ -94,10 +95,10 @@ pub fn too_many<Id: PartialEq>(asked: impl Iterator<Item = (Id, u32)>) -> Vec<Op
         }
         let of_theirs = told.iter().filter(|(_, user)| *user == uid).count();
         if told.len() >= NAMESPACES {
-            return Some(format!("{NAMESPACES} PID namespaces are told something already"));
+            return Some(format!("{NAMESPACES} PID namespaces are served already"));
         }
         if uid != 0 && of_theirs >= OF_ONE {
-            return Some(format!("{OF_ONE} PID namespaces of yours are told something already"));
+            return Some(format!("{OF_ONE} of your PID namespaces are served already"));
         }
         told.push((id, uid));
         None

@@ -7,14 +7,14 @@ use exactop_sources::pid_namespace::own;
 use exactop_testkit::snapshot;
 use std::os::unix::net::UnixStream;
 
-/// Who is too many of those that ask, by namespace and user.
+/// Indices of the requests that are refused, by namespace and user.
 fn refused(asked: &[(u32, u32)]) -> Vec<usize> {
     let why = too_many(asked.iter().copied());
     why.iter().enumerate().filter_map(|(n, why)| why.as_ref().map(|_| n)).collect()
 }
 
 #[test]
-fn one_user_does_not_take_all_the_namespaces_there_are() {
+fn one_user_cannot_take_all_namespaces() {
     let of = |uid: u32, ids: std::ops::Range<u32>| ids.map(move |id| (id, uid));
     let hostile: Vec<_> = of(1000, 0..20).collect();
     assert_eq!(refused(&hostile), (4..20).collect::<Vec<_>>());
@@ -27,7 +27,7 @@ fn one_user_does_not_take_all_the_namespaces_there_are() {
 }
 
 #[test]
-fn who_only_said_hello_costs_nothing() {
+fn a_reader_that_only_greeted_costs_nothing() {
     let machine = {
         let text = String::new;
         Machine {

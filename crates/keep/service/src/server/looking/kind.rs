@@ -1,4 +1,4 @@
-//! Programs of one kind: when their windows end, and who looks at them.
+//! On-demand programs of one kind: when their windows end, and their readers.
 
 use super::view::{Looker, Reply, View};
 use super::Progress;
@@ -8,29 +8,29 @@ use crate::server::seen::Seen;
 use exactop_model::on_demand::{Choice, Subject};
 use std::sync::mpsc::Sender;
 
-/// A window ends at least so often, though nobody asks: what the kernel keeps of tasks that are gone has
-/// room for no more, and whose they were is asked then.
+/// A window ends at least this often, ns, even without a request. The kernel's table of exited
+/// tasks is small, and their owners are looked up at a window's end.
 const PIECE_NS: u64 = 1_000_000_000;
 
-/// Programs of one kind, and who looks.
+/// Programs of one kind, and their readers.
 #[derive(Debug)]
 pub struct Kind {
     what: Subject,
-    /// Which of all that were started.
+    /// Start number of these programs, unique in this daemon.
     number: u64,
-    /// To the thread: end a window. It ends with this.
+    /// Tells the thread to end a window; dropping it ends the thread.
     ends: Sender<()>,
     is_attached: bool,
     is_ending: bool,
     ended_ns: u64,
     schedule: Schedule,
-    /// One for each user, so that whose a process is is asked once.
+    /// One for each user, so that the owner of each process is looked up once.
     seen: Vec<Seen>,
     views: Vec<View>,
 }
 
 impl Kind {
-    /// Those that are being attached, at which nobody looks yet.
+    /// Programs that are being attached, without readers yet.
     pub fn new(what: Subject, number: u64, ends: Sender<()>) -> Kind {
         let (is_attached, is_ending, ended_ns) = (false, false, 0);
         let (schedule, seen, views) = (Schedule::default(), Vec::new(), Vec::new());
@@ -41,37 +41,37 @@ impl Kind {
         self.what
     }
 
-    /// Whether it is this one of all that were started.
+    /// True if these are start number `number`.
     pub fn is(&self, number: u64) -> bool {
         self.number == number
     }
 
-    /// Whether somebody looks at them.
+    /// True if this reader reads them.
     pub fn has(&self, looker: u64) -> bool {
         self.views.iter().any(|view| view.has(looker))
     }
 
-    /// How many look.
+    /// Number of readers.
     pub fn lookers(&self) -> usize {
         self.views.iter().map(|view| view.numbers().len()).sum()
     }
 
-    /// When a window is to end.
+    /// When the next window should end.
     pub fn due_ns(&self) -> Option<u64> {
         let piece_ns = self.ended_ns + PIECE_NS;
         let due_ns = self.schedule.due_ns().map_or(piece_ns, |due_ns| due_ns.min(piece_ns));
         (self.is_attached && !self.is_ending).then_some(due_ns)
     }
 
-    /// Ends a window if its time has come.
+    /// Ends a window if it is due.
     pub fn end_due(&mut self, now_ns: u64) {
         if self.due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
-            // One that has failed tells so.
+            // A thread that failed reports it by itself.
             self.is_ending = self.ends.send(()).is_ok();
         }
     }
 
-    /// Somebody looks from now on.
+    /// Adds a reader.
     pub fn come(&mut self, choice: Choice, seen: Seen, looker: Looker) {
         let same = |view: &&mut View| view.is_of(&choice) && view.sees(&seen);
         match self.views.iter_mut().find(same) {
@@ -87,10 +87,10 @@ impl Kind {
         }
     }
 
-    /// Somebody who looks asks for a window: what there is already.
+    /// A reader asks for a window; returns what is ready.
     pub fn ask(&mut self, number: u64, look: &Look, now_ns: u64) -> Option<Reply> {
         let view = self.views.iter_mut().find(|view| view.has(number))?;
-        // Nobody waits for what is far off.
+        // An end far in the future counts as now.
         let after_ns = look.after_ns.unwrap_or(now_ns).min(now_ns);
         let (after_ns, reply) = view.ask(number, after_ns, now_ns);
         let asked = Asked { interval_ns: look.interval_ns, after_ns, ends: 1 };
@@ -98,7 +98,7 @@ impl Kind {
         reply
     }
 
-    /// Somebody looks no longer.
+    /// Removes a reader.
     pub fn leave(&mut self, number: u64) {
         self.schedule.leave(number);
         self.views.iter_mut().for_each(|view| view.leave(number));
@@ -106,7 +106,7 @@ impl Kind {
         self.seen.retain(|seen| self.views.iter().any(|view| view.sees(seen)));
     }
 
-    /// What their thread told: who is to be sent what.
+    /// Handles a report of the thread; returns the replies to readers.
     pub fn hear(&mut self, progress: Progress) -> Vec<(u64, Reply)> {
         match progress {
             Progress::Attached(at_ns) => {

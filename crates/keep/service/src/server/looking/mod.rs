@@ -1,7 +1,7 @@
-//! Programs that are attached while somebody looks: one set of each kind, however many look, in a
-//! thread of its own, as the kernel takes its time over them. Their windows end for all at once, as
-//! those of the ledger do; each of those who look has what they chose of them, and may see. Who chose the
-//! same and may see the same shares a `view`.
+//! On-demand programs. Each kind is attached once, for any number of readers, in its own thread,
+//! because the kernel needs time to attach it. Their windows end for all readers at once, as the
+//! ledger's do. Each reader gets the part that it chose and may see. Readers with the same choice
+//! and rights share a `view`.
 
 mod kind;
 mod view;
@@ -21,19 +21,19 @@ use std::time::{Duration, Instant};
 use view::Looker;
 pub use view::Reply;
 
-/// Programs of a kind are loaded at most so often, however often somebody comes and goes.
+/// Shortest time between two loads of one kind, however often readers come and go.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Whoever has not asked for so long, and for three of their windows, looks no longer.
+/// Idle timeout of an on-demand reader, ns; at least three of its windows.
 const IDLE_NS: u64 = 60_000_000_000;
 
 type Attached = Result<Box<dyn Programs>, String>;
 
-/// How programs are attached: of system calls, those that tell everyone's by thread.
+/// Attaches programs. Those of system calls count all processes, by thread.
 #[derive(Clone)]
 pub struct Attach(Arc<dyn Fn(Subject) -> Attached + Send + Sync>);
 
 impl Attach {
-    /// By this, which is called in the thread that alone uses what it makes.
+    /// Attaches with `open`, which runs in the thread that uses the programs.
     pub fn by(
         open: impl Fn(Subject) -> Result<Box<dyn Programs>, String> + Send + Sync + 'static,
     ) -> Attach {
@@ -47,26 +47,26 @@ impl fmt::Debug for Attach {
     }
 }
 
-/// What a thread tells.
+/// Report of a thread.
 #[derive(Debug)]
 enum Progress {
-    /// They count from then on.
+    /// The programs count from this instant.
     Attached(u64),
     Ended(SubjectWindow),
     Failed(String),
 }
 
-/// All who look.
+/// All kinds of programs, and their readers.
 #[derive(Debug)]
 pub struct Looking {
     attach: Option<Attach>,
     kinds: Vec<Kind>,
-    /// Whose each of those is who look, or did.
+    /// User of each reader, current or past.
     users: Vec<(u64, u32)>,
     started: u64,
-    /// When programs of a kind were loaded last.
+    /// When programs of a kind were last loaded.
     loaded: Vec<(Subject, Instant)>,
-    /// Held by the thread that has programs of a kind, until they are gone from the kernel.
+    /// Held by the thread of a kind until its programs are detached.
     one_at_a_time: Vec<(Subject, Arc<Mutex<()>>)>,
     told: Receiver<(u64, Progress)>,
     telling: Sender<(u64, Progress)>,
@@ -75,7 +75,7 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// Nobody looks yet.
+    /// Starts without programs or readers.
     pub fn new() -> io::Result<Looking> {
         let (wake, woken) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
@@ -98,35 +98,35 @@ impl Looking {
         })
     }
 
-    /// Whoever asks from now on has programs attached by this.
+    /// Sets how programs are attached, for later requests.
     pub fn attach_by(&mut self, attach: Attach) {
         self.attach = Some(attach);
     }
 
-    /// Whether somebody looks.
+    /// True if this reader reads on-demand programs.
     pub fn has(&self, number: u64) -> bool {
         self.kinds.iter().any(|kind| kind.has(number))
     }
 
-    /// Has something to read when a thread told something.
+    /// Readable when a thread has reported.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.woken.as_fd()
     }
 
-    /// When a window of some programs is to end; `None`: nobody waits.
+    /// When the next window should end; `None` if no kind is attached.
     pub fn due_ns(&self) -> Option<u64> {
         self.kinds.iter().filter_map(Kind::due_ns).min()
     }
 
-    /// Ends windows whose time has come.
+    /// Ends windows that are due.
     pub fn end_due(&mut self, now_ns: u64) {
         self.kinds.iter_mut().for_each(|kind| kind.end_due(now_ns));
     }
 
-    /// Somebody looks: what they can be sent at once.
+    /// Handles a request; returns the reply if it is ready.
     ///
     /// # Errors
-    /// Why they may not.
+    /// The reason for the refusal.
     pub fn ask(
         &mut self,
         number: u64,
@@ -138,7 +138,7 @@ impl Looking {
             self.come(number, look, seen()?, now_ns)?;
         }
         let kind = self.kinds.iter_mut().find(|kind| kind.what() == look.what && kind.has(number));
-        let kind = kind.ok_or("a connection looks at one kind of programs")?;
+        let kind = kind.ok_or("a connection reads one kind of programs: open another one")?;
         Ok(kind.ask(number, look, now_ns))
     }
 
@@ -147,7 +147,11 @@ impl Looking {
         let kinds = &self.kinds;
         self.users.retain(|(number, _)| kinds.iter().any(|kind| kind.has(*number)));
         let uid = seen.uid().unwrap_or(0);
-        LOOKERS.one_more(self.users.iter().map(|(_, uid)| *uid), uid, "connections look")?;
+        LOOKERS.one_more(
+            self.users.iter().map(|(_, uid)| *uid),
+            uid,
+            "on-demand connections exist",
+        )?;
         self.users.push((number, uid));
         let patience_ns = look.interval_ns.map_or(IDLE_NS, |ns| ns.saturating_mul(3).max(IDLE_NS));
         let looker = Looker::new(number, now_ns, patience_ns);
@@ -164,7 +168,7 @@ impl Looking {
         Ok(())
     }
 
-    /// Has programs loaded.
+    /// Starts the thread that loads programs.
     fn start(&mut self, what: Subject, attach: Attach) -> io::Result<Kind> {
         let before = self.loaded.iter().find(|(loaded, _)| *loaded == what);
         let pause = before.map(|(_, at)| PAUSE.saturating_sub(at.elapsed())).unwrap_or_default();
@@ -181,9 +185,9 @@ impl Looking {
         let (ends, ended) = channel();
         let (number, telling, wake) = (self.started, self.telling.clone(), self.wake.clone());
         let tell = move |progress| {
-            // Nobody to tell: the server has ended.
+            // Fails if the server has ended.
             let _ = telling.send((number, progress));
-            // Full: it is awake already.
+            // A full pipe means that the server is already awake.
             let _ = (&*wake).write(&[1]);
         };
         std::thread::Builder::new()
@@ -192,19 +196,19 @@ impl Looking {
         Ok(Kind::new(what, number, ends))
     }
 
-    /// Somebody looks no longer; programs at which nobody looks go.
+    /// Removes a reader, and programs without readers.
     pub fn leave(&mut self, number: u64) {
         self.kinds.iter_mut().for_each(|kind| kind.leave(number));
         self.kinds.retain(|kind| kind.lookers() > 0);
     }
 
-    /// What threads told: who is to be sent what.
+    /// Handles the reports of threads; returns the replies to readers.
     pub fn replies(&mut self) -> Vec<(u64, Reply)> {
         let mut bytes = [0; 64];
         while (&self.woken).read(&mut bytes).is_ok_and(|n| n > 0) {}
         let mut replies = Vec::new();
         for (number, progress) in self.told.try_iter().collect::<Vec<_>>() {
-            // Of one that went meanwhile nobody wants to know.
+            // Programs that were removed meanwhile have no readers.
             if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.is(number)) {
                 replies.extend(kind.hear(progress));
             }
@@ -214,8 +218,9 @@ impl Looking {
     }
 }
 
-/// The thread: attaches, and ends windows until nobody is there to say so. Where the last ones of its kind
-/// are still being taken away, it waits for that: however often somebody comes and goes, there is one set.
+/// The thread: attaches the programs and ends windows until its channel closes. If the previous
+/// programs of its kind are still being detached, it waits: there is one set at a time, however
+/// often readers come and go.
 fn run(
     what: Subject,
     attach: &Attach,

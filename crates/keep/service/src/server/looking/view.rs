@@ -1,5 +1,5 @@
-//! Those who want the same of what programs on demand count, and may see the same of it: it is chosen once
-//! for all of them, and for those whose windows begin and end together put together and written once.
+//! Readers with the same choice and rights. Their part of a window is selected once. Readers whose
+//! windows begin and end together share one encoded answer.
 
 use crate::ask::{Answer, Told};
 use crate::server::seen::Seen;
@@ -8,44 +8,44 @@ use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// Whoever lets so many bytes of rows more than two windows have come together is let go.
+/// A reader is disconnected if its pending rows exceed two windows by this many bytes.
 const BYTES: usize = 64 << 20;
 
-/// What one of those who look is to be sent.
+/// Reply to a reader.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// An answer.
+    /// An encoded answer.
     Bytes(Arc<[u8]>),
-    /// Why there is none any more.
+    /// Why there will be no more answers.
     Refusal(String),
 }
 
-/// One who looks.
+/// An on-demand reader.
 #[derive(Debug)]
 pub struct Looker {
     number: u64,
-    /// What is before this does not count for them.
+    /// When it came: earlier windows do not count for it.
     came_ns: u64,
     has_begun: bool,
-    /// Where what they have not got yet begins; `None`: there is nothing.
+    /// Beginning of its pending figures; `None` if there are none.
     since_ns: Option<u64>,
-    /// They wait for an end that is not before this.
+    /// It waits for an end at or after this instant.
     wants_ns: Option<u64>,
-    /// Since when the next word is theirs: an answer that took long is not their silence.
+    /// Since when the daemon waits for its next request. The time of a slow answer does not count.
     silent_since_ns: u64,
-    /// How long they may be silent.
+    /// Idle timeout, ns.
     patience_ns: u64,
 }
 
 impl Looker {
-    /// Who just came.
+    /// A new reader.
     pub fn new(number: u64, came_ns: u64, patience_ns: u64) -> Looker {
         let (has_begun, since_ns, wants_ns) = (false, None, None);
         let silent_since_ns = came_ns;
         Looker { number, came_ns, has_begun, since_ns, wants_ns, silent_since_ns, patience_ns }
     }
 
-    /// It counts from then on, if they were there.
+    /// Tells the reader that counting began at this instant, if it was already there.
     fn begin(&mut self, at_ns: u64) -> Option<Reply> {
         if self.has_begun || at_ns < self.came_ns {
             return None;
@@ -67,11 +67,11 @@ impl Looker {
     }
 }
 
-/// All since an instant, for those who have what is before it.
+/// Pending figures since an instant, for readers that have all before it.
 #[derive(Debug)]
 struct Sum {
     looked: SubjectWindow,
-    /// As it is sent, once somebody was sent it.
+    /// The encoded answer, once a reader was sent it.
     reply: Option<Reply>,
 }
 
@@ -90,28 +90,28 @@ impl Sum {
     }
 }
 
-/// Who look at the same.
+/// Readers of the same part.
 #[derive(Debug)]
 pub struct View {
     choice: Choice,
-    /// Whose processes they may see; `None`: everyone's.
+    /// User whose processes they may see; `None` for all users.
     uid: Option<u32>,
     lookers: Vec<Looker>,
     sums: Vec<Sum>,
 }
 
 impl View {
-    /// Nobody yet.
+    /// A view without readers.
     pub fn new(choice: Choice, seen: &Seen) -> View {
         View { choice, uid: seen.uid(), lookers: Vec::new(), sums: Vec::new() }
     }
 
-    /// Whether it is what somebody wants.
+    /// True if the view has this choice.
     pub fn is_of(&self, choice: &Choice) -> bool {
         self.choice == *choice
     }
 
-    /// Whether this is what they may see.
+    /// True if the view has these rights.
     pub fn sees(&self, seen: &Seen) -> bool {
         self.uid == seen.uid()
     }
@@ -129,12 +129,13 @@ impl View {
         self.lookers.iter().any(|looker| looker.number == number)
     }
 
-    /// Who looks.
+    /// Numbers of the readers.
     pub fn numbers(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.lookers.iter().map(|looker| looker.number)
     }
 
-    /// Somebody asks for an end not before `after_ns`: for which they wait, and what there is already.
+    /// A reader asks for an end at or after `after_ns`. Returns the earliest end that serves, and
+    /// the reply if it is ready.
     pub fn ask(&mut self, number: u64, after_ns: u64, now_ns: u64) -> (u64, Option<Reply>) {
         let asking = self.lookers.iter_mut().find(|looker| looker.number == number);
         let Some(looker) = asking else { return (after_ns, None) };
@@ -144,24 +145,24 @@ impl View {
         (after_ns, reply.map(|(_, reply)| reply))
     }
 
-    /// Programs count from then on: what those are sent for whom this begins it.
+    /// Programs count from this instant; returns the replies to readers whose counting begins.
     pub fn begin(&mut self, at_ns: u64) -> Vec<(u64, Reply)> {
         let begun = |looker: &mut Looker| Some((looker.number, looker.begin(at_ns)?));
         self.lookers.iter_mut().filter_map(begun).collect()
     }
 
-    /// A window ended: what those are sent who wait for it.
+    /// Adds an ended window; returns the replies to readers that wait for it.
     pub fn take(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
         let (_, t1_ns) = looked.span_ns();
         let mut replies =
-            self.refuse("nobody asked for a minute: look again", |looker| looker.is_idle(t1_ns));
+            self.refuse("no request for a minute: connect again", |looker| looker.is_idle(t1_ns));
         replies.extend(self.add(looked, seen));
         replies.extend(self.answers(t1_ns));
         replies.extend(self.begin(t1_ns));
         replies
     }
 
-    /// Adds a window to what each has not got yet.
+    /// Adds a window to the pending figures.
     fn add(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
         let (t0_ns, _) = looked.span_ns();
         let mut begins = false;
@@ -181,19 +182,19 @@ impl View {
         self.bound(most)
     }
 
-    /// Nothing is kept that takes more.
+    /// Disconnects readers whose pending figures exceed `most` bytes.
     fn bound(&mut self, most: usize) -> Vec<(u64, Reply)> {
         let mut replies = Vec::new();
         while let Some(at) = self.sums.iter().position(|sum| sum.looked.bytes() > most) {
             let large = self.sums.swap_remove(at);
             let mib = large.looked.bytes() >> 20;
-            let why = format!("{mib} MiB of rows came together: look more often, or at fewer");
+            let why = format!("{mib} MiB of rows are pending: ask more often, or for fewer rows");
             replies.extend(self.refuse(&why, |looker| large.is_for(looker)));
         }
         replies
     }
 
-    /// Lets some go.
+    /// Disconnects the readers for which `whom` is true.
     fn refuse(&mut self, why: &str, whom: impl Fn(&Looker) -> bool) -> Vec<(u64, Reply)> {
         let gone = self.lookers.iter().filter(|looker| whom(looker));
         let gone = gone.map(|looker| (looker.number, Reply::Refusal(why.into()))).collect();
@@ -202,7 +203,7 @@ impl View {
         gone
     }
 
-    /// What is sent at `at_ns` to those who wait for no more than there is.
+    /// Replies to the readers whose window is ready.
     fn answers(&mut self, at_ns: u64) -> Vec<(u64, Reply)> {
         let mut replies = Vec::new();
         for looker in &mut self.lookers {
@@ -215,13 +216,13 @@ impl View {
         replies
     }
 
-    /// What everyone has.
+    /// Drops figures that no reader waits for.
     fn forget(&mut self) {
         self.sums.retain(|sum| self.lookers.iter().any(|looker| sum.is_for(looker)));
     }
 }
 
-/// An answer with as many rows as `most` bytes have room for.
+/// Encodes an answer, with as many rows as fit into `most` bytes.
 fn within(looked: &SubjectWindow, most: usize) -> Reply {
     let long = match json(&Told::Looked(looked)) {
         Ok(json) if json.len() <= most => return framed(Ok(json)),
@@ -230,7 +231,7 @@ fn within(looked: &SubjectWindow, most: usize) -> Reply {
     };
     let (mut shorter, mut long) = (looked.clone(), long);
     loop {
-        // Those that stay are longer than the mean.
+        // The remaining rows are longer than the average.
         shorter.cut(most - most / 8, long);
         match json(&Told::Looked(&shorter)) {
             Ok(json) if json.len() > most && shorter.rows() > 0 => long = json.len(),
@@ -268,7 +269,7 @@ mod tests {
         Who::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"))
     }
 
-    /// Threads from `n` on for 1 ns, each woken by these others.
+    /// `threads` threads for 1 ns from `n` on, each woken by `others`.
     fn waits(n: u64, threads: u32, others: std::ops::Range<u32>) -> SubjectWindow {
         let row = |tid| WaitRow {
             woken_by: others.clone().map(|n| Other { who: who(n), amount: 1 }).collect(),
@@ -282,7 +283,7 @@ mod tests {
         Seen::by(0)
     }
 
-    /// These look from 1 on.
+    /// A view with these readers, counting from 1 on.
     fn view(lookers: &[u64]) -> View {
         let mut view = View::new(Choice::default(), &seen());
         lookers.iter().for_each(|&number| view.come(Looker::new(number, 0, u64::MAX)));
@@ -309,18 +310,18 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_the_same_is_sent_the_same_bytes_written_once() {
+    fn readers_with_the_same_choice_share_one_encoded_answer() {
         let mut view = view(&[1, 2, 3]);
         assert!(view.ask(1, 2, 2).1.is_none() && view.ask(2, 2, 2).1.is_none());
         let replies = view.take(&waits(1, 3, 0..1), &seen());
         assert_eq!(replies.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2]);
         assert!(Arc::ptr_eq(bytes(&replies[0].1), bytes(&replies[1].1)));
-        // The third asks later, and has the same.
+        // The third asks later, and gets the same bytes.
         let late = view.ask(3, 2, 2).1.unwrap();
         assert!(Arc::ptr_eq(bytes(&late), bytes(&replies[0].1)));
         assert_eq!(read(&late), waits(1, 3, 0..1));
         assert!(view.sums.is_empty(), "everyone has it");
-        // The first asks for each, the others for two at once.
+        // The first asks for each window, the others for two at once.
         view.ask(1, 3, 3);
         assert_eq!(view.take(&waits(2, 3, 0..1), &seen()).len(), 1);
         (1..=3).for_each(|number| drop(view.ask(number, 4, 4)));
@@ -331,17 +332,17 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lets_few_rows_of_many_bytes_come_together_is_let_go_and_nobody_else() {
+    fn only_a_reader_with_too_many_pending_bytes_is_disconnected() {
         let mut view = view(&[1, 2]);
         for n in 1.. {
             assert!(n < 100, "nobody was let go");
             assert!(view.ask(2, n + 1, n).1.is_none());
-            // Ever other threads wake them, so that rows grow and do not become more.
+            // New threads wake them in each window: the rows become longer, not more.
             let others = n as u32 * 40..(n as u32 + 1) * 40;
             let replies = view.take(&waits(n, 500, others), &seen());
             if let Some((number, Reply::Refusal(why))) = replies.first() {
                 assert_eq!((*number, replies.len()), (1, 2));
-                assert!(why.contains("MiB of rows came together: look more often"), "{why}");
+                assert!(why.contains("MiB of rows are pending: ask more often"), "{why}");
                 break;
             }
             assert_eq!(replies.len(), 1);
@@ -350,18 +351,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_took_long_is_not_the_readers_silence() {
+    fn the_time_of_a_slow_answer_is_not_idle_time() {
         let patience_ns = 10;
         let mut view = View::new(Choice::default(), &seen());
         view.come(Looker::new(1, 0, patience_ns));
-        // The programs took longer to load than a reader may be silent, and the first window took as long.
+        // The programs took longer to load than a reader may be idle, and the first window took as
+        // long.
         assert_eq!(view.begin(100).len(), 1);
         assert!(view.take(&waits(101, 1, 0..1), &seen()).is_empty());
         assert!(view.ask(1, 150, 103).1.is_none());
         assert_eq!(view.take(&waits(200, 1, 0..1), &seen()).len(), 1);
         assert!(view.take(&waits(201, 1, 0..1), &seen()).is_empty());
         assert!(view.has(1));
-        // It asked for nothing since.
+        // The reader has not asked since.
         let replies = view.take(&waits(220, 1, 0..1), &seen());
         assert!(matches!(&replies[..], [(1, Reply::Refusal(_))]));
         assert!(!view.has(1));
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_what_is_answered() {
+    fn the_borrowed_answer_encodes_like_the_owned_one() {
         let looked = waits(1, 2, 0..1);
         let told = json(&Told::Looked(&looked)).unwrap();
         assert_eq!(told, json(&Answer::Looked(looked)).unwrap());

@@ -1,6 +1,6 @@
-//! By which numbers who asks calls processes: those that the daemon's snapshots have, or those of a PID
-//! namespace of their own (a container), where other processes have the daemon's numbers: rows would be
-//! of the wrong ones, and a signal would reach them. Such readers are told of their own, by their own.
+//! Finds which PIDs a reader means: the host's, or those of its own PID namespace (a container).
+//! There the same numbers belong to other processes: rows would name the wrong processes, and a
+//! signal would reach them. So a reader in a namespace gets its own processes, by its own numbers.
 
 use exactop_sources::pid_namespace::{peer, PidNamespace};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -8,24 +8,24 @@ use rustix::net::sockopt::socket_peercred;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Why programs on demand tell nothing in a namespace.
+/// Why on-demand programs refuse readers in a namespace.
 pub const NOT_LOOKED_AT: &str =
-    "your processes have numbers of their own (a PID namespace), of which \
-     only windows are told; or start the container with the host's PIDs";
+    "your process is in a PID namespace, where on-demand programs are not available: \
+     start the container with the host's PIDs";
 
-/// Whose numbers somebody means.
+/// The PIDs that a reader means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Those that the daemon's snapshots have.
+    /// The host's, as in the daemon's snapshots.
     Hosts,
-    /// Those of a PID namespace below.
+    /// Those of a PID namespace below the host's.
     Theirs,
 }
 
-/// Which numbers a process has, from this /proc's namespace down to its own (NSpid of
-/// proc_pid_status(5)). Unlike its links in /proc/PID/ns, that takes no right to trace it.
+/// Numbers of a process, from the namespace of this /proc down to its own (NSpid of
+/// proc_pid_status(5)). Unlike the links in /proc/PID/ns, this needs no right to trace the process.
 fn numbers(pid: u32) -> Result<Vec<u32>, String> {
-    // Why goes to who asks, who is not to learn by which number they are called here.
+    // The error goes to the reader, which must not learn its number on the host.
     let status = std::fs::read(format!("/proc/{pid}/status"));
     let status = status.map_err(|error| format!("your status in /proc: {error}"))?;
     let status = String::from_utf8_lossy(&status);
@@ -37,73 +37,74 @@ fn numbers(pid: u32) -> Result<Vec<u32>, String> {
     }
 }
 
-/// Who asks, and which numbers they have: those of who connected, who still lives.
+/// PID and numbers of the connected process, if it still lives.
 fn asker(stream: &UnixStream) -> Result<(u32, Vec<u32>), String> {
-    let unknown = |why: String| format!("nobody knows whose PIDs you mean: {why}");
+    let unknown = |why: String| format!("cannot determine your PID namespace: {why}");
     let credentials = socket_peercred(stream).map_err(|errno| unknown(errno.to_string()))?;
     let pid = credentials.pid.as_raw_pid().unsigned_abs();
-    // Before Linux 6.5 there is none.
+    // `None` before Linux 6.5.
     let process = peer(stream.as_fd()).map_err(|error| unknown(error.to_string()))?;
     let numbers = numbers(pid).map_err(unknown)?;
-    // Their number may have been given to another only after that.
+    // The PID may be reused only after this check.
     match process.is_none_or(|process| lives(&process)) {
         true => Ok((pid, numbers)),
-        false => Err(unknown("whoever connected has ended".into())),
+        false => Err(unknown("your process has ended".into())),
     }
 }
 
-/// Whether a process has not ended.
+/// True if the process has not ended.
 fn lives(process: &OwnedFd) -> bool {
     let mut files = [PollFd::new(process, PollFlags::IN)];
     poll(&mut files, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
 }
 
-/// Why descendants of somebody in a namespace are not followed.
-pub const NOT_FOLLOWED: &str = "your processes have numbers of their own (a PID namespace): \
-     run it outside of the container, or start that with the host's PIDs";
+/// Why commands of readers in a namespace are not followed.
+pub const NOT_FOLLOWED: &str = "your process is in a PID namespace: \
+     run the command outside of the container, or start the container with the host's PIDs";
 
-/// The process that connected, which still lives.
+/// PID of the connected process, if it still lives.
 ///
 /// # Errors
-/// It does not, or nobody knows.
+/// The process has ended, or cannot be identified.
 pub fn who(stream: &UnixStream) -> Result<u32, String> {
     asker(stream).map(|(pid, _)| pid)
 }
 
-/// Whose numbers somebody means who has just connected.
+/// The PIDs that a new reader means.
 ///
 /// # Errors
-/// Nobody knows.
+/// They cannot be determined.
 pub fn whose(stream: &UnixStream) -> Result<Whose, String> {
     match asker(stream)?.1.len() {
-        0 => Err("nobody knows whose PIDs you mean: you have none".into()),
+        0 => Err("cannot determine your PID namespace: you have no PID here".into()),
         1 => Ok(Whose::Hosts),
         _ => Ok(Whose::Theirs),
     }
 }
 
-/// The namespace of somebody who has numbers of their own, which they show by its file. That it is theirs
-/// is seen by the kernel: it is as far below ours as they have numbers, and the last of these is theirs in it.
+/// The namespace of a reader that sent the file of its namespace. The kernel confirms it: its depth
+/// matches the reader's numbers, and the last number is the reader's in it.
 ///
 /// # Errors
-/// They showed none, another's, or the kernel does not tell numbers in it.
+/// The file is missing or of another namespace, or the kernel cannot translate its numbers.
 pub fn shown(stream: &UnixStream, file: Option<OwnedFd>) -> Result<PidNamespace, String> {
     let why = |what: &str| {
         format!(
-            "your processes have numbers of their own (a PID namespace), and {what}: \
-             look by --source procfs, or start the container with the host's PIDs"
+            "your process is in a PID namespace, and {what}: \
+             use --source procfs, or start the container with the host's PIDs"
         )
     };
     let (pid, numbers) = asker(stream)?;
     let namespace = file.and_then(PidNamespace::of);
-    let namespace = namespace.ok_or_else(|| why("you did not show which"))?;
+    let namespace = namespace.ok_or_else(|| why("your reader did not send its namespace"))?;
     let number = namespace.number(pid);
-    let number = number.map_err(|_| why("this kernel does not tell them (Linux 6.11 does)"))?;
-    // That it is not one above theirs, in which they have a number, too, maybe the same.
+    let number = number.map_err(|_| why("this kernel cannot map its PIDs (Linux 6.11 can)"))?;
+    // Also compare the depth: in a namespace above, the reader has a number too, maybe the same
+    // one.
     let is_deep_enough = namespace.depth().is_ok_and(|depth| depth + 1 == numbers.len());
     match number.is_some() && number == numbers.last().copied() && is_deep_enough {
         true => Ok(namespace),
-        false => Err(why("the one that you showed is not it")),
+        false => Err(why("your reader sent another one")),
     }
 }
 

@@ -7,11 +7,11 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// By what the one who connects is told where to.
+/// Environment variable that tells the child where to connect.
 const SOCKET: &str = "EXACTOP_TEST_CONNECT_TO";
 
-/// A namespace in one: both give the number 99 next, to who connects from the inner one. Nobody else is
-/// born there meanwhile; numbers in a namespace go on from where its own file says.
+/// A nested namespace: both give PID 99 next, to the process that connects from the inner one. No
+/// other process is born there meanwhile; numbers in a namespace continue from its own ns_last_pid.
 const NESTED: &str = r#"
     unshare --pid --fork --kill-child sh -c '
         echo 98 >/proc/sys/kernel/ns_last_pid && : >$DIR/inner
@@ -23,7 +23,7 @@ const NESTED: &str = r#"
     wait
 "#;
 
-/// All in it end with this.
+/// Kills all processes in the namespace on drop.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -33,7 +33,7 @@ impl Drop for Killed {
     }
 }
 
-/// No test: what [`NESTED`] starts. It connects, and stays until it is let go.
+/// Not a test: [`NESTED`] runs it. It connects and stays until released.
 #[test]
 fn one_who_connects() {
     let Some(path) = std::env::var_os(SOCKET) else { return };
@@ -41,7 +41,7 @@ fn one_who_connects() {
     let _ = stream.read(&mut [0; 1]);
 }
 
-/// Who connects from the inner one of two namespaces.
+/// A process that connects from the inner of two namespaces.
 fn nested(dir: &Path) -> (Killed, UnixStream) {
     let path = dir.join("socket");
     let listener = UnixListener::bind(&path).unwrap();
@@ -65,7 +65,7 @@ fn file(path: &str) -> OwnedFd {
 }
 
 #[test]
-fn only_the_namespace_of_who_asks_is_taken_for_theirs() {
+fn only_the_readers_own_namespace_is_accepted() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes namespaces");
     }
@@ -82,7 +82,7 @@ fn only_the_namespace_of_who_asks_is_taken_for_theirs() {
     assert_eq!(whose(&stream), Ok(Whose::Theirs));
     let (pid, numbers) = asker(&stream).unwrap();
     assert_eq!(numbers, [pid, 99, 99]);
-    // Who connects, the shell that started it, and the unshare that is in the outer namespace.
+    // The process, the shell that started it, and the unshare in the outer namespace.
     let above = format!("/proc/{}/ns/pid", parent(parent(pid)));
     let of_above = PidNamespace::of(file(&above)).unwrap();
     let number = of_above.number(pid).unwrap();
@@ -96,22 +96,22 @@ fn only_the_namespace_of_who_asks_is_taken_for_theirs() {
         assert!(error.contains(why), "{error}");
         assert!(!error.contains(&pid.to_string()), "it tells the host's number: {error}");
     };
-    refused(None, "you did not show which");
-    refused(Some(file("/dev/null")), "you did not show which");
-    refused(Some(file("/proc/self/ns/mnt")), "you did not show which");
-    refused(Some(pid_namespace::own().unwrap()), "the one that you showed is not it");
-    refused(Some(file(&above)), "the one that you showed is not it");
-    // As deep, and another's.
+    refused(None, "your reader did not send its namespace");
+    refused(Some(file("/dev/null")), "your reader did not send its namespace");
+    refused(Some(file("/proc/self/ns/mnt")), "your reader did not send its namespace");
+    refused(Some(pid_namespace::own().unwrap()), "your reader sent another one");
+    refused(Some(file(&above)), "your reader sent another one");
+    // Of the same depth, but another reader's.
     let elsewhere = tempfile::tempdir().unwrap();
     let (_another, beside) = nested(elsewhere.path());
     let beside = format!("/proc/{}/ns/pid", asker(&beside).unwrap().0);
-    refused(Some(file(&beside)), "the one that you showed is not it");
+    refused(Some(file(&beside)), "your reader sent another one");
     let theirs = shown(&stream, Some(file(&format!("/proc/{pid}/ns/pid")))).unwrap();
     assert_eq!((theirs.depth().unwrap(), theirs.number(pid).unwrap()), (depth + 2, Some(99)));
 }
 
 #[test]
-fn why_somebody_is_unknown_says_nothing_of_their_number_here() {
+fn an_error_does_not_reveal_the_hosts_pid() {
     let nobody = u32::MAX;
     let error = numbers(nobody).unwrap_err();
     assert!(error.contains("/proc") && !error.contains(&nobody.to_string()), "{error}");

@@ -1,9 +1,9 @@
-//! What somebody is told who may know of some tasks only: pure. Those have the numbers, parents and
-//! accounts of their own; what all others used is one sum, so that the books close as everyone's do.
+//! Filters snapshots for readers in a PID namespace; pure. The tasks inside keep their namespace's
+//! numbers, parents and accounts. All other tasks become one sum, so the books still balance.
 //!
-//! Who is in stays in, and who is not stays out, whatever is learnt later: else a time would be told
-//! twice or never. Of who exited it is known that they were in if an ancestor is known that was:
-//! children are where their parent is.
+//! A task that is inside stays inside, and one outside stays outside, whatever is learnt later.
+//! Otherwise some time would be counted twice or not at all. An exited task counts as inside if a
+//! known ancestor was: children are in the namespace of their parent.
 
 use exactop_model::ledger::snapshot::{Outside, ProcessRef};
 use exactop_model::ledger::system::System;
@@ -12,46 +12,46 @@ use exactop_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Who is in, and by which numbers of process and thread.
+/// Maps tasks to their numbers in the namespace.
 pub trait Numbers {
-    /// Those of a task that lives; `None`: it is not in, or has ended.
+    /// PID and TID of a living task in the namespace; `None` if it is outside or has ended.
     fn of(&self, key: &TaskKey) -> Option<(u32, u32)>;
 }
 
-/// A task as it was told last.
+/// A task as of the last snapshot.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     used: Outside,
     inside: Option<Inner>,
 }
 
-/// One who is in.
+/// A task inside the namespace.
 #[derive(Clone, Copy, Debug)]
 struct Inner {
     account: AccountId,
-    /// Here.
+    /// Key on the host.
     outer: TaskKey,
-    /// There.
+    /// Key in the namespace.
     key: TaskKey,
 }
 
-/// A process that is in.
+/// A process inside the namespace.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     tgid: u32,
-    /// Of its leader, if that is known.
+    /// Start of its leader, if known.
     start_ns: Option<u64>,
     tasks: usize,
 }
 
-/// A group of those who exited as it was told last.
+/// A group of exited tasks as of the last snapshot.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     used: Outside,
     inside: Option<Family>,
 }
 
-/// Whose children they were, by the numbers there.
+/// Parent and ancestors of exited tasks, by their numbers in the namespace.
 #[derive(Clone, Copy, Debug)]
 struct Family {
     account: AccountId,
@@ -59,25 +59,27 @@ struct Family {
     ancestors: [ProcessRef; 8],
 }
 
-/// What was told so far.
+/// State of the filtered stream.
 #[derive(Debug, Default)]
 pub struct Filter {
-    /// When that was.
+    /// Instant of the last snapshot.
     at_ns: Option<u64>,
     tasks: FxHashMap<AccountId, Task>,
-    /// By the numbers here.
+    /// Processes inside, by their PID on the host.
     processes: FxHashMap<u32, Process>,
-    /// Those that ended in this window, by who they were here, and their numbers there: another may have
-    /// theirs by its end, and those who exited in it may be their children.
+    /// Processes that ended in this window, by identity on the host, with their PID in the
+    /// namespace. Another process may get their PID within the window, and exited tasks may be
+    /// their children.
     ended: FxHashMap<ProcessRef, u32>,
     exits: FxHashMap<AccountId, Exit>,
     outside: Outside,
-    /// Accounts that were given out: how many others there are does not show.
+    /// Accounts given out. The namespace has its own numbers, so they do not reveal how many tasks
+    /// are outside.
     accounts: u64,
 }
 
 impl Filter {
-    /// What is told of a snapshot; the first is of everyone.
+    /// Filters a snapshot; the first one holds all tasks.
     pub fn told(&mut self, now: &Snapshot, numbers: &impl Numbers) -> Snapshot {
         let gone = self.gone(now);
         let mut tasks = Vec::new();
@@ -103,7 +105,7 @@ impl Filter {
             tasks,
             gone: if now.complete { Vec::new() } else { gone },
             exited,
-            // Groups are named as the host has them.
+            // Moves and groups carry the host's names.
             moves: Vec::new(),
             groups: Vec::new(),
             cpus: now.cpus.iter().map(cpu).collect(),
@@ -118,14 +120,15 @@ impl Filter {
         }
     }
 
-    /// Where a task is; what it used since it was told last is the others' if it is not in.
+    /// Decides if a task is inside; adds the new time of an outside task to the outside sum.
     fn place(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<Inner> {
         let used = used(&task.counters);
         let known = self.tasks.get(&task.account).copied();
         let inside = match known {
             Some(Task { inside: None, .. }) => None,
             Some(Task { inside: Some(inner), .. }) if inner.outer == task.key => Some(inner),
-            // It took its leader's number with an exec. If it is gone meanwhile, it keeps its own.
+            // The task took its leader's number with an exec. If it has ended meanwhile, it keeps
+            // the old number.
             Some(Task { inside: Some(inner), .. }) => Some(match at(task, numbers) {
                 Some(key) => Inner { key, outer: task.key, ..inner },
                 None => inner,
@@ -136,7 +139,7 @@ impl Filter {
             let lived_before = self.at_ns.is_none_or(|at_ns| task.since_ns < at_ns);
             let since = match known {
                 Some(known) => used.since(&known.used),
-                // What it did before anybody looked is not known, as of those who are in.
+                // Time before the first snapshot is unknown, as it is for tasks inside.
                 None if lived_before => Outside::default(),
                 None => used,
             };
@@ -149,7 +152,7 @@ impl Filter {
         inside
     }
 
-    /// One who is seen for the first time.
+    /// A task that is seen for the first time.
     fn enter(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<Inner> {
         let key = at(task, numbers)?;
         Some(Inner { account: self.account(), outer: task.key, key })
@@ -169,7 +172,7 @@ impl Filter {
         AccountId(self.accounts)
     }
 
-    /// Groups of those who exited and were in.
+    /// Groups of exited tasks that were inside.
     fn exited(&mut self, all: &[ExitSample]) -> Vec<ExitSample> {
         let mut now = FxHashMap::default();
         let mut told = Vec::new();
@@ -198,10 +201,10 @@ impl Filter {
         told
     }
 
-    /// Whose children they were; `None`: nobody's of whom it is known that they are in.
+    /// The inside ancestors of an exited group; `None` if no known ancestor is inside.
     fn family(&mut self, exit: &ExitSample) -> Option<Family> {
         let of = self.inside(&exit.of).unwrap_or_default();
-        // Each in its place: a grandparent is nobody's parent.
+        // Keep the positions: a grandparent must not become the parent.
         let ancestors = exit.ancestors.map(|above| self.inside(&above).unwrap_or_default());
         if of.tgid == 0 && ancestors.iter().all(|above| above.tgid == 0) {
             return None;
@@ -209,7 +212,7 @@ impl Filter {
         Some(Family { account: self.account(), of, ancestors })
     }
 
-    /// A process by its number there; `None`: it is not known to be in.
+    /// A process by its PID in the namespace; `None` if it is not known to be inside.
     fn inside(&self, process: &ProcessRef) -> Option<ProcessRef> {
         let known = self.processes.get(&process.tgid).filter(|_| process.tgid != 0);
         let known = known.filter(|known| known.start_ns == Some(process.start_ns));
@@ -217,8 +220,8 @@ impl Filter {
         Some(ProcessRef { tgid, start_ns: process.start_ns })
     }
 
-    /// Those who ended and were in, by their accounts there: first of all, so that whoever has their
-    /// number now is somebody else.
+    /// Removes the ended tasks and returns the accounts of those inside. Runs first: afterwards
+    /// another task may have their number.
     fn gone(&mut self, now: &Snapshot) -> Vec<AccountId> {
         self.ended.clear();
         let ended: Vec<AccountId> = match now.complete {
@@ -244,14 +247,14 @@ impl Filter {
     }
 }
 
-/// By which key a task is called there.
+/// Key of a task in the namespace.
 fn at(task: &TaskSample, numbers: &impl Numbers) -> Option<TaskKey> {
-    // Those are nobody's but the kernel's.
+    // Kernel threads belong to the kernel, not to a namespace.
     let (tgid, tid) = numbers.of(&task.key).filter(|_| !task.ident.kthread)?;
     Some(TaskKey { tgid, tid, start_ns: task.key.start_ns })
 }
 
-/// What the books count of somebody.
+/// The counters that enter the books.
 fn used(counters: &Counters) -> Outside {
     let of = |counter| counters.get(counter).unwrap_or(0);
     Outside {
@@ -261,7 +264,7 @@ fn used(counters: &Counters) -> Outside {
     }
 }
 
-/// A CPU without what is told of a single process, and without how many there were.
+/// A CPU without figures of single processes and without their number.
 fn cpu(cpu: &CpuSample) -> CpuSample {
     CpuSample { no_name_processes: 0, watched_ns: None, watched_dispatches: None, ..*cpu }
 }

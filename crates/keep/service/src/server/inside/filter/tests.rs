@@ -3,7 +3,7 @@ use exactop_model::{Book, Books, Comm, Frame, FrameOptions, SourceKind, Window};
 use exactop_testkit::samples;
 use exactop_testkit::snapshot;
 
-/// Those of the made-up machine who are in: a shell, a loop that it runs, and a process of threads.
+/// The tasks of the made-up machine that are inside: a shell, its loop, and a process with threads.
 const IN: [(u32, u32); 3] = [(21_002, 1), (22_417, 7), (22_600, 9)];
 
 struct Some3;
@@ -15,7 +15,7 @@ impl Numbers for Some3 {
     }
 }
 
-/// As somebody says.
+/// Numbers by a function.
 struct By<F>(F);
 
 impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for By<F> {
@@ -24,7 +24,7 @@ impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for By<F> {
     }
 }
 
-/// Everyone's snapshots and those that were told, as windows.
+/// Windows of all snapshots, and of the filtered ones.
 fn windows(all: &[Snapshot]) -> Vec<(Window, Window)> {
     let (mut filter, mut everyone, mut inside) = (Filter::default(), Book::new(), Book::new());
     let windows = all.iter().filter_map(|now| {
@@ -41,7 +41,7 @@ fn ran(window: &Window) -> u64 {
 }
 
 #[test]
-fn the_books_close_with_a_sum_for_all_others() {
+fn the_books_balance_with_one_sum_for_all_tasks_outside() {
     let all: Vec<Snapshot> = (0..4).map(|n| snapshot(SourceKind::Ledger, n, None)).collect();
     let windows = windows(&all);
     assert_eq!(windows.len(), 3);
@@ -58,7 +58,7 @@ fn the_books_close_with_a_sum_for_all_others() {
 }
 
 #[test]
-fn those_who_are_in_have_the_numbers_there_and_nobody_else_is_told() {
+fn only_tasks_inside_are_sent_with_their_numbers_there() {
     let all: Vec<Snapshot> = (0..3).map(|n| snapshot(SourceKind::Ledger, n, Some(813))).collect();
     let mut filter = Filter::default();
     let told: Vec<Snapshot> = all.iter().map(|now| filter.told(now, &Some3)).collect();
@@ -94,13 +94,13 @@ fn those_who_are_in_have_the_numbers_there_and_nobody_else_is_told() {
         assert!(is_watched(now) && !is_watched(told), "another's process is watched");
         let (all, text) = (format!("{now:?}"), format!("{told:?}"));
         for name in ["systemd", "sshd", "postgres", "evil", "tgid: 22418", "tgid: 813"] {
-            assert!(all.contains(name), "everyone is told of {name}");
+            assert!(all.contains(name), "the host's snapshot has {name}");
             assert!(!text.contains(name), "{name}");
         }
     }
 }
 
-/// A process by its account, number and start, and parent.
+/// A process by account, PID and start, and parent.
 fn ran_task(account: u64, (pid, start_ns): (u32, u64), ppid: u32, run_ns: u64) -> TaskSample {
     let key = TaskKey { tgid: pid, tid: pid, start_ns };
     let mut task = samples::task(account, key, Ident { ppid, ..Ident::default() });
@@ -108,7 +108,7 @@ fn ran_task(account: u64, (pid, start_ns): (u32, u64), ppid: u32, run_ns: u64) -
     task
 }
 
-/// A snapshot of what changed: so many tasks, by number and CPU time.
+/// A snapshot of changed tasks, by number and CPU time.
 fn changed(at_ns: u64, tasks: &[(u32, u64)], gone: &[u64], exited: &[ExitSample]) -> Snapshot {
     let task = |&(tid, run_ns): &(u32, u64)| ran_task(tid.into(), (tid, tid.into()), 0, run_ns);
     let gone = gone.iter().map(|&account| AccountId(account)).collect();
@@ -121,7 +121,7 @@ fn exited(account: u64, parent: u32, run_ns: u64) -> ExitSample {
     below(account, &[(parent, parent.into())], run_ns)
 }
 
-/// Those who exited below these, nearest first, by number and start.
+/// A group that exited below these ancestors (PID and start), nearest first.
 fn below(account: u64, above: &[(u32, u64)], run_ns: u64) -> ExitSample {
     let mut ancestors = [ProcessRef::default(); 8];
     for (ancestor, &(tgid, start_ns)) in ancestors.iter_mut().zip(above) {
@@ -133,7 +133,7 @@ fn below(account: u64, above: &[(u32, u64)], run_ns: u64) -> ExitSample {
 }
 
 #[test]
-fn who_was_once_outside_stays_there_whatever_is_learnt_later() {
+fn a_task_outside_stays_outside() {
     let mut filter = Filter::default();
     let everyone = By(|key: &TaskKey| Some((key.tgid, key.tid)));
     let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
@@ -146,7 +146,7 @@ fn who_was_once_outside_stays_there_whatever_is_learnt_later() {
 }
 
 #[test]
-fn children_of_who_is_not_known_are_not_their_grandparents() {
+fn children_of_an_unknown_parent_keep_their_ancestors_places() {
     let (mut filter, mut book) = (Filter::default(), Book::new());
     let first = filter.told(&changed(1, &[(21_002, 5)], &[], &[]), &Some3);
     book.advance(first);
@@ -162,7 +162,7 @@ fn children_of_who_is_not_known_are_not_their_grandparents() {
 }
 
 #[test]
-fn a_number_that_is_anothers_by_the_end_of_a_window_is_two_processes() {
+fn a_pid_reused_within_a_window_is_two_processes() {
     for second in [Some((5, 5)), None] {
         let by_start = By(move |key: &TaskKey| match (key.tgid, key.start_ns) {
             (21_002, 10) => Some((1, 1)),
@@ -185,7 +185,7 @@ fn a_number_that_is_anothers_by_the_end_of_a_window_is_two_processes() {
             None => assert_eq!((told, parents), (vec![(30, 0)], vec![1])),
         }
         assert_eq!(then.gone.len(), 1);
-        // What exits later cannot be of the first.
+        // A later exit cannot belong to the first process.
         let exits = [exits[0], exits[1], below(102, &[(21_002, 10)], 3)];
         let last = filter.told(&of(3, Vec::new(), &[], &exits), &by_start);
         assert!(last.exited.iter().all(|exit| exit.ancestors[0].tgid != 0));
@@ -194,18 +194,18 @@ fn a_number_that_is_anothers_by_the_end_of_a_window_is_two_processes() {
 }
 
 #[test]
-fn children_of_who_was_once_outside_are_there_too() {
+fn children_of_a_task_outside_are_outside() {
     let mut filter = Filter::default();
     let outside = |told: &Snapshot| told.outside.map(|outside| outside.run_ns);
     let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
     assert_eq!(outside(&first), Some(0), "what was before is not known");
-    // The parent is in and exits with its children; another's exits, too.
+    // The parent is inside and exits with its children; an outside parent's child exits, too.
     let exits = [exited(100, 21_002, 3), exited(101, 50, 11)];
     let then = filter.told(&changed(2, &[(50, 90)], &[21_002], &exits), &Some3);
     assert_eq!(outside(&then), Some(20 + 11));
     assert_eq!((then.gone.len(), then.exited.len()), (1, 1));
-    // Of those who exit only now nobody knows that they were in: their parent is gone. Those of whom it
-    // was known go on in their group.
+    // The parent is gone, so children that exit only now are not known to be inside. Those already
+    // known stay in their group.
     let exits = [exited(100, 21_002, 7), exited(101, 50, 11), exited(102, 21_002, 2)];
     let last = filter.told(&changed(3, &[], &[50], &exits), &Some3);
     assert_eq!(outside(&last), Some(20 + 11 + 2));
