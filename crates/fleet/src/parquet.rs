@@ -153,7 +153,7 @@ fn of_file(
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let file = Directory::open_to_read(above)?.open_file(name)?;
     each((at, file), wanted, tell).map_err(|error| {
-        let why = format!("it is no table of 'exactop export' ({error})");
+        let why = format!("it is not a table of 'exactop export' ({error})");
         FleetError::Table { path: path.into(), why }
     })
 }

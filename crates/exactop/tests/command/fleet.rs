@@ -161,7 +161,7 @@ fn a_file_that_cannot_be_read_is_a_finding() {
     assert_eq!((found.code, &*found.err), (Some(3), ""), "{}", found.out);
     let words = [
         "3 hosts, 2 boots, 24 windows",
-        "accounts.parquet: it is no table of 'exactop export'",
+        "accounts.parquet: it is not a table of 'exactop export'",
         "of 3 hosts; 1 path cannot be read.",
     ];
     assert!(words.iter().all(|words| found.out.contains(words)), "{}", found.out);
@@ -171,7 +171,7 @@ fn a_file_that_cannot_be_read_is_a_finding() {
     assert_eq!((&told["holds"], &told["unread"][0]["path"]), (&false.into(), &text(&half).into()));
     assert_eq!(told["sums"]["cpus_x_time_ns"], (2 * WINDOWS * 2 * WINDOW).to_string());
     // Who needs all of it says which file it is.
-    let name = "accounts.parquet: it is no table of 'exactop export'";
+    let name = "accounts.parquet: it is not a table of 'exactop export'";
     run(&["fleet", "report", "--from", text(&books)]).refused(1, name);
     run(&["diff", text(&books), text(&books)]).refused(1, name);
     // Nothing else is there: no balance, but a finding.
@@ -237,7 +237,7 @@ fn a_store_that_refuses_is_told_in_one_line() {
     });
     let words = ["fleet", "report", "--from", &url, "--login", text(&login), "--patience", "10s"];
     let told = run(&words);
-    told.refused(1, "--login FILE says who asks");
+    told.refused(1, "with --login FILE");
     assert!(!told.err.contains('\x1b') && !told.err.contains("wrong"), "{}", told.err);
     store.join().expect("it was asked");
 }

@@ -73,7 +73,7 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
     // Not less than what is there.
     let stretch = part_of(&path);
     let part = ["export", "parquet", "--to", text(&out), "-t", &stretch, text(&path)];
-    run(&part).refused(1, "has windows that this export has not");
+    run(&part).refused(1, "has windows that this export lacks");
     run(&["export", "parquet", "--to", text(&out), text(&path)]).fine();
     run(&[&part[..], &["--replace"]].concat()).fine();
     let nothing = ["export", "parquet", "-t", "now+1m", "-o", text(&out), text(&path)];

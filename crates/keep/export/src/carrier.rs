@@ -1,20 +1,21 @@
-//! Who takes windows on: into a store ([`crate::clickhouse`]) or into files ([`crate::filing`]).
+//! Carriers deliver windows: into a store ([`crate::clickhouse`]) or into files
+//! ([`crate::filing`]).
 
 use crate::ExportError;
 use exactop_recording::Replay;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of the windows.
+/// Counts of windows by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Sent, and taken.
+    /// Sent and accepted.
     pub windows: u64,
-    /// The store had them.
+    /// Already in the store.
     pub there: u64,
     /// Left out: the store has other windows of the same host and time.
     pub overlapping: u64,
-    /// Left out: older than what the store keeps.
+    /// Left out: older than the store's retention.
     pub old: u64,
 }
 
@@ -43,39 +44,39 @@ impl fmt::Display for Sent {
     }
 }
 
-/// What a batch that goes into files is called there.
+/// Name of a batch that is written as files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Label {
-    /// The directory of the day.
+    /// Directory of the day.
     pub day: String,
     /// Host, boot and first window.
     pub name: String,
 }
 
-/// Gathers windows into batches and delivers these.
+/// Gathers windows into batches and delivers them.
 pub(crate) trait Carrier {
-    /// What the time is by now, ns since the epoch.
+    /// Sets the current time, ns since the epoch.
     fn set_now(&mut self, now_ns: i128);
 
-    /// Whether the window at which a replay is goes with those that are under way.
+    /// True if the replay's current window fits into the current batch.
     fn goes_on(&self, replay: &Replay) -> Result<bool, ExportError>;
 
-    /// Takes the window at which a replay is, for which there is room by now.
+    /// Adds the replay's current window to the batch.
     fn put(&mut self, replay: &Replay) -> Result<(), ExportError>;
 
-    /// What those under way are called; `None`: whoever gets them can be asked what is there.
+    /// Name of the current batch; `None` if the receiver can list what it has.
     fn label(&self) -> Option<Label>;
 
-    /// Delivers what is under way.
+    /// Delivers the current batch.
     fn deliver(&mut self) -> Result<(), ExportError>;
 
-    /// Whether a batch of which nobody heard whether it was taken is there. It will not come again: what is there
-    /// of one that is not counts for nothing from now on.
+    /// True if a batch was delivered whose result is unknown. The batch will not be sent again, so
+    /// an incomplete one is emptied.
     fn was_taken(&self, label: &Label) -> Result<bool, ExportError>;
 
-    /// What became of those that were delivered or left out.
+    /// Results so far.
     fn sent(&self) -> Sent;
 
-    /// Batches that were delivered.
+    /// Batches delivered so far.
     fn batches(&self) -> u64;
 }

@@ -1,7 +1,8 @@
-//! Who used a window's CPU time, by name: the largest groups, and `~other` for all the rest.
+//! CPU time of a window by name: the largest groups, and `~other` for the rest.
 //!
-//! Groups are those of the metrics ([`labelled`]: namespace, pod, container, unit, command), so a store of windows and
-//! one of metrics have the same words. `~other` is a sum like all others: no time is left out.
+//! Groups are those of the metrics ([`labelled`]: namespace, pod, container, unit, command), so a
+//! store of windows and one of metrics use the same names. `~other` is a sum like the others: no
+//! time is left out.
 
 use crate::table::Table;
 use crate::tables::Told;
@@ -9,17 +10,17 @@ use crate::ExportError;
 use exactop_model::owner::{labelled, BookNames, By, Labels, Usage, LABEL_OTHER, WAITS};
 use exactop_model::{Book, Quality, Window};
 
-/// Groups that have a row of their own in a window, unless somebody says otherwise.
+/// Default number of groups with their own row in a window.
 pub const GROUPS: usize = 40;
 
-/// What the rows are told by: the columns of the table, in their order. Users are none of them.
+/// Columns that identify a row, in the order of the table. Users are not among them.
 const COLUMNS: &[By] = By::LABELS.split_at(5).0;
 
 /// The groups of a window, `~other` last.
 pub(crate) fn groups(window: &Window, book: &Book, most: usize) -> Vec<(Labels, Usage)> {
     let sums = labelled(window, book, COLUMNS, &BookNames(book)).into_iter();
     let mut all: Vec<_> = sums.filter(|(_, usage)| *usage != Usage::default()).collect();
-    // What was wanted of the CPUs, had or not; of equals the first by name.
+    // Order by CPU time and waiting together; ties by name.
     all.sort_by(|(a, x), (b, y)| y.demand_ns().cmp(&x.demand_ns()).then_with(|| a.cmp(b)));
     if all.len() > most {
         let mut other = Usage::default();
@@ -30,7 +31,7 @@ pub(crate) fn groups(window: &Window, book: &Book, most: usize) -> Vec<(Labels, 
 }
 
 impl Told<'_> {
-    /// Sums by name.
+    /// Writes one row for each group.
     pub(crate) fn charges(&self, table: &mut Table) -> Result<(), ExportError> {
         for (labels, usage) in self.named {
             let mut row = table.row()?;
@@ -40,7 +41,7 @@ impl Told<'_> {
                 .text(self.host.as_deref())
                 .text(self.boot_id.as_deref());
             for label in &labels.0 {
-                // In no such thing: no name is empty.
+                // A missing label is stored as empty text: no name is empty.
                 row.text(label.as_deref().unwrap_or(""));
             }
             row.unsigned(whole(usage.run_ns)?);
@@ -55,7 +56,7 @@ impl Told<'_> {
     }
 }
 
-/// Of one window: 2^64 ns are 584 years.
+/// A sum of one window fits: 2^64 ns are 584 years.
 fn whole(sum: u128) -> Result<u64, ExportError> {
     u64::try_from(sum).map_err(|_| ExportError::TooLarge { sum })
 }

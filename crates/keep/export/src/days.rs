@@ -1,4 +1,4 @@
-//! A directory for each day, by the window's end in UTC.
+//! Export into a directory for each day, by the window's end in UTC.
 
 use crate::charges::{groups, GROUPS};
 use crate::losses::{lost, Lost};
@@ -13,24 +13,24 @@ use exactop_model::{Book, Window};
 use exactop_recording::{Replay, Span};
 use jiff::Timestamp;
 
-/// What was written.
+/// Summary of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Windows.
+    /// Windows written.
     pub windows: u64,
-    /// Days of which there is a directory.
+    /// Days with a directory.
     pub days: u64,
     /// Bytes of all files.
     pub bytes: u64,
 }
 
-/// The tables of a day.
+/// Tables of a day.
 struct Day {
     name: String,
     tables: Vec<(Which, Table)>,
 }
 
-/// All days, in memory: a clock that is set back comes into days that were begun already.
+/// All days, in memory: after a clock set back, windows go to an earlier day again.
 pub(crate) struct Days {
     which: &'static [Which],
     days: Vec<Day>,
@@ -38,36 +38,36 @@ pub(crate) struct Days {
     exported: Exported,
 }
 
-/// A window that somebody has, and what it is told with.
+/// A window, its time and its book.
 #[derive(Clone, Copy, Debug)]
 pub struct Had<'a> {
     /// The window.
     pub window: &'a Window,
-    /// When it was.
+    /// Time of the window.
     pub span: Span,
-    /// The book that made it, as it stands at its end.
+    /// The book that made the window, as of its end.
     pub book: &'a Book,
 }
 
-/// No file of a day is longer.
+/// Largest file that is read, bytes.
 const LONGEST: u64 = 1 << 30;
 
-/// Where files go.
+/// Destination of files.
 pub trait Files {
-    /// What is there under a name; `None`: nothing.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
     /// [`ExportError`]
     fn get(&mut self, day: &str, name: &str) -> Result<Option<Bytes>, ExportError>;
 
-    /// Writes a file into a day's directory, whole or not at all; what was there is replaced.
+    /// Writes a file into a day's directory, whole or not at all; replaces an existing one.
     ///
     /// # Errors
     /// [`ExportError`]
     fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError>;
 }
 
-/// Replaces what is there, whatever it has.
+/// Replaces existing files without checking their windows.
 pub struct Replacing<'a>(pub &'a mut dyn Files);
 
 impl Files for Replacing<'_> {
@@ -95,13 +95,13 @@ impl Files for &Directory {
 }
 
 impl Days {
-    /// Days without windows, which will have these tables.
+    /// Starts without days; each day will have these tables.
     pub fn new(which: &'static [Which]) -> Days {
         let (days, names, exported) = (Vec::new(), Names::default(), Exported::default());
         Days { which, days, names, exported }
     }
 
-    /// A recording's window.
+    /// Adds the replay's current window.
     pub fn window(&mut self, replay: &Replay) -> Result<(), ExportError> {
         let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
         self.names.learn(replay);
@@ -110,7 +110,7 @@ impl Days {
         self.put(whose, &Had { window, span, book: replay.book() })
     }
 
-    /// A window of a host and its boot.
+    /// Adds a window; `whose` is its host and boot.
     pub fn put(&mut self, whose: Option<(&str, &str)>, had: &Had) -> Result<(), ExportError> {
         let Had { window, span, book } = *had;
         let at = self.day(span)?;
@@ -130,20 +130,20 @@ impl Days {
         Ok(())
     }
 
-    /// Where the day is in which a window ends.
+    /// Index of the day in which a window ends.
     fn day(&mut self, span: Span) -> Result<usize, ExportError> {
         let name = day_of(span.wall_t1_ns());
         if let Some(at) = self.days.iter().position(|day| day.name == name) {
             return Ok(at);
         }
-        // What those before hold is compressed from now on.
+        // Compress the rows of the other days.
         let before = self.days.iter_mut().flat_map(|day| &mut day.tables);
         before.map(|(_, table)| table).try_for_each(Table::flush)?;
         self.days.push(Day::new(name, self.which)?);
         Ok(self.days.len() - 1)
     }
 
-    /// The files of it.
+    /// Finishes all files.
     pub fn finish(self) -> Result<Finished, ExportError> {
         let mut exported = self.exported;
         let mut files = Vec::new();
@@ -159,7 +159,7 @@ impl Days {
     }
 }
 
-/// A day's table.
+/// File of one table and day.
 struct File {
     day: String,
     which: Which,
@@ -179,7 +179,8 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Refuses where those that are there have windows that these have not: a part of a day would take the place of all of it.
+    /// Fails if an existing file has windows that the new one lacks: a partial day must not replace
+    /// a whole one.
     pub fn keeps(&self, files: &mut dyn Files) -> Result<(), ExportError> {
         for file in self.files.iter().filter(|file| file.which == Which::Accounts) {
             let Some(there) = files.get(&file.day, &file.name())? else { continue };
@@ -212,7 +213,7 @@ impl Day {
     }
 }
 
-/// As DuckDB and others name partitions.
+/// Name of a day's directory, in the style of Hive partitions, as DuckDB reads them.
 pub(crate) fn day_of(wall_ns: i128) -> String {
     match Timestamp::from_nanosecond(wall_ns) {
         Ok(instant) => instant.strftime("day=%Y-%m-%d").to_string(),

@@ -1,9 +1,10 @@
-//! Windows into files as they close: a batch is `charges-HOST_BOOT_FIRST.parquet` and then `accounts-...` in its day's
-//! directory, FIRST being the number of its first window within the boot.
+//! Writes windows into files as they close. A batch is `charges-HOST_BOOT_FIRST.parquet` and then
+//! `accounts-...` in its day's directory. FIRST is the number of its first window within the boot.
 //!
-//! At least once on the way, exactly once in the files. Whoever goes on does so with the first window that is not known to be
-//! there; so what comes again has the name that it had, and replaces what was there. `accounts` are written last: where they are
-//! the batch is whole.
+//! Delivery is at least once, and each window is in the files exactly once. After an interruption,
+//! writing resumes with the first window that is not known to be written. So a repeated batch has
+//! the same name and replaces its files. `accounts` is written last: if it exists, the batch is
+//! complete.
 
 use crate::carrier::{Carrier, Label, Sent};
 use crate::charges::groups;
@@ -18,23 +19,23 @@ use exactop_recording::Replay;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The tables, in the order in which they are written.
+/// Tables, in the order of writing.
 const TABLES: [Which; 2] = [Which::Charges, Which::Accounts];
-/// Windows of at least so much time may be in one file, however often is written.
+/// A file may hold windows of at least this much time, ns, however short the interval is.
 const LEAST_NS: u64 = 600_000_000_000;
 
-/// Where files go.
+/// Destination of files.
 #[derive(Debug)]
 pub enum Shelf {
-    /// Into a directory of our own that others cannot write to. It is looked at anew for each file, and never made: one that
-    /// is missing is a disk that is not mounted.
+    /// Our directory, which others cannot write to. It is checked before each file and never
+    /// created: if it is missing, a disk is not mounted.
     Here(PathBuf),
-    /// To a server.
+    /// A server.
     There(Box<Objects>),
 }
 
 impl Shelf {
-    /// Which that is, in one line without a login.
+    /// The destination in one line, without a login.
     pub(crate) fn told(&self) -> String {
         match self {
             Shelf::Here(path) => path.to_string_lossy().into_owned(),
@@ -63,9 +64,9 @@ impl Shelf {
 /// Gathers windows and writes them.
 pub(crate) struct Filing<'a> {
     shelf: &'a Shelf,
-    /// Groups of a window that have a row of their own.
+    /// Groups with their own row in a window.
     groups: usize,
-    /// Windows of as much time are in one file at most.
+    /// Most time of windows in one file, ns.
     longest_ns: u64,
     names: Names,
     under_way: Option<Batch>,
@@ -73,7 +74,7 @@ pub(crate) struct Filing<'a> {
     batches: u64,
 }
 
-/// Windows of a host, of one boot and one day.
+/// Windows of one host, boot and day.
 struct Batch {
     host: String,
     boot_id: String,
@@ -84,10 +85,10 @@ struct Batch {
 }
 
 impl<'a> Filing<'a> {
-    /// What is new is written so often.
+    /// Writes new windows at the interval `every`.
     pub fn new(shelf: &'a Shelf, groups: usize, every: Duration) -> Filing<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        // Twice: one window more than usual begins no file.
+        // Twice the interval, so that one window too many does not start another file.
         let longest_ns = every_ns.max(LEAST_NS).saturating_mul(2);
         let (names, sent) = (Names::default(), Sent::default());
         Filing { shelf, groups, longest_ns, names, under_way: None, sent, batches: 0 }
@@ -164,7 +165,7 @@ impl Carrier for Filing<'_> {
 }
 
 impl Batch {
-    /// Without windows; the one at which a replay is will be its first.
+    /// Starts a batch with the replay's current window, which is not added yet.
     fn beginning(replay: &Replay) -> Result<Batch, ExportError> {
         let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
         let span = replay.span().ok_or(ExportError::Nameless)?;
@@ -184,8 +185,8 @@ fn file(which: Which, label: &Label) -> String {
     format!("{}-{}.parquet", which.name(), label.name)
 }
 
-/// As file names, addresses and all who read them have it. Who is who stands in the rows; two hosts whose names differ by
-/// what is left out here have boots of their own.
+/// Keeps only characters that are safe in file names and addresses. The rows hold the full names;
+/// hosts whose masked names are equal still have different boots.
 fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '~' };
     name.chars().map(plain).take(80).collect()
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_nowhere_else() {
+    fn a_file_name_stays_within_its_directory() {
         assert_eq!(plain("web-1.example"), "web-1.example");
         assert_eq!(plain("../a b/\u{1b}\u{e4}_%"), "..~a~b~~~~~");
         assert_eq!(plain(&"x".repeat(300)).len(), 80);

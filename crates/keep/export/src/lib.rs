@@ -1,22 +1,27 @@
-//! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the tables
-//! `accounts`, `rows`, `groups` and `charges`. The command, the fleet and its simulator may depend on it.
+//! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the
+//! tables `accounts`, `rows`, `groups` and `charges`. The command, the fleet and its simulator may
+//! depend on it.
 //!
-//! For each day (UTC) a directory with `accounts.parquet` (where the CPUs' time
-//! went in each window), `rows.parquet` (who used it), `groups.parquet` (the same by control group) and
-//! `charges.parquet` (by name: the largest groups and `~other`).
+//! An export has a directory for each day (UTC) with four files. `accounts.parquet` has the balance
+//! of each window's CPU time, and `rows.parquet` has its tasks. `groups.parquet` has its control
+//! groups. `charges.parquet` has its largest groups by name, and `~other`.
 //!
-//! Figures are nanoseconds and counts as unsigned 64-bit numbers; what is not known is null. The sums
-//! of `rows`, of `groups` and of `charges` are the `tasks_ns` and `exited_ns` of `accounts`, window by window.
+//! Figures are nanoseconds and counts as unsigned 64-bit numbers; an unknown figure is null. In
+//! each window, the sums of `rows`, of `groups` and of `charges` equal `tasks_ns` and `exited_ns`
+//! of `accounts`.
 //!
-//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]), and there or into files as
-//! windows close ([`onward`]).
+//! `accounts` and `charges` also go to a store of many machines, ClickHouse ([`clickhouse`]).
+//! [`onward`] sends windows there or into files as they close.
 //!
-//! Modules: `tables` (columns, and what a window puts into them), `charges` (by name), `table` (typed columns in
-//! row groups), `days`, to a directory or by PUT (`objects`), without `losses` of what is there; and into a store
-//! of many machines: `clickhouse/` (`stock` what it has, `batch` what is sent with which token, `client` as often
-//! as it takes, `address` whom to believe, `wire` how often and for how long, `courier` windows on their way); and
-//! as windows close into it or into files, each a `carrier`: `onward/` (`exporter` a thread that goes on with a
-//! log, by `following` it from its `cursor`), `filing` (batches as files that replace themselves).
+//! Modules:
+//!
+//! - `tables`: columns, and the rows of a window; `charges`: rows by name; `table`: typed columns
+//!   in row groups; `names`: users and control groups.
+//! - `days`: files by day, in a directory or by PUT (`objects`); `losses` refuses to lose windows.
+//! - `clickhouse`: `stock` lists what the store has, `batch` and its token, `client` with retries,
+//!   `address` with login and certificates, `courier` gathers batches. `wire`: HTTP with retries.
+//! - `onward`: an `exporter` thread, `following` a log from its `cursor`. Its `carrier` is the
+//!   `courier` or `filing` (batches as files).
 #![forbid(unsafe_code)]
 
 mod carrier;
@@ -45,7 +50,7 @@ use exactop_files::{Directory, FileError};
 use exactop_recording::{Recording, RecordingError, When, Windows};
 use parquet::errors::ParquetError;
 
-/// Why nothing is exported.
+/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The recording cannot be read.
@@ -54,53 +59,51 @@ pub enum ExportError {
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Parquet has no place for it.
+    /// Parquet cannot be written.
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] ParquetError),
-    /// A store does not take it.
+    /// A store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its windows would be nobody's.
-    #[error(
-        "the recording does not say whose windows these are: no store can tell them from others'"
-    )]
+    /// The recording does not name its host.
+    #[error("the recording does not name its host: a store needs the name to keep hosts apart")]
     Nameless,
-    /// What would be replaced has more.
+    /// A file that would be replaced has more windows.
     #[error(
-        "{name} has windows that this export has not ({windows}, the first of '{host}'): export all of that day (UTC), or \
-         to another place, or say --replace"
+        "{name} has windows that this export lacks ({windows}, the first of '{host}'): export the whole day (UTC), or \
+         to another place, or pass --replace"
     )]
     Loses {
-        /// The file, below where files go.
+        /// The file, relative to the destination.
         name: String,
-        /// So many.
+        /// Number of windows that would be lost.
         windows: u64,
-        /// Whose the first of them is, harmless.
+        /// Host of the first of them, escaped.
         host: String,
     },
-    /// What would be replaced is something else.
+    /// A file that would be replaced is not an export.
     #[error(
-        "{name} is no table of 'exactop export' ({why}): export to another place, or say --replace"
+        "{name} is not a table of 'exactop export' ({why}): export to another place, or pass --replace"
     )]
     Strange {
-        /// The file, below where files go.
+        /// The file, relative to the destination.
         name: String,
         /// What is wrong with it.
         why: ParquetError,
     },
-    /// There can be no thread.
+    /// The thread cannot be started.
     #[error("cannot start the exporter: {0}: raise the limit of processes")]
     Start(#[source] std::io::Error),
-    /// A sum of a window outgrew its column.
-    #[error("a sum of one window is {sum} ns, more than 64 bits hold: 'exactop record verify' checks the recording")]
+    /// A sum of a window exceeds 64 bits.
+    #[error("a sum of one window is {sum} ns, more than 64 bits hold: check the recording with 'exactop record verify'")]
     TooLarge {
-        /// The sum.
+        /// The sum, ns.
         sum: u128,
     },
 }
 
-/// Writes the windows of a time below a directory, or to a store that takes files. Nothing is written where a day's windows that
-/// are there would be lost.
+/// Writes the windows of a time into a directory, or to a server that stores files. Writes nothing
+/// if existing windows of a day would be lost.
 ///
 /// # Errors
 /// [`ExportError`]
@@ -119,7 +122,7 @@ pub fn export(
     done.write(files)
 }
 
-/// The tables of many machines, `accounts` and `charges`, of windows that come from no recording.
+/// Tables `accounts` and `charges` of many machines, from windows that are not recorded.
 pub struct FleetTables(Days);
 
 impl Default for FleetTables {
@@ -129,7 +132,7 @@ impl Default for FleetTables {
 }
 
 impl FleetTables {
-    /// A window of a host and its boot.
+    /// Adds a window of a host and its boot.
     ///
     /// # Errors
     /// [`ExportError`]
@@ -137,7 +140,7 @@ impl FleetTables {
         self.0.put(Some((host, boot_id)), had)
     }
 
-    /// Writes what was put below a directory, and replaces what is there.
+    /// Writes the tables into a directory; replaces existing files.
     ///
     /// # Errors
     /// [`ExportError`]

@@ -1,4 +1,4 @@
-//! Whether a day's files may be replaced: only by some that have all of their windows.
+//! Checks if a day's files may be replaced: only by files with all of their windows.
 
 use bytes::Bytes;
 use exactop_model::text::escape::harmless;
@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-/// What says which window a row of `accounts` is of.
+/// Columns of `accounts` that identify a window.
 const COLUMNS: [&str; 3] = ["host", "boot_id", "t1_ns"];
 
-/// Ends of windows by host and boot, in order.
+/// Ends of windows, sorted, by host and boot.
 type Windows = BTreeMap<(String, String), Vec<u64>>;
 
-/// Windows that would be gone.
+/// Windows that would be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub windows: u64,
-    /// Whose the first of them is, harmless.
+    /// Host of the first of them, escaped.
     pub host: String,
 }
 
-/// What a file of `accounts` has that another has not; `None`: nothing.
+/// The windows of `old` that `new` lacks; `None` if there are none.
 pub(crate) fn lost(old: Bytes, new: Bytes) -> Result<Option<Lost>, ParquetError> {
-    // What was made and not written has nothing to lose.
+    // An empty file has no windows.
     if old.is_empty() {
         return Ok(None);
     }
@@ -43,7 +43,7 @@ pub(crate) fn lost(old: Bytes, new: Bytes) -> Result<Option<Lost>, ParquetError>
     Ok(lost)
 }
 
-/// The library panics over some files that were tampered with.
+/// The library panics on some damaged files.
 fn windows(accounts: Bytes) -> Result<Windows, ParquetError> {
     let read = AssertUnwindSafe(|| read(accounts));
     catch_unwind(read).unwrap_or_else(|_| Err(ParquetError::General("it is damaged".into())))
@@ -67,7 +67,7 @@ fn read(accounts: Bytes) -> Result<Windows, ParquetError> {
                 ("host", Field::Str(host)) => whose.0 = host,
                 ("boot_id", Field::Str(boot_id)) => whose.1 = boot_id,
                 ("t1_ns", Field::ULong(t1_ns)) => end = t1_ns,
-                // A recording that does not say whose it is.
+                // The recording did not name its host.
                 ("host" | "boot_id", Field::Null) => {}
                 _ => {
                     let why = format!("its column '{name}' is of another kind");

@@ -1,10 +1,10 @@
-//! Names of users and control groups, as far as they were read for some row up to now.
+//! Names of users and control groups, as far as they were read so far.
 
 use exactop_model::text::escape::{escape, escape_str};
 use exactop_recording::Replay;
 use rustc_hash::FxHashMap;
 
-/// What is known so far. A number means the same within a boot.
+/// Known names. A number keeps its meaning within a boot.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     boot_id: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Learns what was read for the rows of a window.
+    /// Adds the names in the replay's current window.
     pub fn learn(&mut self, replay: &Replay) {
         let boot_id = replay.reader().machine().map(|machine| machine.boot_id.clone());
         if boot_id != self.boot_id {

@@ -1,5 +1,5 @@
-//! Files into a store that takes them by HTTP's PUT: WebDAV (nginx, Apache), and stores of objects whose gate asks for a
-//! password or nothing. What is put replaces what was there, so the same may be put as often as it takes.
+//! Writes files to a server by HTTP PUT: WebDAV (nginx, Apache), or an object store behind a
+//! gateway with a password or none. A PUT replaces the file, so it can be repeated.
 
 use crate::clickhouse::address::{shortened, Address, Login, StoreError};
 use crate::days::Files;
@@ -12,26 +12,27 @@ use std::time::Duration;
 use ureq::http::{Method, Request, Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// Time in which a file has to be taken: a day's rows may be some hundred megabytes.
+/// Longest time to accept a file: a day's rows may be some hundred megabytes.
 const FILE: Duration = Duration::from_secs(900);
-/// Bytes of a file that are read.
+/// Most bytes read of a file.
 const LONGEST: u64 = 1 << 30;
-/// Bytes of an answer that are read.
+/// Most bytes read of an answer.
 const ANSWER: u64 = 65_536;
 
-/// Who puts files there.
+/// Client of such a server.
 #[derive(Debug)]
 pub struct Objects {
     agent: Agent,
-    /// Without a slash at its end.
+    /// Address of the directory, without a slash at its end.
     below: String,
-    /// What says who asks.
+    /// Authorization header.
     login: Option<String>,
     patience: Patience,
 }
 
 impl Objects {
-    /// Reads what is needed; nothing is sent yet. `believed` is a file of certificates, else the system's are.
+    /// Creates a client; sends nothing yet. `believed` is a file of trusted certificates, else the
+    /// system's.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -50,12 +51,12 @@ impl Objects {
         Ok(Objects { agent, below, login: login.map(told), patience })
     }
 
-    /// Which server that is, without a login.
+    /// Address of the directory, without a login.
     pub(crate) fn told(&self) -> &str {
         &self.below
     }
 
-    /// Whether there is a file: of a server that says neither it is taken that there is none.
+    /// True if a file exists; false if the server does not say.
     pub(crate) fn has(&self, path: &str) -> Result<bool, StoreError> {
         self.patience.carry(|| {
             let mut answer = self.ask(&Method::HEAD, path, &[])?;
@@ -75,7 +76,7 @@ impl Objects {
         })
     }
 
-    /// A file; `None`: there is none.
+    /// Reads a file; `None` if it does not exist.
     fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
         self.patience.carry(|| {
             let mut answer = self.ask(&Method::GET, path, &[])?;
@@ -92,9 +93,9 @@ impl Objects {
                 status => {
                     let hint = match status.as_u16() {
                         401 | 403 => {
-                            " (--login FILE says who asks what is there; --replace does not ask)"
+                            " (pass --login FILE, or replace files unchecked with --replace)"
                         }
-                        _ => " (it does not tell what is there; --replace does not ask)",
+                        _ => " (it serves no files: replace them unchecked with --replace)",
                     };
                     let text = said(&mut answer);
                     Err(Failed::Refused(StoreError::Refused { text, hint }))
@@ -108,7 +109,8 @@ impl Objects {
         let put = Method::PUT;
         self.patience.carry(|| {
             let mut answer = self.ask(&put, path, bytes)?;
-            // A directory that is not there: as WebDAV says it (RFC 4918), and as nginx does. Who makes it meanwhile is welcome.
+            // The directory is missing, as WebDAV (RFC 4918) and as nginx report it. Another client
+            // may create it meanwhile.
             let no_directory = [StatusCode::CONFLICT, StatusCode::INTERNAL_SERVER_ERROR];
             if no_directory.contains(&answer.status()) {
                 let mkcol = Method::from_bytes(b"MKCOL").map_err(|_| refused(&mut answer))?;
@@ -139,12 +141,12 @@ impl Objects {
     }
 }
 
-/// What it says, in one line.
+/// The server's message in one line.
 fn said(answer: &mut Response<Body>) -> String {
     let status = answer.status();
     let text = answer.body_mut().with_config().limit(ANSWER).read_to_string();
     match text.unwrap_or_default().trim_start() {
-        // A page for people with the status on it.
+        // An HTML page that only repeats the status.
         "" => status.to_string(),
         page if page.starts_with('<') => status.to_string(),
         text => format!("{status}: {}", shortened(text)),
@@ -153,10 +155,10 @@ fn said(answer: &mut Response<Body>) -> String {
 
 fn refused(answer: &mut Response<Body>) -> Failed {
     let hint = match answer.status().as_u16() {
-        401 | 403 => " (--login FILE says who asks; requests are not signed as S3 wants them)",
-        404 | 409 => " (is the directory above there?)",
-        405 | 501 => " (it takes no PUT: WebDAV and stores of objects do)",
-        413 => " (it takes no file as large as that)",
+        401 | 403 => " (pass name and password with --login FILE; requests are not signed for S3)",
+        404 | 409 => " (check that the directory above exists)",
+        405 | 501 => " (it does not accept PUT: use WebDAV or an object store)",
+        413 => " (it does not accept files as large as that)",
         _ => "",
     };
     Failed::Refused(StoreError::Refused { text: said(answer), hint })

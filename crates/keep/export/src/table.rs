@@ -1,4 +1,4 @@
-//! A table of Parquet: typed columns, gathered row by row and written in row groups.
+//! A Parquet table: typed columns, gathered row by row and written in row groups.
 
 use crate::ExportError;
 use parquet::basic::{Compression, ZstdLevel};
@@ -10,26 +10,26 @@ use std::sync::Arc;
 
 /// Rows of a row group.
 const GROUP: usize = 1 << 16;
-/// Rows after which a table is sent, where it is sent: a store takes fewer than a million at once.
+/// Rows after which a batch is sent: a store accepts fewer than a million at once.
 const LONG: usize = 4 * GROUP;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nanoseconds since the epoch, UTC.
     Instant,
-    /// A number from 0, 64 bits.
+    /// Unsigned 64-bit number.
     Unsigned,
-    /// A signed number, 64 bits.
+    /// Signed 64-bit number.
     Signed,
-    /// UTF-8.
+    /// UTF-8 text.
     Text,
-    /// Yes or no.
+    /// Boolean.
     Flag,
 }
 
 impl Kind {
-    /// Its type, as Parquet writes it.
+    /// Physical and logical type in Parquet.
     pub const fn parquet(self) -> (&'static str, &'static str) {
         match self {
             Kind::Instant => ("INT64", "(TIMESTAMP(NANOS,true))"),
@@ -44,15 +44,15 @@ impl Kind {
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// What it holds.
+    /// Type of the column.
     pub kind: Kind,
-    /// Whether it may be null: not known, or not told apart.
+    /// True if a value may be null: unknown, or not measured separately.
     pub optional: bool,
 }
 
-/// The values of a column, nulls left out, and which rows have one.
+/// Values of a column without nulls, and which rows have one.
 #[derive(Debug)]
 struct Column {
     values: Values,
@@ -90,17 +90,17 @@ impl Column {
     }
 }
 
-/// A table that is being written into memory.
+/// A table that is written into memory.
 pub(crate) struct Table {
     fields: Vec<Field>,
     columns: Vec<Column>,
     writer: SerializedFileWriter<Vec<u8>>,
     rows: usize,
-    /// Of the row groups before.
+    /// Rows in earlier row groups.
     written: usize,
 }
 
-/// A row: its cells in the order of the columns.
+/// Writer of a row; cells in the order of the columns.
 pub(crate) struct Row<'a> {
     table: &'a mut Table,
     at: usize,
@@ -114,7 +114,7 @@ impl Table {
         Ok(Table { fields, columns, writer, rows: 0, written: 0 })
     }
 
-    /// The next row; each of its cells has to be put.
+    /// Starts the next row; each of its cells must be written.
     pub fn row(&mut self) -> Result<Row<'_>, ExportError> {
         if self.rows == GROUP {
             self.flush()?;
@@ -123,7 +123,7 @@ impl Table {
         Ok(Row { table: self, at: 0 })
     }
 
-    /// Ends a row group.
+    /// Ends the row group.
     pub fn flush(&mut self) -> Result<(), ExportError> {
         if self.rows == 0 {
             return Ok(());
@@ -142,12 +142,12 @@ impl Table {
         Ok(())
     }
 
-    /// Whether it has as many rows as are sent at once.
+    /// True if the table has enough rows for a batch.
     pub fn is_long(&self) -> bool {
         self.written + self.rows >= LONG
     }
 
-    /// The bytes of the file.
+    /// Bytes of the finished file.
     pub fn finish(mut self) -> Result<Vec<u8>, ExportError> {
         self.flush()?;
         Ok(self.writer.into_inner()?)
@@ -172,22 +172,19 @@ impl Row<'_> {
         self
     }
 
-    /// An instant.
     pub fn instant(&mut self, wall_ns: i64) -> &mut Self {
         self.number(Kind::Instant, Some(wall_ns))
     }
 
-    /// A number from 0: its bits are what is kept.
+    /// Writes an unsigned number; the column stores its bits.
     pub fn unsigned(&mut self, value: impl Into<Option<u64>>) -> &mut Self {
         self.number(Kind::Unsigned, value.into().map(|value| value as i64))
     }
 
-    /// A signed number.
     pub fn signed(&mut self, value: i64) -> &mut Self {
         self.number(Kind::Signed, Some(value))
     }
 
-    /// A text.
     pub fn text<'t>(&mut self, value: impl Into<Option<&'t str>>) -> &mut Self {
         let value = value.into().map(ByteArray::from);
         if let Values::Texts(values) = &mut self.put(&[Kind::Text], value.is_some()).values {
@@ -196,7 +193,6 @@ impl Row<'_> {
         self
     }
 
-    /// Yes or no.
     pub fn flag(&mut self, value: bool) -> &mut Self {
         if let Values::Flags(values) = &mut self.put(&[Kind::Flag], true).values {
             values.push(value);

@@ -1,4 +1,4 @@
-//! The tables: which columns they have, and what a window puts into them.
+//! The tables: their columns, and the rows of a window.
 
 use crate::names::Names;
 use crate::table::{Field, Kind, Table};
@@ -11,25 +11,25 @@ use exactop_model::{Book, Books, Counter, Window};
 use exactop_recording::Span;
 use std::collections::BTreeMap;
 
-/// The tables, a file each.
+/// The tables; each is one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Where the CPUs' time went: a row for each window.
+    /// The balance of the CPUs' time: one row for each window.
     Accounts,
-    /// Who used it: a row for each task that did something in a window or waited all through it, and
-    /// for what exited in it.
+    /// Tasks: one row for each task that did something in a window or waited all through it, and
+    /// for each exited group.
     Rows,
-    /// By control group: a row for each in which something ran in a window.
+    /// Control groups: one row for each group that used CPU time in a window.
     Groups,
-    /// By name: namespace, pod, container, unit and command; the largest of a window, and `~other`.
+    /// Names (namespace, pod, container, unit, command): the largest of a window, and `~other`.
     Charges,
 }
 
 impl Which {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Which; 4] = [Which::Accounts, Which::Rows, Which::Groups, Which::Charges];
 
-    /// Its name, without `.parquet`.
+    /// Name of the table, without `.parquet`.
     pub const fn name(self) -> &'static str {
         match self {
             Which::Accounts => "accounts",
@@ -40,11 +40,11 @@ impl Which {
     }
 }
 
-/// What groups are summed over.
+/// Counters that are summed by group.
 const OF_GROUPS: [Counter; 5] =
     [Counter::RunNs, Counter::StealNs, Counter::IrqNs, Counter::LatNs, Counter::ThrottleNs];
 
-/// The columns of a table.
+/// Columns of a table.
 pub fn fields(which: Which) -> Vec<Field> {
     let of = |kind, optional: bool, names: &str| -> Vec<Field> {
         let field = |name: &str| Field { name: name.into(), kind, optional };
@@ -93,19 +93,19 @@ pub fn fields(which: Which) -> Vec<Field> {
     window().into_iter().chain(own.into_iter().flatten()).collect()
 }
 
-/// A window, and what is known beside.
+/// A window and its context.
 pub(crate) struct Told<'a> {
     pub window: &'a Window,
-    /// The one that yielded the window.
+    /// The book that made the window.
     pub book: &'a Book,
     pub span: Span,
-    /// Whose it is, escaped.
+    /// Host name, escaped.
     pub host: Option<String>,
     pub boot_id: Option<String>,
     pub names: &'a Names,
-    /// Who did nothing but wait in all of the window.
+    /// Tasks that only waited, all through the window.
     pub waiting: &'a [TaskDelta],
-    /// Its groups by name.
+    /// Groups of the window by name.
     pub named: &'a [(Labels, Usage)],
 }
 
@@ -114,7 +114,7 @@ impl Told<'_> {
         i64::try_from(self.span.wall_t1_ns()).unwrap_or(i64::MAX)
     }
 
-    /// What a table has of it.
+    /// Writes the window's rows of a table.
     pub fn put(&self, which: Which, table: &mut Table) -> Result<(), ExportError> {
         match which {
             Which::Accounts => self.accounts(table),
@@ -124,7 +124,7 @@ impl Told<'_> {
         }
     }
 
-    /// Its balance.
+    /// Writes the balance.
     fn accounts(&self, table: &mut Table) -> Result<(), ExportError> {
         let books = Books::of(self.window);
         let exact = self.window.state() != WindowState::Inexact;
@@ -152,7 +152,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    /// Everyone who did something, or waited for something all through.
+    /// Writes the tasks that did something or waited all through.
     fn rows(&self, table: &mut Table) -> Result<(), ExportError> {
         for task in self.window.tasks.iter().chain(self.waiting) {
             self.task(table, task)?;
@@ -212,7 +212,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    /// Sums by control group.
+    /// Writes the sums by control group.
     fn groups(&self, table: &mut Table) -> Result<(), ExportError> {
         let mut groups: BTreeMap<Owner, Group> = BTreeMap::new();
         charge(self.window, self.book, By::Cgroup, &mut |owner, charge| {
@@ -234,15 +234,15 @@ impl Told<'_> {
         Ok(())
     }
 
-    /// The path of a control group, as windows tell it, else as it was read for some row.
+    /// Path of a control group, from the window, else as read for some row.
     fn path(&self, id: Option<u64>) -> Option<String> {
         let told = self.book.group(id?).map(|group| escape(&group.path));
         told.or_else(|| self.names.path(id).map(String::from))
     }
 }
 
-/// Sums of a group. CPU time sums what is known, as the window's books do; of the others a sum of
-/// which a part is not known is not known.
+/// Sums of a group. CPU time sums the known figures, as the window's books do; any other sum is
+/// unknown if a part is unknown.
 struct Group {
     tasks: u64,
     exited: u64,

@@ -1,4 +1,4 @@
-//! HTTP to a store that may be away: whom to believe, how long to wait, and what another attempt would change.
+//! HTTP to a store that may be away: certificates, timeouts and retries.
 
 use crate::clickhouse::address::{roots, shortened, Address, StoreError};
 use std::path::Path;
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::Agent;
 
-/// How long a store that is away is asked again.
+/// Retries of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// After the first failure; doubled after each that follows.
+    /// Pause after the first failure; doubled after each further failure.
     pub first: Duration,
-    /// No pause is longer.
+    /// Longest pause.
     pub longest: Duration,
-    /// For one request, all in all.
+    /// Longest time for one request with all its attempts.
     pub all: Duration,
 }
 
 impl Patience {
-    /// It is asked once: whoever asks again comes back later.
+    /// One attempt, for a caller that retries by itself.
     pub const ONCE: Patience = Patience {
         first: Duration::from_secs(1),
         longest: Duration::from_secs(1),
         all: Duration::ZERO,
     };
 
-    /// Asks until there is an answer.
+    /// Repeats a request until it has an answer.
     pub(crate) fn carry<T>(
         &self,
         mut ask: impl FnMut() -> Result<T, Failed>,
@@ -60,18 +60,19 @@ impl Default for Patience {
     }
 }
 
-/// What became of an attempt.
+/// A failed attempt.
 pub(crate) enum Failed {
-    /// Another one may do better.
+    /// A retry may succeed, after this pause if the server gave one.
     Later { why: String, after: Option<Duration> },
-    /// None will.
+    /// A retry would fail, too.
     Refused(StoreError),
 }
 
-/// Longest time for the name and the connection of one attempt.
+/// Longest time to resolve and connect, per attempt.
 const CONNECTS: Duration = Duration::from_secs(10);
 
-/// Who speaks to that address, each time no longer than `longest`. `believed` is a file of certificates, else the system's are.
+/// HTTP client for that address; a request takes at most `longest`. `believed` is a file of trusted
+/// certificates, else the system's.
 pub(crate) fn agent(
     address: &Address,
     believed: Option<&Path>,
@@ -83,7 +84,7 @@ pub(crate) fn agent(
         .timeout_connect(Some(CONNECTS))
         .http_status_as_error(false)
         .max_redirects(0)
-        // Those of WebDAV are none of HTTP's own.
+        // WebDAV has its own methods.
         .allow_non_standard_methods(true)
         .proxy(None)
         .user_agent(concat!("exactop/", env!("CARGO_PKG_VERSION")));
@@ -96,7 +97,7 @@ pub(crate) fn agent(
     Ok(config.build().new_agent())
 }
 
-/// There was no answer, or not all of it.
+/// There was no answer, or only a part of it.
 pub(crate) fn failed(error: &ureq::Error) -> Failed {
     let text = shortened(&error.to_string());
     match is_for_good(error) {
@@ -108,7 +109,7 @@ pub(crate) fn failed(error: &ureq::Error) -> Failed {
     }
 }
 
-/// Whether another attempt would fail for the same reason: nobody believes the store's certificate.
+/// True if a retry would fail for the same reason: the certificate is not trusted.
 fn is_for_good(error: &ureq::Error) -> bool {
     let certificate = |error: &rustls::Error| matches!(error, rustls::Error::InvalidCertificate(_));
     match error {
@@ -121,13 +122,13 @@ fn is_for_good(error: &ureq::Error) -> bool {
     }
 }
 
-/// What an answer's head says of when to ask again.
+/// The Retry-After header of an answer.
 pub(crate) fn after(answer: &ureq::http::Response<ureq::Body>) -> Option<Duration> {
     let text = answer.headers().get("retry-after")?.to_str().ok()?;
     text.parse().ok().map(Duration::from_secs)
 }
 
-/// Whether a status says that the same may be taken later.
+/// True if the status allows a retry.
 pub(crate) fn may_pass(status: ureq::http::StatusCode) -> bool {
     status.is_server_error() || [408, 429].contains(&status.as_u16())
 }

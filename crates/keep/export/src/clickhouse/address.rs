@@ -1,4 +1,4 @@
-//! Where a store is, who asks it, and whom to believe that it is the one.
+//! Address, login and trusted certificates of a store.
 
 use exactop_files::FileError;
 use exactop_model::text::escape::harmless;
@@ -9,43 +9,43 @@ use std::path::{Path, PathBuf};
 use ureq::http::Uri;
 use ureq::tls::{parse_pem, Certificate, PemItem};
 
-/// A file with a name and a password is no longer.
+/// Longest login file, bytes.
 const LOGIN: u64 = 4096;
-/// Nor one with certificates.
+/// Longest file of certificates, bytes.
 const ROOTS: u64 = 8 << 20;
-/// Where systems keep the certificates that they believe.
+/// Default certificate files of Linux distributions.
 const SYSTEMS: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Characters of what a store says that are kept.
+/// Most characters kept of a store's message.
 const LONGEST: usize = 300;
 
-/// Why a store does not take what is sent.
+/// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No address of HTTP.
+    /// The address is invalid.
     #[error(
-        "'{url}' is no address of a store ({why}): write https://HOST:8443 or http://HOST:8123"
+        "'{url}' is not the address of a store ({why}): write https://HOST:8443 or http://HOST:8123"
     )]
     Url {
-        /// What was asked for.
+        /// The given address.
         url: String,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// No name that a database can have.
-    #[error("'{name}' is no name of a database: write letters, digits and '_'")]
+    /// The database name is invalid.
+    #[error("'{name}' is not a valid database name: use letters, digits and '_'")]
     Database {
-        /// What was asked for.
+        /// The given name.
         name: String,
     },
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It holds no name and password, or others can read it.
+    /// The login file has no name and password, or others can read it.
     #[error("{}: {why}", .path.display())]
     Login {
         /// The file.
@@ -53,53 +53,53 @@ pub enum StoreError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A password would be there for all to read.
-    #[error("the password would go to {host} in the clear: write https://, or go by this machine")]
+    /// The password would be sent unencrypted.
+    #[error("the password would go to {host} in the clear: write https://, or use a proxy here")]
     Clear {
-        /// The store's.
+        /// Host of the store.
         host: String,
     },
-    /// Nobody to believe.
-    #[error("{}: no certificate to believe is in it: name a file with --ca", .path.display())]
+    /// No certificate to trust.
+    #[error("{}: the file holds no certificate: name another with --ca", .path.display())]
     Roots {
         /// The file.
         path: PathBuf,
     },
-    /// It will not be taken.
+    /// The store refused, and a retry would not help.
     #[error("the store refuses: {text}{hint}")]
     Refused {
-        /// What it says.
+        /// The store's message.
         text: String,
         /// What to do.
         hint: &'static str,
     },
-    /// It answers no question, and was asked as long as was to be.
+    /// The store did not answer the first request in time.
     #[error(
-        "the store at {url} does not answer ({} in {seconds} s; the last: {last}): see whether it runs and the address is right; \
-         --connect-timeout and --patience wait longer", tries(*attempts)
+        "the store at {url} does not answer ({} in {seconds} s; the last: {last}): check that it runs and that the address is right, \
+         or wait longer with --connect-timeout and --patience", tries(*attempts)
     )]
     Silent {
-        /// The store's address.
+        /// Address of the store.
         url: String,
-        /// So often it was asked.
+        /// Number of attempts.
         attempts: u32,
-        /// So long.
+        /// Time of all attempts, s.
         seconds: u64,
-        /// Why it failed the last time.
+        /// Last error.
         last: String,
     },
-    /// It is away, or has too much to do, for longer than was waited.
-    #[error("the store took nothing for {seconds} s ({}; the last: {last}): send again when it is back", tries(*attempts))]
+    /// The store was away or overloaded for longer than the patience.
+    #[error("the store accepted nothing for {seconds} s ({}; the last: {last}): send again when it is back", tries(*attempts))]
     Away {
-        /// So often.
+        /// Number of attempts.
         attempts: u32,
-        /// So long.
+        /// Time of all attempts, s.
         seconds: u64,
-        /// What was wrong last.
+        /// Last error.
         last: String,
     },
-    /// It is no store that answers.
-    #[error("the store answers what was not asked ('{text}'): is it ClickHouse's HTTP port?")]
+    /// The answer is not ClickHouse's.
+    #[error("the answer is not ClickHouse's ('{text}'): give the address of its HTTP port")]
     Answer {
         /// The answer.
         text: String,
@@ -119,20 +119,20 @@ impl StoreError {
     }
 }
 
-/// What others wrote: its first line, harmless and not too long.
+/// First line of a foreign text, escaped and truncated.
 pub(crate) fn shortened(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("nothing");
     harmless(line).chars().take(LONGEST).collect()
 }
 
-/// Where a store is.
+/// Address of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     uri: Uri,
 }
 
 impl Address {
-    /// Reads one.
+    /// Parses an address.
     ///
     /// # Errors
     /// [`StoreError::Url`]
@@ -145,20 +145,20 @@ impl Address {
         }
         let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("a name and a password belong into a file, --login"));
+            return Err(wrong("name and password belong in a file: use --login"));
         }
         if uri.query().is_some() {
-            return Err(wrong("nothing belongs behind '?': a database is said with --database"));
+            return Err(wrong("it has a '?': name the database with --database"));
         }
         Ok(Address { uri })
     }
 
-    /// Whether what goes there is encrypted.
+    /// True for https.
     pub fn is_secure(&self) -> bool {
         self.uri.scheme_str() == Some("https")
     }
 
-    /// The TCP port.
+    /// TCP port.
     pub fn port(&self) -> u16 {
         self.uri.port_u16().unwrap_or(if self.is_secure() { 443 } else { 80 })
     }
@@ -167,13 +167,13 @@ impl Address {
         self.uri.host().unwrap_or_default().trim_matches(['[', ']'])
     }
 
-    /// Whether it is on this machine.
+    /// True if the host is this machine.
     fn is_here(&self) -> bool {
         let host = self.host();
         host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
     }
 
-    /// Refuses a password that everyone could read on its way.
+    /// Refuses to send a password unencrypted to another machine.
     ///
     /// # Errors
     /// [`StoreError::Clear`]
@@ -189,7 +189,7 @@ impl Address {
     }
 }
 
-/// What may be told of an address that was wrong.
+/// The address for an error message: without a login, escaped.
 fn without_login(url: &str) -> String {
     match url.rsplit_once('@') {
         Some((_, host)) => format!("...@{}", harmless(host)),
@@ -197,7 +197,7 @@ fn without_login(url: &str) -> String {
     }
 }
 
-/// A name and a password.
+/// Name and password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     pub(crate) name: String,
@@ -220,11 +220,11 @@ impl Login {
         let bytes = exactop_files::read(path, LOGIN)?;
         let mode = std::fs::metadata(path).map_err(|_| wrong("it is gone"))?.permissions().mode();
         if mode & 0o007 != 0 {
-            return Err(wrong("everyone can reach this password: chmod o= takes it from them"));
+            return Err(wrong("other users can read the password: run chmod o= on it"));
         }
-        let text = String::from_utf8(bytes).map_err(|_| wrong("it is no text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| wrong("it is not text"))?;
         let line = text.trim_end_matches(['\r', '\n']);
-        // What a header can carry.
+        // Only characters that an HTTP header can carry.
         if !line.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
             return Err(wrong("it is more than one line of ASCII: write NAME:PASSWORD"));
         }
@@ -234,7 +234,7 @@ impl Login {
     }
 }
 
-/// The certificates that are believed: those of a file, or the system's.
+/// Trusted certificates: those of the file, else the system's.
 pub(crate) fn roots(path: Option<&Path>) -> Result<Vec<Certificate<'static>>, StoreError> {
     let system = || SYSTEMS.iter().map(Path::new).find(|path| path.exists());
     let path = path.or_else(system).unwrap_or(Path::new(SYSTEMS[0]));
@@ -256,7 +256,7 @@ mod tests {
     use std::fs::{set_permissions, write, Permissions};
 
     #[test]
-    fn an_address_says_where_and_nothing_else() {
+    fn an_address_has_no_login_and_no_query() {
         for (url, port, secure, here) in [
             ("http://127.0.0.1:8123", 8123, false, true),
             ("http://[::1]:8123/", 8123, false, true),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_in_a_file_of_its_own_and_goes_nowhere_in_the_clear() {
+    fn a_password_is_in_its_own_file_and_never_sent_unencrypted() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("login");
         for (text, mode, name) in [

@@ -1,31 +1,31 @@
-//! Windows that are sent together, and the token by which the store knows them again.
+//! A batch of windows that are sent together, and its deduplication token.
 
 use super::client::Client;
 use crate::table::{Field, Table};
 use crate::tables::{fields, Told, Which};
 use crate::ExportError;
 
-/// Whose windows they are, escaped.
+/// Host and boot of windows, escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Whose {
     pub host: String,
     pub boot_id: String,
 }
 
-/// What is sent of one table.
+/// The rows of one table.
 struct Part {
     which: Which,
     table: Table,
-    /// The windows' ends by CLOCK_MONOTONIC: their numbers within a boot.
+    /// First and last window's end, CLOCK_MONOTONIC ns: the windows' numbers within the boot.
     seqs: Option<(u64, u64)>,
     windows: u64,
 }
 
-/// Windows of one host, of one boot and one stretch of its clock.
+/// Windows of one host, boot and time slot.
 pub(super) struct Batch {
     pub whose: Whose,
     slot: u64,
-    /// In the order in which they are sent.
+    /// In the order of sending.
     parts: [Part; 2],
 }
 
@@ -34,14 +34,14 @@ impl Batch {
         Ok(Batch { whose, slot, parts: [Part::new(Which::Charges)?, Part::new(Which::Accounts)?] })
     }
 
-    /// Whether a window of that host and stretch goes with these.
+    /// True if a window of this host and slot fits into the batch.
     pub fn goes_on(&self, whose: &Whose, slot: u64) -> bool {
-        // The store takes a table's rows at once, so that all are there or none.
+        // The store inserts a table's rows at once: all or none are there.
         let full = self.parts.iter().any(|part| part.table.is_long());
         !full && self.slot == slot && self.whose == *whose
     }
 
-    /// Adds a window, with its charges or without.
+    /// Adds a window, with or without its charges.
     pub fn put(&mut self, told: &Told, with_charges: bool) -> Result<(), ExportError> {
         let [charges, accounts] = &mut self.parts;
         if with_charges {
@@ -50,7 +50,7 @@ impl Batch {
         accounts.put(told)
     }
 
-    /// Sends it; how many windows it had.
+    /// Sends the batch; returns the number of its windows.
     pub fn send(self, client: &Client) -> Result<u64, ExportError> {
         let Batch { whose, parts: [charges, accounts], .. } = self;
         let windows = accounts.windows;
@@ -84,8 +84,8 @@ impl Part {
     }
 }
 
-/// HOST:BOOT:SEQ, where the numbers are the first and the last window's, and how many they are: windows that the
-/// store has already are left out of a batch.
+/// Deduplication token, HOST:BOOT:FIRST-LAST/COUNT: first and last window and their number. The
+/// number matters because windows that the store already has are left out.
 fn token(whose: &Whose, (first, last): (u64, u64), windows: u64) -> String {
     format!("{}:{}:{first}-{last}/{windows}", whose.host, whose.boot_id)
 }

@@ -1,4 +1,4 @@
-//! What a store is asked and sent, as often as it takes.
+//! Client of a store, with retries.
 
 use super::address::{shortened, Address, Login, StoreError};
 use crate::wire::{after, agent, failed, may_pass, Failed, Patience};
@@ -6,21 +6,21 @@ use std::path::Path;
 use std::time::Duration;
 use ureq::Agent;
 
-/// Time in which the first question is answered, once connected: it takes a store nothing.
+/// Longest time for the answer to the first request, once connected: it costs a store nothing.
 const FIRST: Duration = Duration::from_secs(10);
-/// Time in which a batch has to be taken.
+/// Longest time for the store to accept a batch.
 const REQUEST: Duration = Duration::from_secs(120);
-/// Bytes of an answer that are read.
+/// Most bytes read of an answer.
 const ANSWER: u64 = 16 << 20;
-/// Errors of ClickHouse after which the same may be taken later: it has too much to do, or lacks what it has
-/// at other times (memory, disk, connections, a keeper, other replicas).
+/// Error codes of ClickHouse after which a retry may succeed: it is overloaded, or lacks a resource
+/// for now (memory, disk, connections, a keeper, other replicas).
 const LATER: [u32; 17] =
     [159, 202, 203, 209, 210, 225, 236, 241, 242, 243, 252, 285, 286, 319, 425, 439, 999];
-/// So that a batch is taken as a whole, once, with all sums, and no null becomes a 0.
+/// Settings that make ClickHouse accept a batch as a whole, once, with all sums, and keep nulls.
 const SETTINGS: [(&str, &str); 10] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "1"),
-    // What follows from rows that were taken is made up for when they come again.
+    // Also deduplicate the materialized views when a batch comes again.
     ("deduplicate_blocks_in_dependent_materialized_views", "1"),
     ("max_insert_threads", "1"),
     ("max_insert_block_size", "1048576"),
@@ -28,11 +28,11 @@ const SETTINGS: [(&str, &str); 10] = [
     ("min_insert_block_size_bytes", "1073741824"),
     ("input_format_null_as_default", "0"),
     ("input_format_parquet_allow_missing_columns", "0"),
-    // The answer says what became of all of it.
+    // The answer reports the result of the whole query.
     ("wait_end_of_query", "1"),
 ];
 
-/// Who speaks to a store.
+/// Client of a store.
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
@@ -40,14 +40,15 @@ pub struct Client {
     database: String,
     login: Option<Login>,
     patience: Patience,
-    /// For the first question.
+    /// Patience for the first request.
     at_first: Patience,
-    /// Longest time for the name and the connection of one attempt; `None`: that of all clients.
+    /// Longest time to resolve and connect, per attempt; `None` for the default of all clients.
     connect: Option<Duration>,
 }
 
 impl Client {
-    /// Reads what is needed; nothing is asked yet. `believed` is a file of certificates, else the system's are.
+    /// Creates a client; sends nothing yet. `believed` is a file of trusted certificates, else the
+    /// system's.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -68,12 +69,12 @@ impl Client {
         Ok(Client { agent, address, database, login, patience, at_first, connect: None })
     }
 
-    /// With this limit for the name and the connection of one attempt.
+    /// Limits the time to resolve and connect, per attempt.
     pub fn connects_within(self, limit: Duration) -> Client {
         Client { connect: Some(limit), ..self }
     }
 
-    /// With another patience for the first question: somebody may wait for the answer.
+    /// Sets the patience for the first request, for example when a user waits for it.
     pub fn asks_first(self, at_first: Patience) -> Client {
         Client { at_first, ..self }
     }
@@ -83,12 +84,12 @@ impl Client {
         self.address.uri().to_string()
     }
 
-    /// Which store that is, in one line without a login.
+    /// Address and database in one line, without a login.
     pub(crate) fn told(&self) -> String {
         format!("{} {}", self.address.uri(), self.database)
     }
 
-    /// What the store answers to a question; `given` are the values of its `{name:Type}`.
+    /// Result of a query; `given` are the values of its `{name:Type}` parameters.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -99,7 +100,7 @@ impl Client {
         answer.map_err(|error| self.unanswered(error))
     }
 
-    /// What the store answers to a first question that it answers at once, or is taken for dead.
+    /// Result of a first query, which a working store answers at once.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -109,7 +110,7 @@ impl Client {
         answer.map_err(|error| self.unanswered(error))
     }
 
-    /// The words for a question where those for a batch say that nothing was taken.
+    /// Rewords an error of a batch as an error of a query.
     fn unanswered(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Away { attempts, seconds, last } => {
@@ -119,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Has the store take rows, Parquet, unless it has taken what came with this token.
+    /// Inserts Parquet rows, unless the store has already accepted this token.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -137,7 +138,7 @@ impl Client {
         self.patience.carry(|| self.post(&given, rows, None)).map(drop)
     }
 
-    /// Sends it once; `limit`: within another time than a batch has.
+    /// Sends a request once; `limit` replaces a batch's longest time.
     fn post(
         &self,
         given: &[(String, String)],
@@ -179,17 +180,17 @@ impl Client {
     }
 }
 
-/// What to do about an error of ClickHouse.
+/// Advice for an error code of ClickHouse.
 fn hint(code: Option<u32>) -> &'static str {
     match code {
         Some(60 | 81) => " (crates/fleet/schema.sql makes the tables)",
         Some(16 | 47 | 53) => " (the tables are of another version: see docs/how-to/fleet.md)",
-        Some(192..=194 | 497 | 516) => " (--login FILE says who asks)",
+        Some(192..=194 | 497 | 516) => " (pass name and password with --login FILE)",
         _ => "",
     }
 }
 
-/// As ClickHouse reads the values of a question.
+/// Escapes a query parameter for ClickHouse.
 fn tab_escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Windows on their way: gathered into batches, each held against what the store has before it is sent.
+//! Gathers windows into batches and leaves out those that the store already has.
 
 use super::batch::{Batch, Whose};
 use super::stock::{Place, Stock};
@@ -11,10 +11,10 @@ use crate::ExportError;
 use exactop_model::text::escape::escape_str;
 use exactop_recording::Replay;
 
-/// How long the store keeps what the stock is asked of: a window that is older would be taken for one that never
-/// came, and be in the sums by minute and hour twice. An hour less than the tables' seven days.
+/// Age up to which windows are sent, ns. The store deletes older ones and could not recognize them:
+/// their sums by minute and hour would double. An hour less than the tables' seven days.
 const KEPT_NS: i128 = (7 * 24 - 1) * 3_600_000_000_000;
-/// Windows of as much of CLOCK_MONOTONIC are a batch.
+/// Length of a batch on CLOCK_MONOTONIC, ns.
 const BATCH_NS: u64 = 600_000_000_000;
 
 /// Gathers windows and sends them.
@@ -22,9 +22,9 @@ pub(crate) struct Courier<'a> {
     sending: Sending<'a>,
     names: Names,
     under_way: Option<(Batch, Stock)>,
-    /// What became of those that were delivered or left out.
+    /// Results so far.
     sent: Sent,
-    /// Batches that are in the store.
+    /// Batches in the store.
     batches: u64,
 }
 
@@ -34,7 +34,8 @@ impl<'a> Courier<'a> {
         Courier { sending, names, under_way: None, sent, batches: 0 }
     }
 
-    /// Whose the window is at which a replay is; `None`: there is none, or it is too old to be sent.
+    /// Host and boot of the replay's current window; `None` if there is no window, or it is too
+    /// old.
     fn whose(&self, replay: &Replay) -> Result<Option<Whose>, ExportError> {
         let Some(ends_wall_ns) = replay.ends_wall_ns() else { return Ok(None) };
         let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
@@ -51,7 +52,7 @@ impl Carrier for Courier<'_> {
 
     fn goes_on(&self, replay: &Replay) -> Result<bool, ExportError> {
         let (Some(window), Some(whose)) = (replay.window(), self.whose(replay)?) else {
-            // It will be left out.
+            // The window will be left out.
             return Ok(true);
         };
         let slot = window.t1_ns / BATCH_NS;

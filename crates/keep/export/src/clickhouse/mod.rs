@@ -1,11 +1,12 @@
-//! A recording's windows into ClickHouse: the tables of `crates/fleet/schema.sql`.
+//! Sends a recording's windows to ClickHouse, into the tables of `crates/fleet/schema.sql`.
 //!
-//! At least once on the wire, exactly once in the table. Before a batch is sent the store is asked which of
-//! its windows it has; what is sent carries a token (host, boot, the windows' own numbers) by which the store
-//! knows a batch that comes a second time. A window's row of `accounts` is sent after its rows of `charges`, so
-//! it says that all of the window is there.
+//! Delivery is at least once, and each window is in the table exactly once. Before each batch the
+//! store is asked which of its windows it has. A batch carries a token (host, boot, the windows'
+//! own numbers), by which the store recognizes a batch that comes again. A window's row of
+//! `accounts` is sent after its rows of `charges`, so it marks the window as complete.
 //!
-//! [`insert`] sends what is recorded of some time; [`crate::onward`] goes on with what somebody records.
+//! [`insert`] sends the recorded windows of a time; [`crate::onward`] follows a log that is being
+//! written.
 
 pub(crate) mod address;
 mod batch;
@@ -23,21 +24,22 @@ use crate::ExportError;
 use courier::Courier;
 use exactop_recording::{Recording, When, Windows};
 
-/// What is sent, and where to.
+/// Destination and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending<'a> {
     /// The store.
     pub client: &'a Client,
-    /// Groups of a window that have a row of their own, beside `~other`.
+    /// Groups with their own row in a window, beside `~other`.
     pub groups: usize,
-    /// What the time is, ns since the epoch.
+    /// Current time, ns since the epoch.
     pub now_ns: i128,
 }
 
-/// Sends the windows of a time. `sent` is told as it goes: what it says is in the store, whatever follows.
+/// Sends the windows of a time. `sent` counts while it runs: what it counts is in the store, even
+/// after an error.
 ///
 /// # Errors
-/// [`ExportError`]: the recording cannot be read, or the store does not take it.
+/// [`ExportError`]: the recording cannot be read, or the store does not accept a batch.
 pub fn insert(
     recording: Recording,
     when: When,

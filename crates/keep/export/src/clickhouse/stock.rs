@@ -1,4 +1,4 @@
-//! Which windows of a host the store has.
+//! The windows of a host that the store has.
 
 use super::batch::Whose;
 use super::client::Client;
@@ -6,30 +6,30 @@ use super::StoreError;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// Windows of a host and a boot that the store has in some time, and those that are on their way there.
+/// Windows of a host and boot in some time: in the store, or in a batch that is being built.
 #[derive(Debug, Default)]
 pub(super) struct Stock {
-    /// From where it was asked, CLOCK_MONOTONIC ns.
+    /// Beginning of the time that was asked for, CLOCK_MONOTONIC ns.
     from_ns: u64,
-    /// Beginnings by ends.
+    /// Beginning of each window, by its end.
     windows: BTreeMap<u64, u64>,
-    /// Ends of windows whose charges are there.
+    /// Ends of windows whose charges are in the store.
     charged: FxHashSet<u64>,
 }
 
-/// What the store has where a window would be.
+/// What the store has at the time of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The window itself.
     Taken,
-    /// Others of the same time.
+    /// Other windows that overlap it.
     Overlaps,
-    /// Nothing, but for its charges where somebody was interrupted.
+    /// Nothing; after an interrupted export perhaps its charges.
     Free { charged: bool },
 }
 
 impl Stock {
-    /// Asks the store about (from, to).
+    /// Asks the store for the windows in (from, to).
     pub fn ask(
         client: &Client,
         whose: &Whose,
@@ -54,12 +54,12 @@ impl Stock {
         Ok(stock)
     }
 
-    /// Whether it was asked as far back as a window that begins there.
+    /// True if the time that was asked for includes `t0_ns`.
     pub fn knows(&self, t0_ns: u64) -> bool {
         t0_ns >= self.from_ns
     }
 
-    /// What is where a window would be; one that finds its place free takes it.
+    /// Looks up a window; a free place is taken by it.
     pub fn place(&mut self, t0_ns: u64, t1_ns: u64) -> Place {
         if self.windows.get(&t1_ns) == Some(&t0_ns) {
             return Place::Taken;
@@ -72,7 +72,7 @@ impl Stock {
     }
 }
 
-/// Two numbers a line.
+/// Parses two numbers per line.
 fn pairs(text: &str) -> Result<Vec<(u64, u64)>, StoreError> {
     let pair = |line: &str| {
         let (a, b) = line.split_once('\t')?;
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_has_one_place() {
+    fn a_window_takes_its_place_only_once() {
         let mut stock = Stock { from_ns: 5, ..Stock::default() };
         stock.windows.extend([(20, 10), (30, 20)]);
         stock.charged.insert(40);

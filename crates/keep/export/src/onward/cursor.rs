@@ -1,4 +1,4 @@
-//! How far a log is in a store or in files: in a file of its own beside the log, replaced whole each time.
+//! The cursor: how far a log has been delivered. A file beside the log, replaced whole each time.
 
 use crate::carrier::Label;
 use exactop_files::{Directory, FileError};
@@ -6,30 +6,30 @@ use exactop_recording::SENDERS;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// No such file is longer.
+/// Longest cursor file, bytes.
 const LONGEST: u64 = 65_536;
-/// Places that are remembered beside the one that is in use.
+/// Earlier destinations that are remembered.
 const OTHERS: usize = 7;
 
-/// The last window that is there, or was left out for a reason that was told.
+/// The last window that was delivered, or left out with a notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Position {
-    /// The number of the log's file that it is in.
+    /// Number of its file in the log.
     pub file: u64,
     pub boot_id: String,
-    /// Its end by CLOCK_MONOTONIC,
+    /// Its end, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// and by the wall clock of then, ns since the epoch.
+    /// Its end by the wall clock of that time, ns since the epoch.
     pub wall_ns: i64,
 }
 
-/// A batch that may be there by now.
+/// A batch whose delivery is not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UnderWay {
-    /// What it is called.
+    /// Name of the batch.
     #[serde(flatten)]
     pub label: Label,
-    /// The number of the log's file in which its first window is.
+    /// Number of the log's file with its first window.
     pub file: u64,
     /// Its last window.
     pub last: Position,
@@ -37,18 +37,18 @@ pub(super) struct UnderWay {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
-    /// Which store, or where the files are.
+    /// The destination.
     to: String,
     #[serde(flatten)]
     position: Option<Position>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     under_way: Option<UnderWay>,
-    /// Of places that it went to before: who comes back goes on.
+    /// Cursors of earlier destinations, for a return to one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Saved>,
 }
 
-/// The file.
+/// The cursor file of a log and a destination.
 #[derive(Debug)]
 pub(super) struct Cursor {
     directory: Directory,
@@ -58,7 +58,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Of a log and a store; its directory is made if need be.
+    /// Opens the cursor of a log and a destination; creates its directory if missing.
     pub fn open(log: &Path, name: &'static str, to: String) -> Result<Cursor, FileError> {
         let directory = Directory::open(log)?.within(SENDERS)?;
         let mut others = all(&directory, name);
@@ -67,18 +67,18 @@ impl Cursor {
         Ok(Cursor { directory, name, to, others })
     }
 
-    /// Where it stood, and what was under way then. One that cannot be read is none.
+    /// Last confirmed position, and the unconfirmed batch. An unreadable file counts as missing.
     pub fn read(&self) -> (Option<Position>, Option<UnderWay>) {
         let saved = all(&self.directory, self.name).into_iter().find(|saved| saved.to == self.to);
         saved.map_or((None, None), |saved| (saved.position, saved.under_way))
     }
 
-    /// It stands there from now on, whatever happens.
+    /// Saves a confirmed position.
     pub fn save(&self, position: &Position) -> Result<(), FileError> {
         self.write(Some(position.clone()), None)
     }
 
-    /// It stands where it stood, and these may be there from now on.
+    /// Saves a batch that is about to be delivered, after the position `stands`.
     pub fn begin(&self, stands: Option<&Position>, under_way: UnderWay) -> Result<(), FileError> {
         self.write(stands.cloned(), Some(under_way))
     }
@@ -94,7 +94,7 @@ impl Cursor {
     }
 }
 
-/// All places that a file tells of, the one that was in use last first.
+/// All destinations in the file, the last used first.
 fn all(directory: &Directory, name: &str) -> Vec<Saved> {
     let bytes = directory.read(name, LONGEST).ok();
     let saved = bytes.and_then(|bytes| serde_json::from_slice::<Saved>(&bytes).ok());
@@ -113,7 +113,7 @@ mod tests {
     const NAME: &str = "clickhouse.json";
 
     #[test]
-    fn who_comes_back_goes_on_and_what_is_under_way_is_known() {
+    fn a_cursor_resumes_and_knows_the_unconfirmed_batch() {
         let dir = tempfile::tempdir().expect("a directory");
         let open = |to: &str| Cursor::open(dir.path(), NAME, to.into()).expect("a cursor");
         let at = |t1_ns| Position { file: 7, boot_id: "b".into(), t1_ns, wall_ns: -1 };
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_where_it_stood_for_the_same_store_alone() {
+    fn each_destination_has_its_own_cursor() {
         let dir = tempfile::tempdir().expect("a directory");
         let open = |to: &str| Cursor::open(dir.path(), NAME, to.into()).expect("a cursor");
         let position = Position { file: 7, boot_id: "b\"".into(), t1_ns: u64::MAX, wall_ns: -1 };
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(open("http://b/ db").read(), (None, None));
         fs::write(dir.path().join(SENDERS).join(NAME), "{\"to\":").expect("written");
         assert_eq!(cursor.read().0, None);
-        // Nobody else's file is written through a link.
+        // The cursor does not follow a link to another user's file.
         let other = dir.path().join("other");
         fs::write(&other, "theirs").expect("written");
         let own = dir.path().join(SENDERS).join(NAME);

@@ -1,7 +1,8 @@
-//! Sends what is recorded on to a store or into files, in a thread of its own.
+//! Sends a log to a store or into files, in its own thread.
 //!
-//! There is one way on after whatever went wrong, be it a store that is away, a refusal or a kill: the log is read on from
-//! where the cursor stands. A store is asked what it has, a file that comes again replaces itself.
+//! After every failure (a missing store, a refusal, a kill) it resumes in the same way: it reads
+//! the log from the cursor on. A store is asked what it has; a file that is written again replaces
+//! itself.
 
 use super::cursor::Cursor;
 use super::following::{Following, News, Shown, Status};
@@ -17,47 +18,48 @@ use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often it looks, and how long it waits.
+/// Interval and retry pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// What was recorded since is sent so often.
+    /// Interval between two deliveries.
     pub every: Duration,
-    /// After the first failure; doubled after each that follows,
+    /// Pause after the first failure; doubled after each further failure.
     pub first: Duration,
-    /// up to this. Each pause is shortened by up to half at random: many hosts miss a store at the same instant.
+    /// Longest pause. Each pause is shortened by up to half at random, because many hosts lose a
+    /// store at the same time.
     pub longest: Duration,
 }
 
 impl Pace {
-    /// Sends so often, and is as patient as one should be with a store that many ask.
+    /// This interval, with retry pauses that suit a store with many clients.
     pub fn every(every: Duration) -> Pace {
         Pace { every, first: Duration::from_secs(1), longest: Duration::from_secs(60) }
     }
 }
 
-/// What is sent.
+/// The log to send, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// The directory that somebody records into.
+    /// Directory of the recording, which a recorder may be writing.
     pub path: PathBuf,
-    /// Groups of a window that have a row of their own, beside `~other`.
+    /// Groups with their own row in a window, beside `~other`.
     pub groups: usize,
-    /// When.
+    /// Interval and retry pauses.
     pub pace: Pace,
 }
 
-/// Where it goes. The patience of whoever speaks to a server should be short: between two attempts the pace's pauses are
-/// made.
+/// Destination. Its client should have a short patience: the pauses between attempts are those of
+/// the pace.
 #[derive(Debug)]
 pub enum Onto {
-    /// Into the tables of a ClickHouse.
+    /// The tables of a ClickHouse server.
     Clickhouse(Box<Client>),
-    /// Into files of Parquet.
+    /// Parquet files.
     Files(Shelf),
 }
 
 impl Onto {
-    /// The file in which it stands how far it is.
+    /// Name of the cursor file.
     fn cursor(&self) -> &'static str {
         match self {
             Onto::Clickhouse(_) => "clickhouse.json",
@@ -74,7 +76,7 @@ impl Onto {
 
     fn carrier(&self, log: &Log) -> Box<dyn Carrier + '_> {
         match self {
-            // What the time is, is said before windows are.
+            // The current time is set before windows are added.
             Onto::Clickhouse(client) => {
                 Box::new(Courier::new(Sending { client, groups: log.groups, now_ns: 0 }))
             }
@@ -92,10 +94,10 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Begins.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// [`ExportError`]: the cursor has no place, or there can be no thread.
+    /// [`ExportError`]: the cursor or the thread cannot be created.
     pub fn start(onto: Onto, log: Log) -> Result<Exporter, ExportError> {
         let cursor = Cursor::open(&log.path, onto.cursor(), onto.told())?;
         let shown = Arc::new(Shown::default());
@@ -111,17 +113,17 @@ impl Exporter {
         Ok(Exporter { shown, stop, ended })
     }
 
-    /// How it goes.
+    /// Current status.
     pub fn status(&self) -> Status {
         self.shown.with(|status| status.clone())
     }
 
-    /// What is to be told, once.
+    /// News since the last call.
     pub fn news(&self) -> Vec<News> {
         self.shown.with(|status| std::mem::take(&mut status.news))
     }
 
-    /// Sends what was recorded last, if that is done in so long; what is not goes the next time.
+    /// Sends the last windows if this takes at most `patience`; the next start sends the rest.
     pub fn finish(self, patience: Duration) {
         drop(self.stop);
         let _ = self.ended.recv_timeout(patience);
@@ -160,7 +162,7 @@ impl Sends {
         }
     }
 
-    /// Sends all there is, again and again, until it is stopped.
+    /// Sends new windows at each interval until it is stopped.
     fn follow(&self, sent: &mut dyn FnMut()) -> Result<(), ExportError> {
         let mut following = None;
         loop {
@@ -173,13 +175,13 @@ impl Sends {
                 sent();
             }
             if self.is_stopped(self.log.pace.every) {
-                // What came since, once.
+                // Send the last windows once more.
                 return following.map_or(Ok(()), |mut following| following.send_all());
             }
         }
     }
 
-    /// The store took everything: whether it is away.
+    /// Notes a successful delivery; if the store was away, reports that it is back.
     fn is_back(&self, was_away: bool) -> bool {
         self.shown.with(|status| {
             status.error = None;
@@ -200,7 +202,7 @@ fn shortened(pause: Duration) -> Duration {
     pause.mul_f64(1.0 - random as f64 / 2048.0)
 }
 
-/// Why, without how often it was asked: it goes on.
+/// The error without the number of attempts, because sending continues.
 fn words(error: &ExportError) -> String {
     match error {
         ExportError::Store(StoreError::Away { last, .. } | StoreError::Silent { last, .. }) => {

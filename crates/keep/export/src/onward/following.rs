@@ -1,5 +1,6 @@
-//! A log that somebody goes on writing, as far as it is in a store or in files. The log is the spool: it is on the disk already and has a
-//! bound. What it lost before it was sent is told, with its time.
+//! Follows a log and delivers it. The log itself is the spool: it is already on the disk and has a
+//! size limit. Windows that the log removes before they are delivered are reported as lost, with
+//! their time.
 
 use super::cursor::{Cursor, Position, UnderWay};
 use crate::carrier::{Carrier, Sent};
@@ -9,49 +10,51 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// News that nobody took; of more the last ones are kept.
+/// Most news kept; the oldest are dropped.
 const NEWS: usize = 100;
 
-/// Something that whoever runs it should know.
+/// An event that the operator should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The store takes nothing: why.
+    /// The destination accepts nothing: the error.
     Away(String),
-    /// It does again.
+    /// The destination accepts windows again.
     Again,
-    /// Windows that the log lost before they were sent: by the host's wall clock, ns since the epoch.
+    /// The log removed windows before they were delivered. Times by the host's wall clock, ns since
+    /// the epoch.
     Lost {
-        /// The end of the last that was sent.
+        /// End of the last delivered window.
         from_wall_ns: i128,
-        /// The beginning of the next that is there.
+        /// Beginning of the next window that exists.
         to_wall_ns: i128,
-        /// How much time of a boot that is; `None`: the machine was started anew in between.
+        /// Lost time, ns; `None` if the machine rebooted in between.
         length_ns: Option<u64>,
     },
-    /// Windows that are there and are not sent: since it was told last.
+    /// Windows that were left out since the last such report.
     LeftOut(Sent),
 }
 
-/// How it goes.
+/// Status of an exporter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// What became of windows since it began.
+    /// Results since its start.
     pub sent: Sent,
-    /// Batches that the store took.
+    /// Batches delivered.
     pub batches: u64,
-    /// Attempts that failed.
+    /// Failed attempts.
     pub failed: u64,
-    /// Times at which the log had lost windows before they were sent,
+    /// Number of times that the log removed windows before they were delivered.
     pub losses: u64,
-    /// and how much time that was, as far as it is of one boot.
+    /// Time of those windows, ns, as far as it is within one boot.
     pub lost_ns: u64,
-    /// Up to when all is in the store, ns since the epoch; `None`: nothing was sent yet.
+    /// Everything up to here is delivered, ns since the epoch; `None` before the first delivery.
     pub until_wall_ns: Option<i128>,
-    /// Bytes of the log's files from the one on in which the first window is that is not in the store; 0: all are.
+    /// Bytes of the log's files from the first with an undelivered window on; 0 if all is
+    /// delivered.
     pub pending_bytes: u64,
-    /// Why nothing is taken, in a harmless line; `None`: all that was tried last was taken.
+    /// Last error in one escaped line; `None` if the last attempt succeeded.
     pub error: Option<String>,
-    /// What is to be told, once.
+    /// News that were not read yet.
     pub(super) news: Vec<News>,
 }
 
@@ -64,7 +67,7 @@ impl Status {
     }
 }
 
-/// A status that others look at.
+/// A status that other threads read.
 #[derive(Debug, Default)]
 pub(super) struct Shown(Mutex<Status>);
 
@@ -74,36 +77,36 @@ impl Shown {
     }
 }
 
-/// A log, read on from where the store has it.
+/// A log that is read from the cursor on.
 pub(super) struct Following<'a> {
     replay: Replay,
     carrier: Box<dyn Carrier + 'a>,
     cursor: &'a Cursor,
     shown: &'a Shown,
-    /// The last window that the store has; what lies before it is passed by.
+    /// Last delivered window; windows up to it are skipped.
     resumed: Option<Position>,
-    /// Where the cursor stands.
+    /// Position of the cursor.
     stands: Option<Position>,
-    /// The file that it was in is gone.
+    /// The file of that window has been removed.
     file_is_gone: bool,
-    /// The last window that was given to the carrier,
+    /// Last window given to the carrier.
     last: Option<Position>,
-    /// and the file of the first of those that are under way.
+    /// File of the first window in the current batch.
     first_file: Option<u64>,
-    /// Those that were under way once and come again, as they were.
+    /// An unconfirmed batch that is delivered again, with the same windows.
     again: Option<UnderWay>,
-    /// The file of the last that is in the store.
+    /// File of the last delivered window.
     sent_file: Option<u64>,
-    /// Why time before the next window is not recorded.
+    /// Why the time before the next window is not recorded.
     gap: Option<Why>,
-    /// What the log lost before windows that are not in the store yet.
+    /// Losses before windows that are not delivered yet.
     lost: Vec<News>,
-    /// What was told of the carrier's.
+    /// Results and batches of the carrier that were already counted.
     counted: (Sent, u64),
 }
 
 impl<'a> Following<'a> {
-    /// From where the cursor stands; `None`: there is no log yet.
+    /// Opens the log at the cursor; `None` if there is no log yet.
     pub fn open(
         log: &Path,
         carrier: Box<dyn Carrier + 'a>,
@@ -134,7 +137,7 @@ impl<'a> Following<'a> {
         }))
     }
 
-    /// Sends all that is there.
+    /// Delivers all that is there.
     pub fn send_all(&mut self) -> Result<(), ExportError> {
         self.carrier.set_now(now_ns());
         let done = self.windows();
@@ -162,7 +165,7 @@ impl<'a> Following<'a> {
         self.look_for_beginning(&here)?;
         let passed = |there: &Position| there.boot_id == here.boot_id && here.t1_ns <= there.t1_ns;
         if self.resumed.as_ref().is_some_and(passed) {
-            // What they say of the time between them was told then.
+            // Gaps before it were reported at the first delivery.
             self.gap = None;
             return Ok(());
         }
@@ -176,7 +179,8 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
-    /// Whether those that come again begin as they did: their first file may have gone since it was looked for.
+    /// Checks that the unconfirmed batch still has its first file, which may have been removed
+    /// since it was looked up.
     fn look_for_beginning(&mut self, here: &Position) -> Result<(), ExportError> {
         let begins = self.first_file.is_none();
         let cut = self.again.take_if(|again| begins && here.file > again.file);
@@ -191,7 +195,7 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
-    /// Whether a window goes with those that are under way.
+    /// True if a window fits into the current batch.
     fn goes_on(&self, here: &Position) -> Result<bool, ExportError> {
         match self.again.as_ref().map(|again| &again.last) {
             Some(last) => Ok(last.boot_id == here.boot_id && here.t1_ns <= last.t1_ns),
@@ -199,7 +203,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Has what is under way delivered.
+    /// Delivers the current batch.
     fn deliver(&mut self) -> Result<(), ExportError> {
         let files = self.first_file.zip(self.last.clone());
         if let Some((label, (file, last))) = self.carrier.label().zip(files) {
@@ -210,7 +214,7 @@ impl<'a> Following<'a> {
         self.saved(self.last.clone())
     }
 
-    /// The window at which the replay is.
+    /// Position of the replay's current window.
     fn here(&self) -> Option<Position> {
         let span = self.replay.span()?;
         Some(Position {
@@ -221,8 +225,8 @@ impl<'a> Following<'a> {
         })
     }
 
-    /// Whether files went between the last window that was sent and this one. Time that nobody recorded is no
-    /// loss of the log's: it says so itself.
+    /// Reports a loss if the log removed files between the last delivered window and this one.
+    /// Unrecorded time is not a loss: the log reports it as a gap.
     fn look_for_loss(&mut self, here: &Position) {
         let gap = self.gap.take();
         let (Some(last), Some(span)) = (&self.last, self.replay.span()) else { return };
@@ -236,7 +240,8 @@ impl<'a> Following<'a> {
         self.lost.push(News::Lost { from_wall_ns, to_wall_ns, length_ns });
     }
 
-    /// Everything up to there is in the store, or was left out: only now that is told, since what fails comes again.
+    /// Notes that everything up to `position` is delivered or left out. Losses are reported only
+    /// now, because a failed delivery is repeated.
     fn saved(&mut self, position: Option<Position>) -> Result<(), ExportError> {
         let Some(position) = position else { return Ok(()) };
         if self.stands.as_ref() != Some(&position) {
@@ -272,8 +277,8 @@ impl<'a> Following<'a> {
     }
 }
 
-/// The last window that is there, and the last one of a batch of which nobody heard whether it was taken: it comes again as it was.
-/// If the log lost its first windows since, the other end is asked.
+/// The last delivered window, and the unconfirmed batch, which is delivered again unchanged. If the
+/// log has removed the batch's first windows, the destination is asked if it has the batch.
 fn resumed(
     recording: &Recording,
     carrier: &dyn Carrier,
@@ -292,7 +297,7 @@ fn resumed(
     Ok((Some(last), None))
 }
 
-/// What of a log is not sent; whether the file is gone in which that begins.
+/// The undelivered part of a log; also true if the file in which that begins has been removed.
 fn from(recording: Recording, resumed: Option<&Position>) -> (Recording, bool) {
     let Some(Position { file, .. }) = resumed else { return (recording, false) };
     let has =
@@ -304,7 +309,7 @@ fn from(recording: Recording, resumed: Option<&Position>) -> (Recording, bool) {
     }
 }
 
-/// What the time is, ns since the epoch.
+/// Current time, ns since the epoch.
 fn now_ns() -> i128 {
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO);
     i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)

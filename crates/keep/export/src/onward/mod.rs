@@ -1,5 +1,5 @@
-//! What is recorded goes on as windows close: an [`Exporter`] reads the log on (`following`) from where it was (`cursor`), and
-//! has a carrier take it to a store or into files.
+//! Sends a recording onward as its windows close. An [`Exporter`] reads the log (`following`) from
+//! its `cursor` on, and a carrier delivers it to a store or into files.
 
 mod cursor;
 mod exporter;

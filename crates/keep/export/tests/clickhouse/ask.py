@@ -1,6 +1,6 @@
-"""A question of fleet/duckdb about Parquet: its rows, tab-separated.
+"""Run a query of fleet/duckdb on Parquet files; print its rows, tab-separated.
 
-    ask.py TABLES QUESTION NAME=VALUE...
+    ask.py TABLES QUERY NAME=VALUE...
 """
 
 import sys

@@ -1,5 +1,5 @@
-//! What is in the tables of crates/fleet/schema.sql, made by ClickHouse's own engine (chdb, Python's; `make test-fleet`
-//! installs it), after answers that were lost, batches that came twice and exports that were interrupted.
+//! The tables of crates/fleet/schema.sql in ClickHouse's own engine (chdb, a Python module; `make
+//! test-fleet` installs it), after lost answers, repeated batches and interrupted exports.
 
 use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
 use exactop_export::clickhouse::Sent;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clickhouse/server.py");
 
-/// A store; ends with the test.
+/// A store; it ends with the test.
 pub struct Store {
     child: Child,
     pub url: String,
@@ -26,7 +26,7 @@ impl Drop for Store {
 }
 
 impl Store {
-    /// `None`: this machine's Python has no engine, and nobody demanded one.
+    /// `None` if this machine's Python has no engine and the test is not required.
     pub fn start() -> Option<Store> {
         let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
         let there = Command::new(&python).args(["-c", "import chdb"]).output();
@@ -58,7 +58,7 @@ impl Store {
         text
     }
 
-    /// Tells what shall happen to the next INSERTs.
+    /// Sets what happens to the next INSERTs.
     fn fail(&self, deeds: &str) {
         self.post("/fail", deeds);
     }
@@ -70,7 +70,7 @@ impl Store {
         row.split('\t').map(|n| n.parse().unwrap_or_else(|_| panic!("{sql}: {told}"))).collect()
     }
 
-    /// All that has to hold, whatever happened on the way.
+    /// Checks all that must hold, whatever happened on the way.
     fn holds(&self, truth: Truth) {
         let raw = "SELECT count(), uniqExact(host, boot_id, t1_ns), sum(toUInt128(capacity_ns)), \
                    sum(toUInt128(cpus) * length_ns), sum(toUInt128(tasks_ns) + exited_ns), \
@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-/// Hosts: one batch, one that lies in two, and one with a name that is not nice.
+/// Hosts: one with one batch, one with two, and one with special characters in its name.
 fn fleet(dir: &Path) -> (Vec<PathBuf>, Truth) {
     let hosts = [("one", 0), ("two", 240), ("th'r\\ee\t\x1b", 7)];
     let paths: Vec<PathBuf> = (0..hosts.len()).map(|n| dir.join(n.to_string())).collect();
@@ -120,7 +120,7 @@ fn engine_has_every_window_once_whatever_happens_on_the_way() {
         assert_eq!(sent, Sent { windows: WINDOWS, ..Sent::default() });
     }
     store.holds(truth);
-    // Again: all of it is there.
+    // Send again: all of it is there.
     for path in &paths {
         let (done, sent) = send(path, &client, now_ns());
         done.expect("nothing to do");
@@ -130,12 +130,12 @@ fn engine_has_every_window_once_whatever_happens_on_the_way() {
 }
 
 #[test]
-fn engine_takes_up_an_export_that_was_interrupted() {
+fn engine_completes_an_interrupted_export() {
     let Some(store) = Store::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (paths, truth) = fleet(dir.path());
     let client = client(&store.url, None, None, HASTY);
-    // Between charges and accounts, of the first batch and of the second.
+    // Interrupted between charges and accounts, in the first batch and in the second.
     for (path, from) in [(&paths[0], 0), (&paths[1], 1)] {
         store.fail("refuse:accounts");
         if from == 1 {
@@ -154,7 +154,7 @@ fn engine_takes_up_an_export_that_was_interrupted() {
     store.holds(truth);
 }
 
-/// Another recorder's windows of the same host and time would be charged twice.
+/// Windows of another recorder with the same host and time would be counted twice.
 #[test]
 fn engine_keeps_the_first_of_two_recordings_of_one_time() {
     let Some(store) = Store::start() else { return };

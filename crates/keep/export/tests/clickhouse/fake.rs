@@ -1,22 +1,22 @@
-//! A server that answers as a test says, and remembers what it was asked.
+//! A server that gives scripted answers and records its requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-/// What it was asked.
+/// A received request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The values in the address, decoded.
+    /// Parameters of the address, decoded.
     pub given: BTreeMap<String, String>,
-    /// Lines of the head, as they came.
+    /// Lines of the head, as received.
     pub head: String,
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// The table into which it is to insert; `None`: it is a question.
+    /// Table of an INSERT; `None` for a query.
     pub fn table(&self) -> Option<&str> {
         self.given.get("query")?.strip_prefix("INSERT INTO ")?.split(' ').next()
     }
@@ -26,12 +26,12 @@ impl Request {
     }
 }
 
-/// What it answers.
+/// A scripted answer.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// Nothing: it hangs up.
+    /// No answer: the server closes the connection.
     None,
-    /// A status, the code of an error, and a body.
+    /// A status, an error code, and a body.
     With(u16, Option<u32>, String),
     /// These bytes.
     File(Vec<u8>),
@@ -58,7 +58,7 @@ impl Fake {
         let memory = Arc::clone(&asked);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                // Who hangs up before the end asked nothing.
+                // A client that closes early has sent no request.
                 let _ = serve(stream, &memory, &mut answer);
             }
         });
@@ -69,7 +69,7 @@ impl Fake {
         self.asked.lock().expect("nobody panicked").clone()
     }
 
-    /// Only what was to be inserted.
+    /// The received INSERTs.
     pub fn inserts(&self) -> Vec<Request> {
         self.asked().into_iter().filter(|request| request.table().is_some()).collect()
     }

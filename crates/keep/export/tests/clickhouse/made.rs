@@ -1,4 +1,4 @@
-//! Recordings of made-up hosts, and what they come to.
+//! Recordings of made-up hosts, and their true sums.
 
 use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, Sent};
 use exactop_export::ExportError;
@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 /// Windows of each host.
 pub const WINDOWS: u64 = 20;
-/// Groups of a window with a row of their own: fewer than there are.
+/// Groups with their own row in a window: fewer than there are.
 pub const GROUPS: usize = 4;
 
-/// What the windows of a recording come to.
+/// True sums of a recording's windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub windows: u64,
@@ -47,7 +47,7 @@ pub fn machine(host: &str) -> Machine {
     }
 }
 
-/// Names of the control group that everyone is in.
+/// Names of the control group that holds all tasks.
 fn names() -> Vec<Arc<GroupName>> {
     let named = Named {
         unit: Some("shop.service".into()),
@@ -57,25 +57,25 @@ fn names() -> Vec<Arc<GroupName>> {
     vec![Arc::new(GroupName { id: 42, path: b"/shop.service".to_vec(), named: Arc::new(named) })]
 }
 
-/// A host, whose recording ended a little while ago.
+/// A host whose recording ended a little while ago.
 pub struct Host<'a> {
     pub name: &'a str,
     pub source: SourceKind,
-    /// The window of the made-up machine with which it begins.
+    /// First window of the made-up machine.
     pub from: u64,
-    /// So many tenths of a per cent of a CPU more for postgres, after [`ROLLOUT_NS`].
+    /// Additional CPU use of postgres after [`ROLLOUT_NS`], in tenths of a per cent of a CPU.
     pub grows: u64,
 }
 
-/// When who grows begins to, CLOCK_MONOTONIC.
+/// When that additional use begins, CLOCK_MONOTONIC ns.
 pub const ROLLOUT_NS: u64 = T0 + 13 * WINDOW;
 
-/// A recording by the ledger. Hosts begin at different windows of the same machine.
+/// A recording of the ledger. Hosts begin at different windows of the same machine.
 pub fn recorded(path: &Path, host: &str, from: u64) -> Truth {
     record(path, &Host { name: host, source: SourceKind::Ledger, from, grows: 0 })
 }
 
-/// A host's recording.
+/// Records a host.
 pub fn record(path: &Path, host: &Host) -> Truth {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, machine(host.name), options).expect("a recorder");
@@ -104,7 +104,7 @@ pub fn record(path: &Path, host: &Host) -> Truth {
     truth
 }
 
-/// Time that would have been idle is postgres's.
+/// Gives idle time to postgres.
 fn grow(now: &mut Snapshot, tenths: u64) {
     let more = now.at_ns.saturating_sub(ROLLOUT_NS) / 1000 * tenths;
     let postgres = now.tasks.iter_mut().find(|task| task.ident.comm == Comm::new(b"postgres"));
@@ -113,9 +113,9 @@ fn grow(now: &mut Snapshot, tenths: u64) {
     now.cpus[0].idle_ns -= more;
 }
 
-/// An hour ago, on a whole minute: windows of 2 s end in several minutes, wherever the clock stands.
+/// An hour ago, on a whole minute: windows of 2 s end in several minutes, whatever the time is.
 pub fn wall_offset_ns() -> i64 {
-    // Once: a minute may begin while the tests run.
+    // Computed once: a minute may begin while the tests run.
     static NS: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
     *NS.get_or_init(|| {
         let now = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs() as i64;
@@ -135,7 +135,7 @@ pub fn one() -> (tempfile::TempDir, PathBuf, Truth) {
     (dir, path, truth)
 }
 
-/// Asks again at once, and not for long.
+/// Retries at once, and not for long.
 pub const HASTY: Patience = Patience {
     first: Duration::from_millis(1),
     longest: Duration::from_millis(5),
@@ -152,7 +152,7 @@ pub fn client(
     Client::new(address, "exactop", login, believed, patience).expect("a client")
 }
 
-/// Sends a recording; what came of it, and what was sent up to then.
+/// Sends a recording; returns the result and the counts up to then.
 pub fn send(path: &Path, client: &Client, now_ns: i128) -> (Result<(), ExportError>, Sent) {
     let mut sent = Sent::default();
     let recording = Recording::open(path).expect("a recording");

@@ -1,6 +1,7 @@
-//! A recording into ClickHouse: what is sent, and how often (`sending`, to a server of this test); and what
-//! is in the tables afterwards (`engine`: ClickHouse's own engine, with the tables of crates/fleet/schema.sql); and what is
-//! asked of it, there and of Parquet (`queries`). And files to a server that takes those (`objects`).
+//! Sends a recording to ClickHouse. `sending` checks requests and retries against a scripted
+//! server. `engine` checks the resulting tables of crates/fleet/schema.sql in ClickHouse's own
+//! engine. `queries` runs the shipped queries there and on Parquet. `objects` sends files to a
+//! scripted server.
 
 mod engine;
 mod fake;

@@ -1,4 +1,4 @@
-//! Files to a server that takes them: those of a directory, each whole, whatever happens on the way.
+//! Files sent to a server equal those of a directory, each whole, whatever happens on the way.
 
 use crate::fake::{Fake, Reply, Request};
 use crate::made::{one, HASTY};
@@ -24,7 +24,7 @@ fn put(path: &Path, mut objects: Objects) -> Result<Exported, ExportError> {
     export(recording, When::default(), &mut objects)
 }
 
-/// When the first window ends.
+/// End of the first window.
 fn first_end(path: &Path) -> i128 {
     let recording = Recording::open(path).expect("a recording");
     let mut windows = Windows::of(recording, When::default()).expect("windows");
@@ -38,7 +38,7 @@ fn line(request: &Request) -> (&str, &str) {
     (words.next().unwrap_or(""), words.next().unwrap_or(""))
 }
 
-/// What a directory would have: by day and name.
+/// Files that a directory export has, by day and name.
 fn expected(path: &Path, below: &Path) -> BTreeMap<String, Vec<u8>> {
     let into = Directory::open_or_make(below).expect("a directory");
     let recording = Recording::open(path).expect("a recording");
@@ -55,7 +55,7 @@ fn expected(path: &Path, below: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
+fn files_on_a_server_equal_those_in_a_directory() {
     let (dir, path, _) = one();
     let kept: Arc<Mutex<BTreeMap<String, Vec<u8>>>> = Arc::default();
     let (store, mut made, mut asked) = (Arc::clone(&kept), Vec::new(), 0);
@@ -71,7 +71,7 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
                 None => Reply::With(404, None, "no such file".into()),
             };
         }
-        // As WebDAV has it: no directory is made for a file.
+        // Like WebDAV: a PUT does not create the directory.
         if !made.iter().any(|directory| target.starts_with(directory)) {
             let status = if asked == 0 { 409 } else { 500 };
             return Reply::With(status, None, "no such directory".into());
@@ -83,7 +83,7 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
             _ => {}
         }
         store.lock().expect("it").insert(target.to_string(), request.body.clone());
-        // Taken, and nobody hears of it.
+        // The file is stored, but the answer is lost.
         if asked == 3 {
             Reply::None
         } else {
@@ -96,7 +96,7 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
     let bytes: usize = expected.values().map(Vec::len).sum();
     assert_eq!(exported.bytes, bytes as u64);
     assert_eq!(expected.len() as u64, 4 * exported.days);
-    // Again: what was there is replaced, unless something would be lost.
+    // Send again: files are replaced, unless windows would be lost.
     put(&path, objects(&format!("{}/books", fake.url), None, None)).expect("taken");
     assert_eq!(*kept.lock().expect("it"), expected);
     let asked = fake.asked();
@@ -115,15 +115,15 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
 }
 
 #[test]
-fn what_a_server_refuses_is_not_asked_again() {
+fn a_refused_put_is_not_repeated() {
     let (_dir, path, _) = one();
     for (status, requests, words) in [
-        (403, 1, "--login FILE says who asks"),
-        (405, 1, "takes no PUT"),
+        (403, 1, "with --login FILE"),
+        (405, 1, "does not accept PUT"),
         (307, 1, "307"),
         (413, 1, "as large as that"),
-        // Asked for the directory, too, and for the file again.
-        (409, 3, "is the directory above there"),
+        // Three requests: the file, the directory, and the file again.
+        (409, 3, "the directory above exists"),
     ] {
         let fake = Fake::start(move |request| match line(request).0 {
             "GET" => Reply::With(404, None, "no such file".into()),
@@ -135,14 +135,14 @@ fn what_a_server_refuses_is_not_asked_again() {
         let of = |request: &&Request| line(request).0 != "GET";
         assert_eq!(fake.asked().iter().filter(of).count(), requests, "{status}");
     }
-    // One that does not say what it has.
+    // Servers that do not say what they have.
     for status in [403, 405, 501] {
         let fake = Fake::start(move |request| match line(request).0 {
             "GET" => Reply::With(status, None, String::new()),
             _ => Reply::fine(),
         });
         let error = put(&path, objects(&fake.url, None, None)).expect_err("nobody knows");
-        assert!(error.to_string().contains("--replace does not ask"), "{status}: {error}");
+        assert!(error.to_string().contains("unchecked with --replace"), "{status}: {error}");
         assert_eq!(fake.asked().len(), 1, "nothing was written");
         let recording = Recording::open(&path).expect("a recording");
         let mut server = objects(&fake.url, None, None);
@@ -156,7 +156,7 @@ fn what_a_server_refuses_is_not_asked_again() {
 }
 
 #[test]
-fn a_password_goes_in_a_header_to_whom_it_may() {
+fn a_password_is_sent_in_a_header_and_only_encrypted() {
     let (dir, path, _) = one();
     let file = dir.path().join("login");
     fs::write(&file, "jo:se:cret\n").expect("a file");
@@ -165,7 +165,7 @@ fn a_password_goes_in_a_header_to_whom_it_may() {
     let fake = Fake::start(|_| Reply::fine());
     put(&path, objects(&fake.url, Some(&login), None)).expect("taken");
     for request in fake.asked() {
-        // jo:se:cret, as RFC 7617 has it.
+        // jo:se:cret, encoded as in RFC 7617.
         let header = "authorization: Basic am86c2U6Y3JldA==";
         assert!(request.head.to_lowercase().contains(&header.to_lowercase()), "{}", request.head);
         assert!(!request.head.contains("cret\r"), "{}", request.head);
@@ -176,7 +176,7 @@ fn a_password_goes_in_a_header_to_whom_it_may() {
 }
 
 #[test]
-fn only_who_is_believed_gets_a_file() {
+fn only_a_trusted_server_gets_a_file() {
     let (dir, path, _) = one();
     let (url, believed, _) = secure(dir.path(), "one.pem");
     put(&path, objects(&url, None, Some(&believed))).expect("taken");

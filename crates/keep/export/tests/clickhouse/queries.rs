@@ -1,5 +1,5 @@
-//! The questions that are shipped, asked of ClickHouse's engine and of DuckDB over the same hosts' books: the same
-//! rows, and what has to be in them.
+//! The shipped queries, on ClickHouse's engine and on DuckDB with the same data: equal rows, with
+//! the expected content.
 
 use crate::engine::Store;
 use crate::made::{client, now_ns, record, wall_offset_ns, Host, HASTY, ROLLOUT_NS};
@@ -15,7 +15,7 @@ use std::process::Command;
 const FLEET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet");
 const ASK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clickhouse/ask.py");
 
-/// Rows of cells; `None`: null.
+/// Rows of cells; `None` is null.
 type Rows = Vec<Vec<Option<String>>>;
 
 /// A fleet in both forms.
@@ -26,7 +26,7 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// `None`: there is no engine, and nobody demanded one.
+    /// `None` if there is no engine and the test is not required.
     fn start() -> Option<Fleet> {
         let store = Store::start()?;
         let dir = tempfile::tempdir().expect("a directory");
@@ -57,7 +57,7 @@ impl Fleet {
         Some(Fleet { store, _dir: dir, parquet })
     }
 
-    /// The rows of a question, which are the same in both.
+    /// Rows of a query, which are the same in both.
     fn ask(&self, name: &str, own: &[(&str, &str)]) -> Rows {
         let begun = wall_offset_ns() as u64;
         let hour = |hours: u64| instant((begun / HOUR + hours) * HOUR);
@@ -102,7 +102,7 @@ fn rows(text: &str) -> Rows {
     text.lines().map(|line| line.split('\t').map(cell).collect()).collect()
 }
 
-/// Whole numbers and words are equal; others as far as doubles are.
+/// Whole numbers and words must be equal; other numbers as far as doubles are.
 fn same(a: &Rows, b: &Rows) -> bool {
     let near = |a: &str, b: &str| match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(a), Ok(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-3),
@@ -125,12 +125,12 @@ fn word(cell: &Option<String>) -> &str {
     cell.as_deref().expect("known")
 }
 
-/// The sum of a column; what is not known is in no sum.
+/// Sum of a column, without nulls.
 fn sum(rows: &Rows, column: usize) -> i128 {
     rows.iter().filter(|row| row[column].is_some()).map(|row| number(&row[column])).sum()
 }
 
-/// All but the rollout's.
+/// All queries except the rollout's.
 #[test]
 fn engine_and_duckdb_give_equal_answers_that_sum_up() {
     let Some(fleet) = Fleet::start() else { return };
@@ -167,7 +167,7 @@ fn engine_and_duckdb_give_equal_answers_that_sum_up() {
 }
 
 #[test]
-fn engine_and_duckdb_find_what_a_rollout_cost_and_nothing_where_there_was_none() {
+fn engine_and_duckdb_find_the_cost_of_a_rollout_only_after_it() {
     let Some(fleet) = Fleet::start() else { return };
     let found = fleet.ask("rollout", &[("changed", "^new-")]);
     assert_eq!((word(&found[0][0]), word(&found[0][3])), ("shop", "postgres"));
@@ -181,7 +181,7 @@ fn engine_and_duckdb_find_what_a_rollout_cost_and_nothing_where_there_was_none()
     let certain =
         |rows: &Rows| rows.iter().filter(|row| word(&row[10]) != "nothing certain").count();
     assert_eq!(certain(&found), 1, "{found:#?}");
-    // The same hosts before it.
+    // The same hosts before the rollout.
     let begun = wall_offset_ns() as u64;
     let [at, until] = [6, 13].map(|n| instant(begun + T0 + n * WINDOW));
     let nothing =

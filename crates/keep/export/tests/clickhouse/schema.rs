@@ -1,15 +1,15 @@
-//! The tables that are shipped have the columns that are sent.
+//! The shipped tables have the columns that are sent.
 
 use exactop_export::{fields, Field, Kind, Which};
 
 const SCHEMA: &str = include_str!("../../../../fleet/schema.sql");
 
-/// The lines of a table's columns: name and type.
+/// Lines of a table's columns: name and type.
 fn columns(table: &str) -> Vec<(&'static str, &'static str)> {
     let head = format!("CREATE TABLE IF NOT EXISTS exactop.{table}\n(\n");
     let begin = SCHEMA.find(&head).expect("the table") + head.len();
     let end = SCHEMA[begin..].find("\n)").expect("its end") + begin;
-    // The column's lines are before those of projections.
+    // Columns come before projections.
     let lines = SCHEMA[begin..end].lines().map(str::trim);
     let lines = lines.take_while(|line| !line.starts_with("PROJECTION"));
     let column = |line: &'static str| {
@@ -26,14 +26,14 @@ fn store_type(field: &Field) -> &'static str {
         (Kind::Unsigned, false) => "UInt64",
         (Kind::Unsigned, true) => "Nullable(UInt64)",
         (Kind::Signed, _) => "Int64",
-        // Whose windows these are is always known where they are sent.
+        // Windows that are sent always have a host.
         (Kind::Text, _) => "LowCardinality(String)",
         (Kind::Flag, _) => "Bool",
     }
 }
 
 #[test]
-fn every_column_that_is_sent_has_its_place() {
+fn every_sent_column_is_in_the_schema() {
     for which in [Which::Accounts, Which::Charges] {
         let columns = columns(which.name());
         let fields = fields(which);
@@ -46,7 +46,7 @@ fn every_column_that_is_sent_has_its_place() {
 }
 
 #[test]
-fn sums_by_minute_and_by_hour_are_the_same_and_wide() {
+fn sums_by_minute_and_by_hour_have_the_same_wide_columns() {
     for table in ["accounts", "charges"] {
         let [minute, hour] = ["1m", "1h"].map(|span| columns(&format!("{table}_{span}")));
         assert_eq!(minute[1..], hour[1..], "{table}");

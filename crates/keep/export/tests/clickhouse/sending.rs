@@ -1,4 +1,4 @@
-//! What is sent, how often, and what is not.
+//! What is sent, how often, and what is left out.
 
 use crate::fake::{Fake, Reply, Request};
 use crate::made::{client, now_ns, one, recorded, send, HASTY, WINDOWS};
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 #[test]
-fn a_batch_comes_again_with_its_token_until_it_is_taken() {
+fn a_batch_is_repeated_with_its_token_until_accepted() {
     let (_dir, path, _) = one();
     let mut attempts = 0;
     let fake = Fake::start(move |request| {
@@ -38,7 +38,7 @@ fn a_batch_comes_again_with_its_token_until_it_is_taken() {
 }
 
 #[test]
-fn what_is_refused_is_not_asked_again_and_says_what_to_do() {
+fn a_refusal_is_not_retried_and_gives_advice() {
     let (_dir, path, _) = one();
     for (status, code, hint) in [
         (404, Some(60), "crates/fleet/schema.sql"),
@@ -57,7 +57,7 @@ fn what_is_refused_is_not_asked_again_and_says_what_to_do() {
 }
 
 #[test]
-fn a_store_that_stays_away_is_given_up() {
+fn a_store_that_stays_away_is_an_error() {
     let (_dir, path, _) = one();
     let fake = Fake::start(|_| Reply::With(503, None, "down".into()));
     // Long enough for a second attempt, however late this machine answers the first.
@@ -67,13 +67,13 @@ fn a_store_that_stays_away_is_given_up() {
     assert!(error.contains("attempts") && error.contains("down"), "{error}");
     assert!(fake.asked().len() > 1);
     assert_eq!(sent, Sent::default());
-    // And one that hears nobody.
+    // A server that does not listen.
     let nobody = client("http://127.0.0.1:1", None, None, patience);
     assert!(send(&path, &nobody, now_ns()).0.is_err());
 }
 
 #[test]
-fn what_answers_must_be_a_store() {
+fn an_answer_that_is_not_clickhouses_is_an_error() {
     let (_dir, path, _) = one();
     let fake = Fake::start(|_| Reply::With(200, None, "<html>Welcome".into()));
     let (done, _) = send(&path, &client(&fake.url, None, None, HASTY), now_ns());
@@ -82,7 +82,7 @@ fn what_answers_must_be_a_store() {
 }
 
 #[test]
-fn a_password_is_in_no_address() {
+fn a_password_is_never_in_an_address() {
     let (dir, path, _) = one();
     let file = dir.path().join("login");
     write(&file, "jo:se:cret\n").expect("a file");
@@ -101,10 +101,11 @@ fn a_password_is_in_no_address() {
 }
 
 #[test]
-fn what_the_store_has_is_not_sent() {
+fn windows_in_the_store_are_not_sent() {
     let (_dir, path, _) = one();
     let (t0, window) = (exactop_testkit::T0, exactop_testkit::WINDOW);
-    // The first two windows; one that lies across the fourth and fifth; the third's charges.
+    // In the store: the first two windows, one that overlaps the fourth and fifth, and the third's
+    // charges.
     let there = format!(
         "{}\t{}\n{}\t{}\n{}\t{}\n",
         t0,
@@ -153,7 +154,7 @@ fn hostile_names_stay_values() {
     let escaped = r"a'; DROP TABLE accounts --\x09\\&x=\x0a";
     for request in fake.asked() {
         match request.table() {
-            // A question's values are read as tab-separated ones.
+            // ClickHouse reads parameters of a query as tab-separated values.
             None => assert_eq!(request.given["param_host"], escaped.replace('\\', r"\\")),
             Some(_) => assert!(
                 request.token().starts_with(&format!("{escaped}:boot of ")),

@@ -1,7 +1,7 @@
-"""ClickHouse's HTTP port with ClickHouse's engine behind it (chdb): what a server would do with a request, the
-engine does, in a database on disk. And a store that fails: what the path /fail says is done to the next INSERTs.
+"""ClickHouse's HTTP port with ClickHouse's engine behind it (chdb), on a database on disk. Requests run as on a
+server. A POST to /fail sets how the next INSERTs fail.
 
-    server.py DIRECTORY SCHEMA      prints its port, serves until its input ends
+    server.py DIRECTORY SCHEMA      print the port and serve until stdin ends
 """
 
 import http.server
@@ -15,10 +15,10 @@ from chdb import session as chdb
 
 DIRECTORY, SCHEMA = sys.argv[1:3]
 ENGINE = chdb.Session(DIRECTORY)
-# What a server takes beside the settings of a query.
+# Parameters of a request that are not settings of the query.
 OURS = {"query", "database", "wait_end_of_query"}
-# What is done to INSERTs: "lose:accounts" carries it out and hangs up, "refuse:accounts" does not carry it out,
-# "double:charges" carries it out twice.
+# Failures of the next INSERTs: "lose:accounts" runs it and closes the connection, "refuse:accounts" does not run it,
+# "double:charges" runs it twice.
 FAILS = []
 
 
@@ -31,7 +31,7 @@ def ask(sql):
 
 
 def insert(sql, settings, body):
-    """INSERT INTO table (columns) FORMAT Parquet, its rows in a file."""
+    """Run INSERT INTO table (columns) FORMAT Parquet, with the rows in a file."""
     into, form = sql.rsplit(" FORMAT ", 1)
     with tempfile.NamedTemporaryFile(suffix=".parquet", dir=DIRECTORY) as file:
         file.write(body)
@@ -46,7 +46,7 @@ def carry_out(given, body):
     if "query" in given:
         return insert(given["query"], settings, body) or b""
     for name, value in given.items():
-        # The engine reads it as a server does: as a tab-separated value.
+        # Like a server, the engine reads the value as tab-separated.
         if name.startswith("param_"):
             ask(f"SET {name} = {quoted(value)}")
     sql = body.decode()
@@ -55,7 +55,7 @@ def carry_out(given, body):
 
 
 class Port(http.server.BaseHTTPRequestHandler):
-    # One request a connection: the engine serves one after the other.
+    # One request per connection: the engine runs them one by one.
     protocol_version = "HTTP/1.0"
 
     def do_POST(self):
@@ -79,7 +79,7 @@ class Port(http.server.BaseHTTPRequestHandler):
             if deed == "lose":
                 return None
             self.answer(200, out)
-        except Exception as error:  # the engine's, of whatever kind
+        except Exception as error:  # any error of the engine
             text = str(error)
             code = text.split("Code: ", 1)[1].split(".", 1)[0] if "Code: " in text else "1001"
             self.answer(500, text.encode(), code)

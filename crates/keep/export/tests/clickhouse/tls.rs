@@ -1,4 +1,4 @@
-//! A store that is believed for its certificate, and one that is not.
+//! A store whose certificate is trusted, and one whose is not.
 
 use crate::fake::{serve, Reply};
 use crate::made::{client, now_ns, one, send, HASTY, WINDOWS};
@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A server with a certificate of its own: its address, the certificate in a file, and how often it was reached.
+/// A server with its own certificate: its address, the certificate file, and its number of
+/// connections.
 pub fn secure(dir: &std::path::Path, name: &str) -> (String, PathBuf, Arc<AtomicUsize>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
@@ -34,7 +35,7 @@ pub fn secure(dir: &std::path::Path, name: &str) -> (String, PathBuf, Arc<Atomic
         for stream in listener.incoming().map_while(Result::ok) {
             count.fetch_add(1, Ordering::SeqCst);
             let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
-            // Who does not believe hangs up.
+            // A client that does not trust the certificate closes.
             let _ = serve(StreamOwned::new(connection, stream), &memory, &mut |_| Reply::fine());
         }
     });
@@ -42,13 +43,13 @@ pub fn secure(dir: &std::path::Path, name: &str) -> (String, PathBuf, Arc<Atomic
 }
 
 #[test]
-fn only_who_is_believed_gets_anything() {
+fn only_a_trusted_store_gets_anything() {
     let (dir, path, _) = one();
     let (url, believed, _) = secure(dir.path(), "one.pem");
     let (done, sent) = send(&path, &client(&url, None, Some(&believed), HASTY), now_ns());
     done.expect("taken");
     assert_eq!(sent.windows, WINDOWS);
-    // Another's certificate says nothing of this one.
+    // Another server's certificate does not make this one trusted.
     let (other, _, reached) = secure(dir.path(), "two.pem");
     let (done, sent) = send(&path, &client(&other, None, Some(&believed), HASTY), now_ns());
     let error = done.expect_err("not believed").to_string();

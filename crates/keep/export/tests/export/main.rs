@@ -1,4 +1,4 @@
-//! What is exported is what was recorded (what is sent to ClickHouse: tests/clickhouse).
+//! The export equals the recording (for ClickHouse see tests/clickhouse).
 
 mod sums;
 mod waiting;

@@ -1,4 +1,4 @@
-//! What is exported is what was recorded: read back by this crate's own library, and by DuckDB.
+//! The export equals the recording: read back by this crate's own library, and by DuckDB.
 
 use exactop_export::{export, fields, Files, Replacing, Which};
 use exactop_files::Directory;
@@ -11,11 +11,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Wall clock minus CLOCK_MONOTONIC: midnight (UTC) comes within the recording.
+/// Wall clock minus CLOCK_MONOTONIC, ns: midnight (UTC) is within the recording.
 const OFFSET: i64 = 1_760_054_400_000_000_000 - 112_000_000_000;
 const WINDOWS: u64 = 20;
 
-/// What the recording's windows come to.
+/// True sums of the recording's windows.
 #[derive(Debug, Default, PartialEq)]
 struct Truth {
     capacity: u64,
@@ -55,7 +55,7 @@ fn recorded(path: &Path) -> Truth {
     truth
 }
 
-/// The directory with the days, and what is in it.
+/// An export: its directory and its true sums.
 fn exported() -> (tempfile::TempDir, PathBuf, Truth) {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, out) = (dir.path().join("recording"), dir.path().join("out"));
@@ -67,7 +67,7 @@ fn exported() -> (tempfile::TempDir, PathBuf, Truth) {
     (dir, out, truth)
 }
 
-/// Sums of a table's columns over all days, and how many rows it has.
+/// Sums of a table's columns over all days, and its number of rows.
 fn sums(out: &Path, which: Which, columns: &[&str]) -> (Vec<u64>, usize) {
     let (mut sums, mut rows) = (vec![0u64; columns.len()], 0);
     let places: Vec<usize> = columns
@@ -83,7 +83,7 @@ fn sums(out: &Path, which: Which, columns: &[&str]) -> (Vec<u64>, usize) {
             for (n, (sum, &place)) in sums.iter_mut().zip(&places).enumerate() {
                 *sum += match row.get_column_iter().nth(place) {
                     Some((_, Field::ULong(number))) => *number,
-                    // What is not known is in no sum.
+                    // Nulls are in no sum.
                     Some((_, Field::Null)) => continue,
                     other => panic!("{}: {other:?} is no number", columns[n]),
                 };
@@ -121,12 +121,12 @@ fn every_table_sums_up_to_the_recording() {
 }
 
 #[test]
-fn only_the_stretch_asked_for_is_exported() {
+fn only_the_requested_range_is_exported() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, out) = (dir.path().join("recording"), dir.path().join("out"));
     recorded(&path);
     let into = Directory::open_or_make(&out).expect("a directory");
-    // A window that ends at midnight is the next day's.
+    // A window that ends at midnight belongs to the next day.
     let before = Some(1_760_054_400_000_000_000i128 - 1);
     for (from, to) in [(None, before), (before, None)] {
         let recording = Recording::open(&path).expect("a recording");
@@ -146,7 +146,7 @@ fn files(out: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_part_of_a_day_does_not_take_the_place_of_more() {
+fn a_part_of_a_day_does_not_replace_more() {
     let (dir, out, _) = exported();
     let whole = files(&out);
     let into = Directory::open_or_make(&out).expect("a directory");
@@ -156,22 +156,22 @@ fn a_part_of_a_day_does_not_take_the_place_of_more() {
     };
     let since = |ns: i128| When { from: Some(midnight + ns), to: None };
     let window = i128::from(exactop_testkit::WINDOW);
-    // Of each day all but one window, and what is of a day alone.
+    // All but one window of each day, and windows of one day only.
     let but_one = When { from: None, to: Some(midnight - window - 1) };
     for (when, windows) in [(since(0), 1), (since(window), 2), (but_one, 1)] {
         let error = export(when, &mut &into).expect_err("it has less").to_string();
-        let told = format!("has windows that this export has not ({windows}, the first of '");
+        let told = format!("has windows that this export lacks ({windows}, the first of '");
         assert!(error.contains(&told) && !error.contains('\x1b'), "{error}");
         assert_eq!(files(&out), whole, "nothing was written");
     }
-    // A whole day, and again all.
+    // A whole day, and all days again.
     export(since(-1), &mut &into).expect("no less");
     export(When::default(), &mut &into).expect("no less");
     assert_eq!(files(&out), whole);
     let accounts = whole.keys().find(|path| path.ends_with("accounts.parquet")).expect("it");
     std::fs::write(accounts, "what somebody put there").expect("written");
     let error = export(When::default(), &mut &into).expect_err("it is another").to_string();
-    assert!(error.contains("is no table of 'exactop export'"), "{error}");
+    assert!(error.contains("is not a table of 'exactop export'"), "{error}");
     export(since(window), &mut Replacing(&mut &into)).expect("it was said");
     assert_ne!(files(&out), whole);
     export(When::default(), &mut Replacing(&mut &into)).expect("it was said");
@@ -195,7 +195,7 @@ fn is_counter(name: &str) -> bool {
     exactop_model::Counter::ALL.iter().any(|counter| counter.info().id == name)
 }
 
-/// Totals as DuckDB tells them, a number a line.
+/// A script that prints DuckDB's totals, one number a line.
 const ASK: &str = r#"
 import duckdb, sys
 out = sys.argv[1]
@@ -236,7 +236,7 @@ fn duckdb_reads_the_same_totals() {
         "1",
         "TIMESTAMP WITH TIME ZONE",
     ];
-    // Nanoseconds in UTC have a type of their own where DuckDB knows one.
+    // Newer versions of DuckDB have a type for nanoseconds in UTC.
     assert_eq!(told[..7], expected[..7]);
     assert!(told[7].starts_with("TIMESTAMP"), "{}", told[7]);
 }

@@ -1,5 +1,5 @@
-//! Who waits for something all through a window did so, whether anything happened to them or not; and
-//! no text of a recording is more than a text.
+//! Tasks that wait all through a window have that time, whether or not an event happened to them.
+//! Texts of a recording are escaped.
 
 use exactop_export::{export, fields, Which};
 use exactop_files::Directory;
@@ -24,8 +24,8 @@ fn task(n: u32, name: &str, state: MicroState, cgroup: u64) -> TaskSample {
     TaskSample { state, ..samples::task(n.into(), key, ident) }
 }
 
-/// One that is in every window, one that waits for a CPU, one that is throttled, one that sleeps. The
-/// first changes its group in the last window.
+/// Four tasks: one in every window, one that waits for a CPU, one throttled, one asleep. The first
+/// changes its group in the last window.
 fn record(path: &Path) {
     let machine = Machine {
         host: "made-up".into(),
@@ -48,7 +48,7 @@ fn record(path: &Path) {
         now.cpus = [0, 1].map(samples::cpu).to_vec();
         now.cpus.iter_mut().for_each(|cpu| cpu.idle_ns = n * SECOND);
         if n >= 2 {
-            // In the second window what one CPU lacks the other has too much.
+            // In the second window one CPU has too little time and the other too much.
             now.cpus[0].idle_ns -= 100;
             now.cpus[1].idle_ns += 100;
         }
@@ -83,7 +83,7 @@ fn place(which: Which, name: &str) -> usize {
 }
 
 #[test]
-fn who_waits_all_through_a_window_has_a_row_of_it() {
+fn a_task_that_waits_all_through_a_window_has_a_row() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, out) = (dir.path().join("recording"), dir.path().join("out"));
     record(&path);
@@ -102,7 +102,7 @@ fn who_waits_all_through_a_window_has_a_row_of_it() {
     assert_eq!(sum("throttled", "throttle_ns"), WINDOWS * SECOND);
     assert_eq!(sum("starved", "life_ns"), WINDOWS * SECOND);
     assert_eq!(sum("asleep", "sleep_ns"), 0, "who sleeps has none");
-    // By group: what was waited before the group was changed is that of the one left.
+    // Time before a change of group is the old group's.
     let groups = rows(&out, Which::Groups);
     let sum = |group: u64, column: &str| -> u64 {
         let id = place(Which::Groups, "cgroup_id");
@@ -119,7 +119,7 @@ fn who_waits_all_through_a_window_has_a_row_of_it() {
         .map(|row| row.get_bool(place(Which::Accounts, "exact")).expect("known"))
         .collect();
     assert_eq!(exact, [true, false, true, true, true]);
-    // And the recording's own words are only words.
+    // Control characters in the recording's texts are escaped.
     let boot =
         rows(&out, Which::Accounts)[0].get_string(place(Which::Accounts, "boot_id")).cloned();
     assert!(!boot.as_ref().expect("it").contains('\x1b') && boot.expect("it").contains("oot"));
