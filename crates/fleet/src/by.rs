@@ -1,11 +1,11 @@
-//! How the rows of a fleet's tables are called, by what they are summed by.
+//! Names of a fleet's rows, for each way to sum them.
 
 use crate::{By, FleetError};
 
-/// Columns of `charges` whose values, with a slash between, are a row's name.
+/// Columns of `charges` that form a row's name, joined by a slash.
 ///
 /// # Errors
-/// The tables are not summed by this: it is none of [`By::FLEET`].
+/// `by` is not in [`By::FLEET`].
 pub(crate) fn columns(by: By) -> Result<&'static [&'static str], FleetError> {
     Ok(match by {
         By::Host => &["host"],
@@ -18,7 +18,7 @@ pub(crate) fn columns(by: By) -> Result<&'static [&'static str], FleetError> {
     })
 }
 
-/// A row's name as it is told; what is in no such thing has none.
+/// A row's name for display; rows without one get `(no NAMESPACE)` or the like.
 pub(crate) fn shown(by: By, name: &str) -> String {
     match name {
         "" => format!("(no {by})"),
@@ -26,32 +26,32 @@ pub(crate) fn shown(by: By, name: &str) -> String {
     }
 }
 
-/// The part of a boot's ID that tells it from the few others of a host.
+/// Start of a boot id, enough to tell a host's boots apart.
 pub(crate) fn brief(boot_id: &str) -> &str {
     boot_id.get(..BRIEF).unwrap_or(boot_id)
 }
 
-/// Characters of it.
+/// Characters of that start.
 pub(crate) const BRIEF: usize = 8;
 
-/// The name of a host whose name another machine has, too.
+/// Adds the boot to a host name that two machines share.
 pub(crate) fn with_boot(name: &mut String, boot_id: &str) {
     for part in [" (boot ", brief(boot_id), ")"] {
         name.push_str(part);
     }
 }
 
-/// A name of parts; empty where there is no such thing, which the last part says.
+/// Joins the parts of a name; the name is empty if the last part is.
 pub(crate) fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &'a str> + Clone) {
     name.clear();
     let last = parts.clone().last().unwrap_or_default();
-    // ~other and ~unknown are so in all parts.
+    // ~other and ~unknown stand in all parts.
     if parts.len() > 1 && last.starts_with('~') {
         name.push_str(last);
         return;
     }
     for part in parts.filter(|part| !last.is_empty() && !part.is_empty()) {
-        // Containers of docker are in no pod.
+        // Containers of Docker have no pod.
         name.push_str(if name.is_empty() { "" } else { "/" });
         name.push_str(part);
     }

@@ -1,4 +1,4 @@
-//! Columns of a Parquet file by name, some thousand rows at once.
+//! Reads columns of a Parquet file by name, some thousand rows at a time.
 
 use parquet::basic::{LogicalType, TimeUnit, Type};
 use parquet::column::reader::{get_typed_column_reader, ColumnReaderImpl};
@@ -11,12 +11,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use exactop_export::{Field, Kind};
 
-/// Rows at once.
+/// Rows per chunk.
 const ROWS: usize = 8192;
-/// Stands for bytes that are not UTF-8.
+/// Replacement for bytes that are not UTF-8.
 const NO_TEXT: &str = "\u{fffd}";
 
-/// Values of a column; `None`: null.
+/// Values of a column; `None` is null.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Numbers(Vec<Option<i64>>),
@@ -24,17 +24,17 @@ pub(crate) enum Cells {
     Flags(Vec<Option<bool>>),
 }
 
-/// Some rows of the columns that were asked for, in the order in which they were.
+/// Some rows of the wanted columns, in the wanted order.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     columns: Vec<Cells>,
     pub rows: usize,
-    /// Which of the files it is of.
+    /// Index of the file.
     pub file: usize,
 }
 
 impl Chunk {
-    /// A signed number, or the bits of one from 0.
+    /// A signed number, or the bits of an unsigned one.
     pub fn number(&self, column: usize, row: usize) -> Option<i64> {
         match self.columns.get(column) {
             Some(Cells::Numbers(cells)) => *cells.get(row)?,
@@ -53,7 +53,7 @@ impl Chunk {
         }
     }
 
-    /// A text; null is empty. What is none by its bytes, though it is by its type, is [`NO_TEXT`].
+    /// A text; null is empty, and invalid UTF-8 is [`NO_TEXT`].
     pub fn text(&self, column: usize, row: usize) -> &str {
         let Some(Cells::Texts(cells)) = self.columns.get(column) else { return "" };
         match cells.get(row).and_then(Option::as_ref) {
@@ -63,7 +63,7 @@ impl Chunk {
     }
 }
 
-/// Tells all rows of a file, the `at`-th.
+/// Passes all rows of file number `at` to `tell`.
 pub(crate) fn each(
     (at, file): (usize, File),
     wanted: &[Field],
@@ -101,7 +101,7 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// The library panics over some files that were tampered with.
+/// The library panics on some damaged files.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(wrong("it is damaged")))
 }
@@ -119,7 +119,7 @@ fn wrong(why: impl Into<String>) -> ParquetError {
     ParquetError::General(why.into())
 }
 
-/// Where the columns are in the file, if they hold what they have to.
+/// Positions of the columns in the file; fails on a missing column or another type.
 fn places(schema: &SchemaDescriptor, wanted: &[Field]) -> Result<Vec<usize>, ParquetError> {
     let place = |field: &Field| {
         let found = schema.columns().iter().position(|c| c.path().string() == field.name);
@@ -142,7 +142,7 @@ fn places(schema: &SchemaDescriptor, wanted: &[Field]) -> Result<Vec<usize>, Par
     wanted.iter().map(place).collect()
 }
 
-/// A column of a row group, as far as it was read, and whether it has nulls.
+/// Reader of a column in a row group, and whether it has nulls.
 enum Column {
     Numbers(ColumnReaderImpl<Int64Type>, bool),
     Texts(ColumnReaderImpl<ByteArrayType>, bool),
@@ -153,7 +153,7 @@ impl Column {
     fn open(group: &dyn RowGroupReader, kind: Kind, place: usize) -> Result<Column, ParquetError> {
         let nulls = group.metadata().schema_descr().column(place).max_def_level() > 0;
         let reader = group.get_column_reader(place)?;
-        // Of this type each is: it was looked at.
+        // `places` has checked the types.
         Ok(match kind {
             Kind::Text => Column::Texts(get_typed_column_reader(reader), nulls),
             Kind::Flag => Column::Flags(get_typed_column_reader(reader), nulls),

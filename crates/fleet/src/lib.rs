@@ -1,15 +1,18 @@
-//! The books of many machines: whether they balance, what happened in them, and what differs between them. It takes
-//! the exported tables of all hosts and gives a balance, a report or a comparison. The command alone may depend on
-//! it, and the tests of the simulator.
+//! The books of many machines: whether they balance, what happened in them, and what differs
+//! between them. It takes the exported tables of all hosts and gives a balance, a report or a
+//! comparison. The command alone may depend on it, and the tests of the simulator.
 //!
-//! Rows come from Parquet as `exactop export parquet` writes it ([`Parquet`]) or from ClickHouse, which
-//! `exactop export clickhouse` fills ([`Store`]). Sums are of 128 bits: 10,000 machines of 64 CPUs use 2^64 ns in 8
-//! hours. Names are escaped once more where they are shown: whoever writes a file writes what they like.
+//! Rows come from Parquet files of `exactop export parquet` ([`Parquet`]) or from ClickHouse tables
+//! of `exactop export clickhouse` ([`Store`]). Sums have 128 bits: 10,000 machines of 64 CPUs use
+//! 2^64 ns in 8 hours. Names are escaped again for display, because a file may hold any bytes.
 //!
-//! Modules: rows from `parquet` (by `chunks`) or a `store`; `check/` (`host`: windows against each other; `clocks`:
-//! hosts against each other), `report/` (`read` in passes of `figures`, from files with each window `once` or by
-//! `asking` a store; `page`, `plots`), `compare/` (a `side` summed by host and group; `basis`: which hosts are
-//! weighed).
+//! Modules:
+//!
+//! - `parquet` (with `chunks`) and `store`: sources of `rows`.
+//! - `check`: the balance. `host` compares a host's windows, `clocks` compares hosts.
+//! - `report`: `read` makes passes over `figures`, from files with each window `once`, or by
+//!   `asking` a store; `page` and `plots` show them.
+//! - `compare`: a `side` is a range summed by host and group; `basis` selects the hosts to compare.
 #![forbid(unsafe_code)]
 
 mod by;
@@ -32,12 +35,12 @@ use exactop_export::clickhouse::StoreError;
 use exactop_files::FileError;
 use std::path::PathBuf;
 
-/// The words, with commas between.
+/// Names with commas between.
 fn words(all: &[By]) -> String {
     all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// How an instant is told, ns since the epoch.
+/// Formats an instant, ns since the epoch.
 pub type Clock<'a> = &'a dyn Fn(i128) -> String;
 
 /// Why a fleet's books cannot be read.
@@ -46,7 +49,7 @@ pub enum FleetError {
     /// A file or a directory cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What is in a file is not what is exported.
+    /// A file is not an export.
     #[error("{}: {why}", .path.display())]
     Table {
         /// The file.
@@ -54,19 +57,19 @@ pub enum FleetError {
         /// What is wrong with it.
         why: String,
     },
-    /// A store does not answer.
+    /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Passes over the files do not come to the same.
-    #[error("the books changed while they were read: ask again when whoever writes them is done")]
+    /// Two passes over the books gave different sums.
+    #[error("the books changed while they were read: try again when their writer is done")]
     Changed,
-    /// The tables are not summed by this.
+    /// The tables cannot be summed in this way.
     #[error("--by {by}: the books of many machines are summed by {}", words(&By::FLEET))]
     NotSummed {
-        /// By what.
+        /// The requested way.
         by: By,
     },
-    /// There are no tables.
+    /// The directory has no tables.
     #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]
     Nothing {
         /// The directory.

@@ -1,5 +1,6 @@
-//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is, and every
-//! `accounts-*.parquet` and `charges-*.parquet`, of which daemons write one after the other.
+//! Parquet files of many machines: every `accounts.parquet` and `charges.parquet` in or below a
+//! directory, and every `accounts-*.parquet` and `charges-*.parquet` that daemons write one after
+//! the other.
 
 use crate::by::{columns, join};
 use crate::chunks::{each, Chunk};
@@ -13,12 +14,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Directories within each other that are looked into.
+/// Most levels of directories that are searched.
 const DEEPEST: usize = 8;
-/// Charges that are not older may be of a batch that is being written: its accounts follow.
+/// Charges younger than this may belong to a batch whose accounts are still being written.
 const UNDER_WAY: Duration = Duration::from_secs(60);
 
-/// Columns of `accounts` that are read, in the order in which [`account`] takes them.
+/// Columns of `accounts`, in the order of [`account`].
 const ACCOUNTS: [&str; 17] = [
     "window_end",
     "host",
@@ -38,9 +39,9 @@ const ACCOUNTS: [&str; 17] = [
     "missed_switches",
     "exact",
 ];
-/// And of `charges`.
+/// Columns of `charges`.
 const CHARGES: [&str; 5] = ["window_end", "host", "boot_id", "t1_ns", "run_ns"];
-/// The first of those of which it is told who used what.
+/// Columns of `charges` for sums by name; the columns of the name follow.
 const USED: [&str; 3] = ["window_end", "host", "run_ns"];
 
 /// Files of a fleet.
@@ -49,12 +50,12 @@ pub struct Parquet {
     accounts: Vec<PathBuf>,
     charges: Vec<PathBuf>,
     skipped: u64,
-    /// What cannot be read, and why, if that is no error.
+    /// Unreadable files and their errors; `None` if these are fatal.
     passed_by: Option<RefCell<BTreeMap<PathBuf, String>>>,
 }
 
 impl Parquet {
-    /// Finds them; nothing is read yet.
+    /// Finds the files; reads none yet.
     ///
     /// # Errors
     /// [`FleetError`]
@@ -62,10 +63,11 @@ impl Parquet {
         Parquet::find(directory, None)
     }
 
-    /// The same, but what cannot be read within it is passed by ([`Books::unread`]); of a file that is damaged the rows before that are told.
+    /// Like [`Parquet::open`], but skips unreadable files ([`Books::unread`]). Of a damaged file,
+    /// the rows before the damage count.
     ///
     /// # Errors
-    /// [`FleetError`]: of the directory itself.
+    /// [`FleetError`]: the directory itself cannot be read.
     pub fn open_what_is_readable(directory: &Path) -> Result<Parquet, FleetError> {
         Parquet::find(directory, Some(RefCell::default()))
     }
@@ -77,14 +79,14 @@ impl Parquet {
         let (accounts, charges) = (Vec::new(), Vec::new());
         let mut found = Parquet { accounts, charges, skipped: 0, passed_by };
         found.look(directory, 0)?;
-        // Charges alone are an export that was interrupted: the balance says so.
+        // Charges alone are an interrupted export; the balance reports them.
         if found.accounts.is_empty() && found.charges.is_empty() && found.unread().is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)
     }
 
-    /// Directories that were not looked into: links, and what lies too deep.
+    /// Directories that were not searched: links, and those too deep.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -103,7 +105,7 @@ impl Parquet {
                     self.charges.push(within);
                 }
                 _ if !within.is_dir() => {}
-                // Who links may link in a circle.
+                // Links may form a circle.
                 _ if depth >= DEEPEST || within.is_symlink() => self.skipped += 1,
                 _ => {
                     let done = self.look(&within, depth + 1);
@@ -122,7 +124,7 @@ impl Parquet {
         Ok(())
     }
 
-    /// Tells the rows of a table, all columns that are wanted.
+    /// Passes the rows of a table to `tell`, with the wanted columns.
     pub(crate) fn each(
         &self,
         which: Which,
@@ -143,7 +145,7 @@ impl Parquet {
     }
 }
 
-/// Tells the rows of a file.
+/// Passes the rows of a file to `tell`.
 fn of_file(
     (at, path): (usize, &Path),
     wanted: &[Field],
@@ -205,21 +207,22 @@ impl Books for Parquet {
     }
 }
 
-/// Whether a file has rows of a table, by its name.
+/// True if the file name is one of this table.
 fn is_of(which: Which, name: &str) -> bool {
     let table = name.strip_suffix(".parquet").and_then(|name| name.strip_prefix(which.name()));
     table.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// The charges of such a batch that came while names were listed: before its accounts, which were seen.
+/// Charges of the batch that came while names were listed: they were written before the accounts,
+/// which are in the list.
 fn unlisted(directory: &Path, accounts: &str, names: &[String]) -> Option<PathBuf> {
     let charges = format!("charges-{}", accounts.strip_prefix("accounts-")?);
     let path = directory.join(&charges);
     (names.binary_search(&charges).is_err() && path.is_file()).then_some(path)
 }
 
-/// Whether charges are of a batch of a daemon that is being written: its accounts are not there yet. It is of the next time. Names are
-/// in order.
+/// True for charges of a batch whose accounts are not written yet; they count the next time.
+/// `names` are sorted.
 fn is_under_way(charges: &Path, names: &[String]) -> bool {
     let name = charges.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let Some(rest) = name.strip_prefix("charges-") else { return false };
@@ -230,17 +233,17 @@ fn is_under_way(charges: &Path, names: &[String]) -> bool {
     written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < UNDER_WAY))
 }
 
-/// Whether a row's window, its first column, is of that time.
+/// True if the row's window (first column) ends in that time.
 pub(crate) fn ends_in(chunk: &Chunk, row: usize, when: When) -> bool {
     chunk.number(0, row).is_some_and(|ns| when.has(ns.into()))
 }
 
-/// Whose a row is: its second and third column.
+/// Host and boot of a row: its second and third column.
 pub(crate) fn whose(chunk: &Chunk, row: usize) -> Whose<'_> {
     Whose { host: chunk.text(1, row), boot_id: chunk.text(2, row) }
 }
 
-/// A row: what may not be null is not, or the file would have been refused.
+/// Reads a row. Required columns have no nulls, or the file would have been refused.
 pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
     let number = |column| chunk.unsigned(column, row);
     Some(Account {

@@ -1,11 +1,11 @@
-//! Rows of the two tables, wherever they come from.
+//! Rows of the two tables, from any source.
 
 use crate::By;
 use crate::FleetError;
 use exactop_recording::When;
 use std::path::PathBuf;
 
-/// Whose a row is, as the tables have it: escaped. Empty: the recording did not say.
+/// Host and boot of a row, escaped as in the tables. Empty if the recording did not name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Whose<'a> {
@@ -13,14 +13,14 @@ pub struct Whose<'a> {
     pub boot_id: &'a str,
 }
 
-/// A row of `accounts`: a window of a host. Names are those of the columns.
+/// A row of `accounts`: a window of a host. Fields are named like the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Account<'a> {
     pub whose: Whose<'a>,
-    /// The window's end by the host's wall clock, ns since the epoch.
+    /// End of the window by the host's wall clock, ns since the epoch.
     pub end_ns: i64,
-    /// The same by CLOCK_MONOTONIC.
+    /// End of the window by CLOCK_MONOTONIC, ns.
     pub t1_ns: u64,
     pub length_ns: u64,
     pub cpus: u64,
@@ -35,17 +35,18 @@ pub struct Account<'a> {
     pub residual_ns: i64,
     pub exact: bool,
     pub missed_switches: Option<u64>,
-    /// It came while the books were read: its charges may not all have been seen, so it does not count.
+    /// True if the row came while the books were read. Its charges may be incomplete, so it does
+    /// not count.
     pub is_new: bool,
 }
 
 impl Account<'_> {
-    /// What `charges` of the window have to come to.
+    /// Required sum of the window's `charges`, ns.
     pub fn named_ns(&self) -> u128 {
         u128::from(self.tasks_ns) + u128::from(self.exited_ns)
     }
 
-    /// All accounts, the residual included.
+    /// Sum of all accounts, including the residual, ns.
     pub fn sum_ns(&self) -> i128 {
         let others = [self.unnamed_ns, self.idle_ns, self.offline_ns];
         let told = self.irq_ns.into_iter().chain(self.steal_ns);
@@ -53,14 +54,14 @@ impl Account<'_> {
         (self.named_ns() + sum) as i128 + i128::from(self.residual_ns)
     }
 
-    /// Whether they are CPUs x length, and the row says so.
+    /// True if the accounts equal CPUs x length and the row's own capacity.
     pub fn closes(&self) -> bool {
         let capacity = u128::from(self.cpus) * u128::from(self.length_ns);
         capacity == u128::from(self.capacity_ns) && self.sum_ns() == i128::from(self.capacity_ns)
     }
 }
 
-/// What `charges` say of a window: one row of them, or the sum of some.
+/// CPU time of a window in `charges`: one row, or the sum of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Charged<'a> {
@@ -69,12 +70,12 @@ pub struct Charged<'a> {
     pub run_ns: u128,
 }
 
-/// What a group used of a host's CPUs: one row of `charges`, or the sum of some.
+/// CPU time of a group on a host: one row of `charges`, or the sum of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Used<'a> {
     pub host: &'a str,
-    /// By what was asked for; empty: it is in no such thing.
+    /// The requested name; empty if the group has none.
     pub name: &'a str,
     pub run_ns: u128,
 }
@@ -91,39 +92,40 @@ pub struct Before<'a> {
 /// A file or a directory that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Why, with its path.
+    /// The error, with the path.
     pub error: String,
 }
 
-/// Where a fleet's books are.
+/// A source of a fleet's books.
 pub trait Books {
-    /// Tells what `charges` of a time are, in no order.
+    /// Passes `charges` of a time to `tell`, in no order.
     ///
     /// # Errors
     /// [`FleetError`]
     fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
 
-    /// Tells the rows of `accounts` of that time, in no order. They are asked for after charges, which are sent
-    /// before them: what is there has its charges, unless it is new.
+    /// Passes the rows of `accounts` of a time to `tell`, in no order. Call it after `charges`,
+    /// which are sent first: then each row has its charges, unless it is new.
     ///
     /// # Errors
     /// [`FleetError`]
     fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
 
-    /// Tells of each host that has windows that end at that instant or before the last of them, or more of them.
+    /// Passes to `tell`, for each host, the last window that ends at or before `wall_ns`, and
+    /// perhaps earlier ones.
     ///
     /// # Errors
     /// [`FleetError`]
     fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError>;
 
-    /// What could not be read up to now and was passed by; nothing where that is an error.
+    /// Files that could not be read so far and were skipped; empty if such files are fatal.
     fn unread(&self) -> Vec<Unread> {
         Vec::new()
     }
 
-    /// Tells what groups used in that time, in no order; of windows that are new nothing.
+    /// Passes the CPU time of groups in a time to `tell`, in no order, without new windows.
     ///
     /// # Errors
     /// [`FleetError`]
@@ -134,7 +136,8 @@ pub trait Books {
 pub(crate) mod tests {
     use super::*;
 
-    /// A window of 10 s on two CPUs that closes; it ends at `n` x 10 s, 1,000,000 s later by the wall clock.
+    /// A balanced window of 10 s on two CPUs. It ends at `n` x 10 s, and 1,000,000 s later by the
+    /// wall clock.
     pub fn account(host: &str, n: u64) -> Account<'_> {
         let second = 1_000_000_000;
         Account {
@@ -170,7 +173,7 @@ pub(crate) mod tests {
         ] {
             assert!(!wrong.closes(), "{wrong:?}");
         }
-        // A residual is told, and part of the sum.
+        // A residual counts as a part of the sum.
         assert!(Account { idle_ns: row.idle_ns + 7, residual_ns: -7, ..row }.closes());
         let largest = Account {
             tasks_ns: u64::MAX,

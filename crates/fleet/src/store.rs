@@ -1,4 +1,4 @@
-//! ClickHouse with the tables of `crates/fleet/schema.sql`, asked by HTTP.
+//! A store: ClickHouse with the tables of `crates/fleet/schema.sql`, over HTTP.
 
 use crate::by::{columns, join};
 use crate::rows::{Account, Before, Books, Charged, Used, Whose};
@@ -7,20 +7,21 @@ use exactop_export::clickhouse::{Client, StoreError};
 use exactop_model::text::escape::harmless;
 use exactop_recording::When;
 
-/// Rows of an answer: with long names they are some hundred bytes each, and no answer may be longer than 16 MiB.
+/// Most rows of an answer: with long names a row takes some hundred bytes, and an answer at most 16
+/// MiB.
 const ROWS: u64 = 20_000;
-/// Characters of an answer that is none.
+/// Most characters of an invalid answer that are shown.
 const SHOWN: usize = 100;
 
-/// A store that goes on taking rows.
+/// A store that keeps accepting rows.
 #[derive(Debug)]
 pub struct Store {
     client: Client,
-    /// When it was asked first, by its own clock, s since the epoch.
+    /// Time of the first query by the store's clock, s since the epoch.
     begun: u64,
 }
 
-/// Hosts next to each other, by name, in an hour: from the first to the last.
+/// Hosts from `first` to `last`, by name, in an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     hour: i128,
@@ -29,17 +30,18 @@ struct Part {
 }
 
 impl Store {
-    /// The store that it speaks to, as it is now.
+    /// Opens the store as of now.
     ///
     /// # Errors
-    /// [`FleetError::Store`]: it does not answer.
+    /// [`FleetError::Store`]: the store does not answer.
     pub fn open(client: Client) -> Result<Store, FleetError> {
         let now = client.first("SELECT toUnixTimestamp(now()) FORMAT TSV")?;
         let begun = now.trim().parse().map_err(|_| no_answer(&now))?;
         Ok(Store { client, begun })
     }
 
-    /// Asks about a time in parts that are no longer than an answer may be; `rows` tells the parts' lengths, `given` are values of the question.
+    /// Queries a time in parts whose answers fit the limit. `rows` lists the columns that count a
+    /// part's rows; `given` are the values of query parameters.
     pub(crate) fn each(
         &self,
         (table, rows): (&str, &str),
@@ -75,7 +77,7 @@ impl Store {
 }
 
 impl Store {
-    /// Those of some charges whose accounts were there when it was asked first.
+    /// SQL for the charges whose accounts were there at the first query.
     pub(crate) fn known(&self, which: &str) -> String {
         format!(
             "{which} AND (host, boot_id, t1_ns) IN (SELECT host, boot_id, t1_ns FROM accounts WHERE {which} AND \
@@ -86,14 +88,14 @@ impl Store {
 }
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// Where the hour begins to which a window belongs.
+/// SQL for the beginning of a window's hour.
 const HOUR: &str = "toUnixTimestamp(toStartOfHour(toDateTime(window_end, 'UTC')))";
-/// What tells windows of a host apart.
+/// Columns that identify a window of a host.
 pub(crate) const WINDOWS: &str = "boot_id, t1_ns, window_end";
 
 fn bounds(from: Option<i128>, to: Option<i128>) -> String {
     let instant = |ns: i128| {
-        // Beyond what the column holds there is nothing.
+        // The column holds no later instant.
         let ns = ns.clamp(0, i128::from(i64::MAX));
         format!("fromUnixTimestamp64Nano(toInt64({ns}), 'UTC')")
     };
@@ -106,7 +108,7 @@ fn bounds(from: Option<i128>, to: Option<i128>) -> String {
     both.join(" AND ")
 }
 
-/// Hosts with their rows, as they come: in the order in which the store compares their names.
+/// Parts of hosts with their row counts, in the store's order of names.
 fn parts(hour: i128, answer: &str) -> Result<Vec<Part>, FleetError> {
     let (mut parts, mut rows): (Vec<Part>, u64) = (Vec::new(), 0);
     for line in answer.lines() {
@@ -132,7 +134,7 @@ fn no_answer(line: &str) -> FleetError {
     FleetError::Store(StoreError::Answer { text })
 }
 
-/// As ClickHouse writes texts between tabs.
+/// Unescapes a text of ClickHouse's TSV format.
 pub(crate) fn unescaped(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -180,7 +182,7 @@ impl Books for Store {
     }
 
     fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
-        // One line for each host: an answer of 100,000 hosts is not too long.
+        // One line for each host: an answer for 100,000 hosts fits the limit.
         let sql = format!(
             "SELECT host, argMax(boot_id, window_end), argMax(t1_ns, window_end), \
              toUnixTimestamp64Nano(max(window_end)) FROM accounts WHERE {} GROUP BY host FORMAT TSV",
@@ -203,7 +205,7 @@ impl Books for Store {
     }
 }
 
-/// A line of an answer; `None`: it is none.
+/// Parses a line of an answer; `None` if it is invalid.
 fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
     let cells: Vec<&str> = line.split('\t').collect();
     let [host, boot_id, end, t1, length, cpus, capacity, tasks, exited, unnamed, irq, steal, idle, offline, residual, missed, exact, is_new] =

@@ -1,36 +1,36 @@
-//! Sums of windows, of 128 bits.
+//! Sums of windows, with 128 bits.
 
 use crate::rows::Account;
 
-/// Where the time of some windows went. Names are those of the columns.
+/// Accounts of some windows. Fields are named like the columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Sums {
-    /// Rows.
+    /// Number of rows.
     pub windows: u64,
-    /// CPUs x length, multiplied here.
+    /// CPUs x length, computed from the rows, ns.
     pub cpus_x_time_ns: u128,
     pub capacity_ns: u128,
     pub tasks_ns: u128,
     pub exited_ns: u128,
     pub unnamed_ns: u128,
     pub irq_ns: u128,
-    /// So many windows told it.
+    /// Windows that measure interrupts separately.
     pub irq_windows: u64,
     pub steal_ns: u128,
     pub steal_windows: u64,
     pub idle_ns: u128,
     pub offline_ns: u128,
     pub residual_ns: i128,
-    /// What `charges` come to.
+    /// CPU time in `charges`, ns.
     pub charged_ns: u128,
 }
 
 impl Sums {
-    /// One more window.
+    /// Adds a window.
     pub fn add(&mut self, row: &Account) {
         self.windows += 1;
-        // The only product: of a row that somebody made up it may be as large as the sum can be.
+        // The only product: a forged row could make it overflow.
         let cpus_x_time_ns = u128::from(row.cpus) * u128::from(row.length_ns);
         self.cpus_x_time_ns = self.cpus_x_time_ns.saturating_add(cpus_x_time_ns);
         self.capacity_ns += u128::from(row.capacity_ns);
@@ -46,7 +46,7 @@ impl Sums {
         self.residual_ns += i128::from(row.residual_ns);
     }
 
-    /// Those of others, too.
+    /// Adds other sums.
     pub fn and(&mut self, other: &Sums) {
         self.windows += other.windows;
         self.cpus_x_time_ns = self.cpus_x_time_ns.saturating_add(other.cpus_x_time_ns);
@@ -64,19 +64,19 @@ impl Sums {
         self.charged_ns += other.charged_ns;
     }
 
-    /// Used by somebody with a name.
+    /// CPU time of tasks and exited tasks, ns.
     pub fn named_ns(&self) -> u128 {
         self.tasks_ns + self.exited_ns
     }
 
-    /// All accounts, the residual included.
+    /// Sum of all accounts, including the residual, ns.
     pub fn accounts_ns(&self) -> i128 {
         let told = self.irq_ns + self.steal_ns;
         let sum = self.named_ns() + self.unnamed_ns + told + self.idle_ns + self.offline_ns;
         sum as i128 + self.residual_ns
     }
 
-    /// The accounts by name; `None`: no window told it apart.
+    /// Accounts by name; `None` if no window measures one separately.
     pub fn accounts(&self) -> [(&'static str, Option<i128>); 8] {
         let some = |ns: u128| Some(ns as i128);
         let told = |ns: u128, windows: u64| (windows > 0).then_some(ns as i128);
@@ -93,7 +93,7 @@ impl Sums {
     }
 }
 
-/// Per cent, to be read.
+/// Per cent, for display.
 pub(crate) fn pct(part: i128, all: u128) -> String {
     match all {
         0 => "-".into(),
@@ -101,7 +101,7 @@ pub(crate) fn pct(part: i128, all: u128) -> String {
     }
 }
 
-/// A length, to be read.
+/// A duration in seconds, for display.
 pub(crate) fn seconds(ns: u128) -> String {
     let s = ns as f64 / 1e9;
     match s {

@@ -50,8 +50,7 @@ fn a_balance_ends_with_what_there_is_to_find() {
     let found = run(&check);
     assert_eq!((found.code, &*found.err), (Some(3), ""), "{}", found.out);
     assert!(
-        found.out.contains("12 rows of windows that are there already")
-            && !found.out.contains('\x1b'),
+        found.out.contains("12 duplicate rows") && !found.out.contains('\x1b'),
         "{}",
         found.out
     );
@@ -254,11 +253,11 @@ fn two_stretches_of_many_machines_are_compared() {
     let of = |words: &[&str]| run(&[&["diff"], words].concat());
     let halves = ["-a", "2025-10-09T08:55:07Z+10s", "-b", "2025-10-09T08:55:17Z+1h", text(&books)];
     let told = of(&[text(&books), text(&others)]).fine();
-    assert!(told.contains("9 hosts held against 9 others."), "{told}");
+    assert!(told.contains("9 hosts compared with 9 others."), "{told}");
     assert!(told.contains(", to 0 ns.") && told.contains("Nothing beyond noise"), "{told}");
     let told = of(&halves).fine();
     assert!(
-        told.contains("9 hosts, each held against itself.") && told.contains(", to 0 ns."),
+        told.contains("9 hosts, each compared with itself.") && told.contains(", to 0 ns."),
         "{told}"
     );
     let told = of(&[&halves[..], &["--json", "--by", "unit"]].concat()).fine();

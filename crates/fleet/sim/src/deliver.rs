@@ -1,4 +1,4 @@
-//! A host's windows on their way to the tables: in time, late, twice or never.
+//! Delivery of a host's windows to the tables: in time, late, twice or never.
 
 use crate::machine::Machine;
 use crate::plan::{Host, Plan};
@@ -13,26 +13,26 @@ use rand::{RngExt, SeedableRng};
 /// 60 s in ns.
 const MINUTE: u64 = 60_000_000_000;
 
-/// What became of a host's windows.
+/// Counts of a host's delivered windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Rows of accounts.
     pub rows: u64,
-    /// Windows of which there is one.
+    /// Windows that have a row.
     pub windows: u64,
     pub late: u64,
     pub lost: u64,
     pub last_is_lost: bool,
-    /// Time of a boot between two windows that are there.
+    /// Gaps between delivered windows of a boot.
     pub gaps: u64,
     pub gaps_ns: u64,
     pub boots: u64,
-    /// CPUs x time of all rows.
+    /// CPUs x time of all rows, ns.
     pub capacity_ns: u128,
     pub bytes: u64,
 }
 
-/// What becomes of a batch.
+/// Delivery of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     InTime,
@@ -53,7 +53,7 @@ impl Fate {
     }
 }
 
-/// The tables of each delivery, a directory below the host's for all but the first.
+/// Tables of each delivery. All but the first go to a directory below the host's.
 #[derive(Default)]
 struct Deliveries {
     in_time: Option<FleetTables>,
@@ -89,7 +89,7 @@ pub fn host(plan: &Plan, host: &Host, into: &Directory) -> Result<Delivered> {
     Ok(told)
 }
 
-/// From which window to which it is there, for each boot.
+/// First and last window of each boot.
 fn lives(plan: &Plan, host: &Host) -> Vec<(u64, u64)> {
     let end = host.dead_at.unwrap_or(plan.windows).min(plan.windows);
     match host.away {
@@ -98,23 +98,23 @@ fn lives(plan: &Plan, host: &Host) -> Vec<(u64, u64)> {
     }
 }
 
-/// A boot under way.
+/// A running boot.
 pub struct Boot<'a> {
     plan: &'a Plan,
     host: &'a Host,
     id: String,
     machine: Machine,
-    /// As of its last window's end.
+    /// As of the last window's end.
     pub book: Book,
     offset_ns: i64,
-    /// Where the last window that is there ends, by CLOCK_MONOTONIC.
+    /// End of the last delivered window, CLOCK_MONOTONIC ns.
     reach_ns: Option<u64>,
 }
 
 impl<'a> Boot<'a> {
-    /// The boot of this number, which is looked at from a window on.
+    /// Boot number `number`, observed from window `from` on.
     pub fn new(plan: &'a Plan, host: &'a Host, number: u64, from: u64) -> Boot<'a> {
-        // The first boot began long ago, the next one a minute before its first window.
+        // The first boot began long ago; the next begins a minute before its first window.
         let t0_ns = if number == 0 { host.uptime_ns } else { MINUTE };
         let begins = plan.begin_ns
             + i128::from(from * plan.window_ns + host.phase_ns)
@@ -133,19 +133,19 @@ impl<'a> Boot<'a> {
         }
     }
 
-    /// What CLOCK_MONOTONIC is behind the wall clock.
+    /// Wall clock minus CLOCK_MONOTONIC, ns.
     pub fn wall_offset_ns(&self) -> i64 {
         self.offset_ns
     }
 
-    /// The window of this number goes by.
+    /// Simulates window `n`.
     pub fn advance(&mut self, n: u64) -> Option<Window> {
         let is_slower = self.host.rolled_out && n + 1 >= self.plan.windows / 2;
         let now = self.machine.snapshot(if is_slower { self.plan.slower } else { 0.0 });
         self.book.advance(now)
     }
 
-    /// Writes the window that went by.
+    /// Writes the last window.
     pub fn put(&self, window: &Window, tables: &mut FleetTables) -> Result<()> {
         let (t0_ns, t1_ns) = (window.t0_ns, window.t1_ns);
         let span = Span { t0_ns, t1_ns, wall_offset_ns: self.offset_ns };

@@ -1,4 +1,4 @@
-//! A made-up machine: snapshots as the ledger tells them, whose books close.
+//! A made-up machine: snapshots like the ledger's, whose books balance.
 
 use crate::plan::Host;
 use crate::service::Service;
@@ -12,33 +12,34 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
-/// Tasks use no more of all CPUs, in 1000; the rest is the interrupts', the hypervisor's and nobody's.
+/// Most of all CPUs that tasks use, per mille; the rest is for interrupts, the hypervisor and idle
+/// time.
 const MOST: u64 = 920;
-/// A thread uses no more of a CPU, in 1000.
+/// Most of a CPU that a thread uses, per mille.
 const THREAD: u64 = 600;
-/// Interrupts on each CPU in a second, ns.
+/// Interrupt time on each CPU per second, ns.
 const IRQ: u64 = 1_200_000;
 const SECOND: u64 = 1_000_000_000;
-/// What a wait is, in the order of [`Service::waits`].
+/// Counters of the waits, in the order of [`Service::waits`].
 const WAITS: [Counter; 4] =
     [Counter::LatNs, Counter::ThrottleNs, Counter::LockNs, Counter::BlockNs];
 
-/// What of a service runs: threads of a process that lives, or all that ended.
+/// Tasks of a service: threads of a living process, or all that exited.
 enum Running {
     Lives(Vec<TaskSample>),
     Ends(Box<ExitSample>),
 }
 
-/// A machine since it was started.
+/// A machine since its boot.
 pub struct Machine {
     services: Vec<(Service, Running)>,
     groups: Vec<Arc<GroupName>>,
     cpus: u32,
-    /// Stolen for 1000 of what runs.
+    /// Stolen time, per mille of run time.
     steal: u64,
     draw: StdRng,
     provenance: Provenance,
-    /// When it was looked at first, and how many windows of which length ago.
+    /// First snapshot, and the number and length of the windows since.
     t0_ns: u64,
     windows: u64,
     window_ns: u64,
@@ -47,11 +48,11 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// One that is looked at from an instant on.
+    /// A machine that is observed from `t0_ns` on.
     pub fn new(host: &Host, boot: u64, t0_ns: u64, window_ns: u64) -> Machine {
         let mut draw = StdRng::seed_from_u64(host.seed);
         let services = host.mix.services(&mut draw);
-        // What is drawn from here on is of this boot.
+        // Later draws depend on the boot.
         let mut draw =
             StdRng::seed_from_u64(host.seed ^ (boot + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let steal = if draw.random_bool(0.3) { draw.random_range(0..30) } else { 0 };
@@ -73,11 +74,11 @@ impl Machine {
     }
 
     fn start(&mut self, n: u32, mut service: Service) {
-        // What is on every host does the same there, however large that is: a quarter of a CPU.
+        // The new service does the same on each host, however large: a quarter of a CPU.
         if service.is_new {
             service.share = 2500 / self.cpus;
         }
-        // Two hosts of a kind are not the same.
+        // Two hosts of one mix differ.
         service.share = (service.share * self.draw.random_range(70..130) / 100).max(1);
         let cgroup = u64::from(n) + 100;
         let path = format!("/{}", service.named.unit.as_deref().unwrap_or_default()).into_bytes();
@@ -106,7 +107,7 @@ impl Machine {
         self.services.push((service, running));
     }
 
-    /// What it tells now; the agent uses so many per cent more.
+    /// Next snapshot; the agent uses `slower` per cent more.
     pub fn snapshot(&mut self, slower: f64) -> Snapshot {
         let mut now =
             samples::snapshot(SourceKind::Ledger, self.t0_ns + self.windows * self.window_ns);
@@ -143,10 +144,10 @@ impl Machine {
         }
     }
 
-    /// A window goes by.
+    /// Simulates a window.
     fn work(&mut self, slower: f64) {
         let all = u64::from(self.cpus) * self.window_ns;
-        // Load comes and goes by the hour, and each service has its own.
+        // Load varies by the hour, and each service has its own.
         let hour = (self.t0_ns + self.windows * self.window_ns) as f64 / 3.6e12;
         let tide = 1.0 + 0.25 * (hour * std::f64::consts::TAU / 24.0).sin();
         let draw = &mut self.draw;
@@ -172,7 +173,7 @@ impl Machine {
 }
 
 impl Running {
-    /// What it ran, and what was stolen from it, in a window of so many CPUs.
+    /// Run time and stolen time of the service in a window on `cpus` CPUs.
     fn work(
         &mut self,
         service: &Service,
@@ -194,7 +195,7 @@ impl Running {
                 let stolen = wanted * steal / 1000;
                 sample.processes += exits;
                 sample.tasks += exits;
-                // Each lives for three times what it runs.
+                // Each process lives three times its run time.
                 let life = 3 * (wanted + stolen);
                 sample.life_ns += life;
                 sample.state_times(service, wanted, stolen, life);
@@ -204,11 +205,11 @@ impl Running {
     }
 }
 
-/// Somebody whose life is spent in states.
+/// A sample whose life is divided into states.
 trait Lives {
     fn counters(&mut self) -> &mut exactop_model::Counters;
 
-    /// All of a life goes to states, what is left to sleep.
+    /// Divides all of a life into states; the rest is sleep.
     fn state_times(&mut self, service: &Service, run: u64, steal: u64, life: u64) {
         let counters = self.counters();
         let mut left = life.saturating_sub(run + steal);
@@ -236,7 +237,7 @@ impl Lives for ExitSample {
     }
 }
 
-/// As a ledger on a new kernel.
+/// Provenance of a ledger on a new kernel.
 fn exact() -> Provenance {
     Provenance {
         irq: Quality::Exact,

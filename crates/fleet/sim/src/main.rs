@@ -1,13 +1,13 @@
-//! A made-up fleet (docs/how-to/fleet.md): its books as Parquet, or its pages of metrics. It takes a number of hosts, a
-//! time and a seed, and gives files or pages, and the truth about them. It is a program, so no crate may depend on
-//! it.
+//! A made-up fleet (docs/how-to/fleet.md): its books as Parquet, or its pages of metrics. It takes
+//! a number of hosts, a time and a seed, and gives files or pages, and the truth about them. It is
+//! a program, so no crate may depend on it.
 //!
-//! Each host is a made-up machine ([`machine`]) of one of some mixes ([`mixes`]): it makes snapshots as the ledger does.
-//! Windows come out of the real `Book`, rows out of the real export, pages out of the real metrics. The same seed and
-//! options make the same figures.
+//! Each host is a made-up machine ([`machine`]) with a mix of services ([`mixes`]); it makes
+//! snapshots like the ledger's. Windows come from the real `Book`, rows from the real export, and
+//! pages from the real metrics. The same seed and options give the same figures.
 //!
-//! Modules: its `books` as Parquet (`machine`s of `mixes`, or of a `recorded` machine, and what `deliver` makes of
-//! their windows, by a `plan`), or its `pages` of metrics.
+//! Modules: `books` as Parquet (`machine`s with `mixes` or a `recorded` mix; a `plan` decides what
+//! `deliver` does with their windows), or `pages` of metrics.
 
 mod books;
 mod deliver;

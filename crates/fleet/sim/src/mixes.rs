@@ -1,4 +1,4 @@
-//! What runs on a host: made-up mixes of the kinds that machines are bought for.
+//! Mixes of services, for typical kinds of hosts.
 
 use crate::recorded::Recorded;
 use crate::service::Service;
@@ -7,23 +7,23 @@ use rand::rngs::StdRng;
 use rand::RngExt;
 use std::sync::Arc;
 
-/// The kind of a host.
+/// Kind of a host.
 #[derive(Clone, Debug)]
 pub enum Mix {
-    /// Pods, more than have rows of their own.
+    /// Pods: more than have their own rows.
     Web,
-    /// Few processes that wait for locks and disks.
+    /// A few processes that wait for locks and disks.
     Database,
     /// A build: processes that live for a second.
     Build,
     /// A shell that starts processes as fast as it can.
     Storm,
-    /// What a recording says ran.
+    /// The services in a recording.
     Recorded(Arc<Recorded>),
 }
 
 impl Mix {
-    /// As its hosts are called.
+    /// Name of the kind, used in host names.
     pub fn name(&self) -> &str {
         match self {
             Mix::Web => "web",
@@ -34,7 +34,7 @@ impl Mix {
         }
     }
 
-    /// One of those that were recorded, or, without any, of those made up here.
+    /// Draws one of the recorded mixes; without any, a made-up one.
     pub fn drawn(draw: &mut StdRng, recorded: &[Arc<Recorded>]) -> Mix {
         if !recorded.is_empty() {
             return Mix::Recorded(Arc::clone(&recorded[draw.random_range(0..recorded.len())]));
@@ -47,7 +47,7 @@ impl Mix {
         }
     }
 
-    /// What runs on a host of the kind, beside what runs on all.
+    /// Services of a host of this kind, including those of all hosts.
     pub fn services(&self, draw: &mut StdRng) -> Vec<Service> {
         let mut all = everywhere();
         match self {
@@ -70,11 +70,11 @@ fn ending(service: Service, exits: u32) -> Service {
     Service { exits, ..service }
 }
 
-/// On every host, what is rolled out among them.
+/// Services of every host, including the one that is rolled out.
 fn everywhere() -> Vec<Service> {
     let kernel =
         |command: &str, share| Service { command: command.into(), share, ..Service::default() };
-    // Its share is set by how large the host is.
+    // The size of the host sets its share.
     let agent = of_unit("agent", "agent.service", 0, [60, 0, 20, 10]);
     vec![
         kernel("rcu_preempt", 8),
@@ -109,7 +109,7 @@ fn web(draw: &mut StdRng) -> Vec<Service> {
             container: Some(container.into()),
             ..Named::default()
         };
-        // As a ReplicaSet names them.
+        // A name like a ReplicaSet's.
         let pod = format!("{app}-{:08x}-{n:05}", draw.random::<u32>());
         let parts = [(command, app, share, waits), ("envoy", "proxy", share / 6, [90, 0, 0, 0])];
         for (command, container, share, waits) in parts {
@@ -130,7 +130,7 @@ fn database() -> Vec<Service> {
         of("checkpointer", 120, [30, 0, 10, 9000]),
         of("autovacuum", 210, [60, 0, 20, 1200]),
         of_unit("pgbouncer", "pgbouncer.service", 240, [90, 0, 30, 0]),
-        // A herd: woken together, for the work of one.
+        // A herd: many wake for work that needs one.
         of_unit("sidekiq", "sidekiq.service", 60, [4000, 0, 5000, 0]),
         ending(of_unit("psql", "cron.service", 10, [20, 0, 0, 0]), 1),
     ]

@@ -1,60 +1,62 @@
-//! The fleet that is asked for: hosts, time, and what happens to them.
+//! Options of the simulated fleet: hosts, time, and errors.
 
 use jiff::Timestamp;
 use std::path::PathBuf;
 
-/// What is delivered together: 10 minutes, as by the export.
+/// Length of a batch, s: as in the export.
 pub const BATCH_S: u64 = 600;
 
-/// Write the books of a fleet that does not exist, as Parquet (docs/how-to/fleet.md)
+/// Write the books of a simulated fleet as Parquet (docs/how-to/fleet.md)
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Hosts
+    /// Number of hosts
     #[arg(long, default_value_t = 100)]
     pub hosts: u32,
-    /// How long
+    /// Length of the simulation, hours
     #[arg(long, default_value_t = 1.0)]
     pub hours: f64,
-    /// Length of a window
+    /// Length of a window, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub window: u64,
-    /// Same seed, same figures
+    /// Seed of all random values; the same seed gives the same figures
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Where to: a directory that is empty or not there
+    /// Output directory; must be empty or missing
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// When it begins, RFC 3339 [default: the last midnight, UTC, since which all of it and an hour went by]
+    /// Begin at this time, RFC 3339 [default: the last midnight, UTC, that lies at least --hours
+    /// and an hour back]
     #[arg(long, value_name = "TIME")]
     pub begin: Option<Timestamp>,
-    /// Per cent of batches (10 minutes of a host) that come twice
+    /// Duplicate this per cent of batches (10 minutes of a host)
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub doubled: f64,
-    /// Per cent that come after all others
+    /// Deliver this per cent of batches after all others
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub late: f64,
-    /// Per cent that never come
+    /// Lose this per cent of batches
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub lost: f64,
-    /// Hosts whose wall clock is minutes off
+    /// Number of hosts whose wall clock is minutes off
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skewed: u32,
-    /// Hosts that end in the second half
+    /// Number of hosts that end in the second half
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub dead: u32,
-    /// Hosts that are started anew
+    /// Number of hosts that reboot
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub restarted: u32,
-    /// Per cent of hosts (named *-next) on which, from half of the time on, agent.service uses so many per cent more
+    /// On this per cent of hosts (named *-next), agent.service uses PCT_SLOWER per cent more in the
+    /// second half
     #[arg(long, value_name = "PCT_HOSTS,PCT_SLOWER", value_parser = regression)]
     pub regression: Option<(f64, f64)>,
-    /// Hosts run what this recording says ran (again for more of them), instead of mixes that are made up
+    /// Run the services of this recording instead of made-up ones (repeat for more recordings)
     #[arg(long, value_name = "RECORDING")]
     pub mix_from: Vec<PathBuf>,
 }
 
-/// When it begins: of late, since a store keeps windows of the last days only, and not in hours to come, where a host
-/// whose clock is ahead would be alone. A midnight, since some questions are about whole hours.
+/// Default beginning: recent, because a store keeps only the last days; not in the future, where a
+/// host whose clock is ahead would stand alone. At midnight, because some queries need whole hours.
 pub fn begins(args: &Args) -> Timestamp {
     const DAY_S: i64 = 86_400;
     let ended = Timestamp::now().as_second() - ((args.hours + 1.0) * 3600.0) as i64;
@@ -62,7 +64,7 @@ pub fn begins(args: &Args) -> Timestamp {
     args.begin.or(midnight.ok()).unwrap_or_default()
 }
 
-/// `PCT_HOSTS,PCT_SLOWER`.
+/// Parses `PCT_HOSTS,PCT_SLOWER`.
 pub fn regression(text: &str) -> Result<(f64, f64), String> {
     let wrong = || "write per cent of hosts and per cent slower: 5,20".to_string();
     let (hosts, slower) = text.split_once(',').ok_or_else(wrong)?;

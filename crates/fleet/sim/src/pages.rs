@@ -1,5 +1,6 @@
-//! The same made-up hosts, as a scraper sees them. Each has the real page of metrics at a port of its own; its windows
-//! are written as tables, too, so that sums of the scraped series can be held against the books.
+//! Serves the made-up hosts to a scraper. Each host has the real page of metrics on its own port.
+//! Its windows are also written as tables, so that sums of the scraped series can be compared with
+//! the books.
 
 use crate::deliver::Boot;
 use crate::options;
@@ -17,28 +18,28 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Serve the metrics of hosts that do not exist, for a Prometheus that scrapes them, until standard input ends
+/// Serve the metrics of simulated hosts to a Prometheus server, until standard input ends
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Hosts
+    /// Number of hosts
     #[arg(long, default_value_t = 200)]
     hosts: u32,
-    /// Windows that go by; then nothing changes any more
+    /// Number of windows; after them nothing changes
     #[arg(long, default_value_t = 60)]
     windows: u64,
-    /// Length of a window, to them
+    /// Length of a window, simulated seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     window: u64,
-    /// How long one takes here
+    /// Length of a window, real milliseconds
     #[arg(long, value_name = "MS", default_value_t = 500)]
     every: u64,
-    /// Groups with series of their own
+    /// Number of groups with their own series
     #[arg(long, default_value_t = 40)]
     groups: usize,
-    /// Same seed, same figures
+    /// Seed of all random values; the same seed gives the same figures
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where targets.json, counted.json and books/ go: a directory that is empty or not there
+    /// Output directory for targets.json, counted.json and books/; must be empty or missing
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
@@ -120,12 +121,12 @@ pub fn run(args: &Args) -> Result<()> {
         servers.push(exporter.server);
     }
     into.replace("counted.json", format!("{counted}\n").as_bytes())?;
-    // Whoever began this holds the other end.
+    // The parent process holds the other end.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }
 
-/// As Prometheus finds them (file_sd).
+/// Targets in Prometheus's format (file_sd).
 fn targets(exporters: &[Exporter]) -> String {
     let target = |exporter: &Exporter| {
         let address = exporter.server.address().to_string();

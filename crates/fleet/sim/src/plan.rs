@@ -1,4 +1,4 @@
-//! What hosts there are, and what happens to each: drawn once, by the seed.
+//! The plan: hosts and their errors, drawn once from the seed.
 
 use crate::mixes::Mix;
 use crate::options::{begins, Args, BATCH_S};
@@ -13,18 +13,18 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A fleet.
 pub struct Plan {
-    /// The first window begins then or less than a window later, ns since the epoch.
+    /// Earliest beginning of a first window, ns since the epoch; the latest is a window later.
     pub begin_ns: i128,
-    /// Of each host, if nothing happens to it.
+    /// Windows of a host without errors.
     pub windows: u64,
     pub window_ns: u64,
-    /// Windows that are delivered together.
+    /// Windows per batch.
     pub batch: u64,
-    /// Per cent of batches.
+    /// Per cent of batches delivered twice.
     pub doubled: f64,
     pub late: f64,
     pub lost: f64,
-    /// Per cent that the agent uses more after the rollout, where it was.
+    /// Additional CPU use of the agent after the rollout, per cent.
     pub slower: f64,
     pub hosts: Vec<Host>,
 }
@@ -35,17 +35,17 @@ pub struct Host {
     pub name: String,
     pub mix: Mix,
     pub cpus: u32,
-    /// What its own figures are drawn by.
+    /// Seed of its figures.
     pub seed: u64,
-    /// CLOCK_MONOTONIC when the simulation begins.
+    /// CLOCK_MONOTONIC at the beginning of the simulation, ns.
     pub uptime_ns: u64,
-    /// When its first window begins, after the simulation.
+    /// Beginning of its first window after the beginning of the simulation, ns.
     pub phase_ns: u64,
-    /// What its wall clock is ahead.
+    /// Error of its wall clock, ns ahead.
     pub skew_ns: i64,
-    /// After so many windows it ends.
+    /// Number of windows after which it ends.
     pub dead_at: Option<u64>,
-    /// After so many windows it is away for so many.
+    /// Reboot: number of windows before it, and number of windows without the host.
     pub away: Option<(u64, u64)>,
     pub rolled_out: bool,
 }

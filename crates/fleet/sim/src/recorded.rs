@@ -1,4 +1,4 @@
-//! A mix that was recorded: what ran on a machine, as parts of all of its CPUs' time.
+//! A mix from a recording: services as shares of all CPUs' time.
 
 use crate::service::Service;
 use anyhow::{ensure, Context, Result};
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// More groups than these a host is not given; what the others used is nobody's there.
+/// Most groups per host; the others' time is idle there.
 const MOST: usize = 80;
-/// Threads that wait all the time are no part of a mix: so much of each for 1000 of what it runs.
+/// Most waiting time, per mille of run time: threads that wait all the time are not part of a mix.
 const LONGEST_WAIT: u128 = 20_000;
 
-/// What ran, under a name for its hosts.
+/// Services of a recording, and the name of their hosts.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub name: String,
     pub services: Vec<Service>,
 }
 
-/// Those of some recordings.
+/// Reads recordings.
 pub fn all(paths: &[PathBuf]) -> Result<Vec<Arc<Recorded>>> {
     let read = |path: &PathBuf| {
         let read = Recorded::read(path).with_context(|| path.display().to_string());
@@ -51,7 +51,7 @@ impl Recorded {
     }
 }
 
-/// A group as part of all CPUs x time.
+/// A group as a share of all CPUs x time.
 fn service(labels: &Labels, charge: &Usage, capacity_ns: u128) -> Service {
     let label = |at: usize| labels.0.get(at).cloned().flatten();
     let named = Named {
@@ -68,13 +68,13 @@ fn service(labels: &Labels, charge: &Usage, capacity_ns: u128) -> Service {
         named,
         share: part(charge.run_ns * 10_000, capacity_ns).max(1),
         waits: charge.waits_ns.map(wait),
-        // In 10 s on each CPU; who has few lives.
+        // Exits in 10 s on each CPU; 0 if there are few.
         exits: part(charge.exited * 10_000_000_000, capacity_ns),
         is_new: false,
     }
 }
 
-/// Of its file or directory, as far as a host may be called so.
+/// Name from the file or directory, reduced to the characters of a host name.
 fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let name: String =

@@ -1,18 +1,18 @@
-//! A service of a made-up host: what it uses, waits for and starts.
+//! A service of a made-up host: its CPU use, waits and exits.
 
 use exactop_model::ledger::named::Named;
 
-/// What lives as long as the host, or what its children do that end.
+/// A service: a process that lives as long as the host, or short-lived children.
 #[derive(Clone, Debug, Default)]
 pub struct Service {
     pub command: String,
     pub named: Named,
-    /// Of the time of all CPUs, in 10,000.
+    /// CPU use, in 1/10,000 of all CPUs.
     pub share: u32,
-    /// So much of each for 1000 of what it runs: waiting for a CPU, throttled, for locks, for disks.
+    /// Waits per mille of run time: for a CPU, throttled, for locks, for disks.
     pub waits: [u32; 4],
-    /// Processes that end in 10 s, on each CPU; 0: it lives.
+    /// Processes that exit in 10 s on each CPU; 0 for a process that lives.
     pub exits: u32,
-    /// Whether it is what was rolled out.
+    /// True for the service that is rolled out.
     pub is_new: bool,
 }

@@ -1,16 +1,16 @@
-//! Hosts' clocks held against each other: who is ahead of all others, and who has not been heard of.
+//! Compares the hosts' clocks: hosts that are ahead of the others, and silent hosts.
 //!
-//! Which clock is right is in no table, only that nothing ends after now. Most hosts' last windows end at about the same
-//! time, that of the fleet. A host whose windows end after it was exported later, or has a clock that is ahead; one
-//! whose windows end long before is silent, or has one that is behind.
+//! The tables do not say which clock is right; only that no window ends after now. Most hosts' last
+//! windows end at about the same time, the fleet's end. A host that ends later was exported later,
+//! or its clock is ahead. A host that ends long before is silent, or its clock is behind.
 
 use super::tolerance::{ns, Tolerance};
 use super::Host;
 
-/// Says of hosts where they are, and yields where the fleet is.
+/// Sets the clock findings of hosts; returns the fleet's end.
 pub(super) fn judge(hosts: &mut [Host], tolerance: &Tolerance, now_ns: i128) -> Option<i64> {
     let (clock, silent) = (ns(tolerance.clock), ns(tolerance.silent));
-    // What is still to come is nobody's time. Who has charges alone has no windows.
+    // Ends in the future do not count. Hosts with charges only have no windows.
     let is_past = |end: &i64| i128::from(*end) <= now_ns + clock;
     let known = hosts.iter().filter(|host| host.windows > 0);
     let mut ends: Vec<i64> = known.map(|host| host.last_ns).filter(is_past).collect();
@@ -32,7 +32,7 @@ pub(super) fn judge(hosts: &mut [Host], tolerance: &Tolerance, now_ns: i128) -> 
     fleet
 }
 
-/// The last of as many ends as lie within `clock` of each other; of equally many the later ones.
+/// Last of the largest group of ends within `clock`; of equal groups the later.
 fn most(ends: &[i64], clock: i128) -> Option<i64> {
     let (mut from, mut best) = (0, (0, None));
     for (to, &end) in ends.iter().enumerate() {

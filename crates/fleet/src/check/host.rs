@@ -1,4 +1,4 @@
-//! A host's windows, held against each other.
+//! Compares the windows of a host with each other.
 
 use super::tolerance::ns;
 use super::{Boot, Gathered, Quality, Seen};
@@ -6,30 +6,30 @@ use crate::sums::Sums;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// So many of each kind are told one by one; the others are in the sums.
+/// Most findings of a kind that are listed; the others are only counted.
 const TOLD: usize = 16;
-/// The wall clock may be off by as much from one window to the next, and by [`SLEW`] of the time between them: NTP
-/// turns a clock no faster than 500 in a million.
+/// Most difference of the wall clock between two windows, ns, plus 1/[`SLEW`] of the time between
+/// them: NTP slews at most 500 ppm.
 const STEP_NS: i128 = 1_000_000_000;
 const SLEW: i128 = 2000;
 
-/// A stretch of time by the host's wall clock.
+/// A range of time by the host's wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Where it begins, ns since the epoch.
+    /// Beginning, ns since the epoch.
     pub from_ns: i128,
-    /// How long it is, by CLOCK_MONOTONIC.
+    /// Length by CLOCK_MONOTONIC, ns.
     pub length_ns: u128,
 }
 
-/// Stretches of one kind.
+/// Ranges of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stretches {
-    /// How many.
+    /// Number of ranges.
     pub count: u64,
-    /// How long they are together.
+    /// Total length, ns.
     pub length_ns: u128,
-    /// The first of them.
+    /// The first ranges.
     pub first: Vec<Stretch>,
 }
 
@@ -43,79 +43,81 @@ impl Stretches {
     }
 }
 
-/// A start of a machine around which there is a long time without windows.
+/// A boot with a long time without windows around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The end of the last window before it, ns since the epoch.
+    /// End of the last window before it, ns since the epoch.
     pub from_ns: i128,
-    /// From there to the first window after it, by the wall clock.
+    /// Time from there to the first window after it, by the wall clock, ns.
     pub length_ns: u128,
-    /// How much of that is since the machine was started, by CLOCK_MONOTONIC.
+    /// Part of that time after the boot, by CLOCK_MONOTONIC, ns.
     pub since_start_ns: u128,
 }
 
-/// A wall clock that went by something else than CLOCK_MONOTONIC.
+/// A wall clock that advanced differently from CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jump {
-    /// To when, ns since the epoch.
+    /// Instant of the jump, ns since the epoch.
     pub to_ns: i128,
-    /// By how much: forward, or back.
+    /// Size, ns; negative if the clock went back.
     pub by_ns: i128,
 }
 
-/// A host, and what there is to say of it.
+/// A host and its findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// As the tables have it; empty where a recording did not say.
+    /// Name in the tables; empty if the recording did not name its host.
     pub name: String,
-    /// Boots that have windows.
+    /// Boots with windows.
     pub boots: u64,
-    /// Windows, each once.
+    /// Distinct windows.
     pub windows: u64,
-    /// Of all rows.
+    /// Sums of all rows.
     pub sums: Sums,
-    /// The same.
+    /// Quality of all rows.
     pub quality: Quality,
-    /// Where its first window begins and its last one ends, by its wall clock.
+    /// Beginning of its first window, by its wall clock, ns since the epoch.
     pub first_ns: i64,
-    /// The latter.
+    /// End of its last window, by its wall clock, ns since the epoch.
     pub last_ns: i64,
-    /// Rows of windows that are there already.
+    /// Duplicate rows.
     pub doubled: u64,
-    /// Of those, rows that say something else.
+    /// Duplicate rows with other figures.
     pub different: u64,
-    /// CPUs x time that is there more than once.
+    /// CPUs x time of the duplicate rows, ns.
     pub doubled_ns: u128,
-    /// Windows of one boot that lie upon each other without being the same.
+    /// Overlaps of different windows of a boot.
     pub overlaps: Stretches,
-    /// Time between windows of a boot.
+    /// Gaps between windows of a boot.
     pub gaps: Stretches,
     /// Time in which two of its boots have windows.
     pub at_once: Stretches,
-    /// Those boots: of two machines of one name, or before and after a clock that was set back.
+    /// Those boots: of two machines with one name, or before and after a clock set back.
     pub boots_at_once: Vec<String>,
-    /// Starts with more time around them without windows than a host may be silent. Whether it was off or what it recorded
-    /// last is lost nobody knows.
+    /// Boots with more time without windows around them than the tolerance for silence. The machine
+    /// may have been off, or its last windows may be lost.
     pub starts: u64,
     /// The first of them.
     pub first_starts: Vec<Start>,
-    /// Jumps of its wall clock, and the first of them.
+    /// Number of jumps of its wall clock.
     pub jumps: u64,
     /// The first of them.
     pub first_jumps: Vec<Jump>,
     /// Windows whose charges are not tasks + exited.
     pub uneven: u64,
-    /// By how much, all in all.
+    /// Total difference, ns.
     pub uneven_ns: u128,
-    /// Windows that have charges and no row of accounts.
+    /// Windows with charges but without a row of accounts.
     pub stray: u64,
-    /// It has no window in that time, and this is when the last one before it ends, ns since the epoch.
+    /// The host has no window in the time; this is the end of its last window before, ns since the
+    /// epoch.
     pub absent_ns: Option<i64>,
-    /// Its last window ends so long after now.
+    /// How long after now its last window ends, ns.
     pub ahead_ns: Option<i128>,
-    /// So long after the fleet's: it was asked later than the others, or its clock is ahead. That is no finding.
+    /// How long after the fleet's end its last window ends, ns: it was exported later, or its clock
+    /// is ahead. This is not a finding.
     pub later_ns: Option<i128>,
-    /// So long before the fleet's.
+    /// How long before the fleet's end its last window ends, ns.
     pub silent_ns: Option<i128>,
 }
 
@@ -145,7 +147,7 @@ impl Host {
         host
     }
 
-    /// Whether there is nothing to say of it.
+    /// True if there is no finding.
     pub fn is_well(&self) -> bool {
         let counts = [
             self.doubled,
@@ -164,7 +166,7 @@ impl Host {
         counts == [0; 11] && instants == [None; 3]
     }
 
-    /// Charges against accounts, as the rows have them: what is there twice has to be so in both.
+    /// Compares charges with accounts; duplicates must be in both.
     fn charges(&mut self, boot: &mut Boot) {
         let mut named: BTreeMap<u64, u128> = BTreeMap::new();
         for seen in &boot.windows {
@@ -185,7 +187,7 @@ impl Host {
         }
     }
 
-    /// Leaves each window once, in the order of time.
+    /// Removes duplicates and sorts windows by time.
     fn once(&mut self, windows: &mut Vec<Seen>) {
         windows.sort_by_key(|seen| (t0_ns(seen), seen.t1_ns));
         windows.dedup_by(|again, first| {
@@ -199,7 +201,7 @@ impl Host {
         });
     }
 
-    /// What lies between windows, and what upon each other; also between the last one before them and the first.
+    /// Finds gaps and overlaps, also between the last window before the time and the first in it.
     fn order(&mut self, before: Option<&Seen>, windows: &[Seen]) {
         let mut reach = before;
         for seen in windows {
@@ -227,7 +229,7 @@ impl Host {
         self.last_ns = ends.chain(known.then_some(last)).max().unwrap_or(last);
     }
 
-    /// Both clocks went by as much from one window to another, if nobody set one and the machine did not sleep.
+    /// Finds jumps: without a clock set or a suspend, both clocks advance by the same time.
     fn clock(&mut self, before: &Seen, after: &Seen) {
         let wall = i128::from(after.end_ns) - i128::from(before.end_ns);
         let monotonic = i128::from(after.t1_ns) - i128::from(before.t1_ns);
@@ -240,7 +242,7 @@ impl Host {
         }
     }
 
-    /// A machine is started anew once the boot before is over.
+    /// Finds boots that overlap: a boot begins after the one before has ended.
     fn at_once(&mut self, spans: &[(Span, String)]) {
         let mut reach: Option<(i128, &String)> = None;
         for (Span { begins, ends, .. }, boot) in spans {
@@ -258,7 +260,7 @@ impl Host {
         }
     }
 
-    /// Between two boots only the wall clock goes on.
+    /// Finds boots with a long time without windows. Only the wall clock continues across a boot.
     fn starts(&mut self, spans: &[Span], last_before: Option<i128>, silent_ns: i128) {
         let mut reach = last_before;
         for span in spans {
@@ -282,9 +284,9 @@ impl Host {
 struct Span {
     begins: i128,
     ends: i128,
-    /// Where the first begins, by CLOCK_MONOTONIC.
+    /// Beginning of the first, CLOCK_MONOTONIC ns.
     t0_ns: u128,
-    /// It is the boot of the last window before.
+    /// The last window before the time is of the same boot.
     goes_on: bool,
 }
 
@@ -297,7 +299,7 @@ impl Span {
     }
 }
 
-/// By CLOCK_MONOTONIC; a length that reaches before the boot is a row's that somebody made up.
+/// Beginning by CLOCK_MONOTONIC, ns; 0 for a forged length that reaches before the boot.
 fn t0_ns(seen: &Seen) -> u128 {
     u128::from(seen.t1_ns.saturating_sub(seen.length_ns))
 }

@@ -1,17 +1,17 @@
-//! The balance as one JSON object. Sums are texts: numbers of JSON end at 2^53 for most who read them, and at 2^64 for
-//! many others.
+//! The balance as one JSON object. Sums are texts: many JSON readers are exact only up to 2^53 or
+//! 2^64.
 
 use super::{Balance, Host, Stretches};
 use crate::rows::Unread;
 use crate::sums::Sums;
 use serde_json::{json, Map, Value};
 
-/// The schema's name.
+/// Name of the schema.
 const SCHEMA: &str = "exactop.fleet_check";
-/// Its version.
+/// Version of the schema.
 const VERSION: u32 = 1;
 
-/// All of it, on one line.
+/// The whole balance, on one line.
 pub fn json(balance: &Balance) -> String {
     let value = json!({
         "schema": { "name": SCHEMA, "version": VERSION },

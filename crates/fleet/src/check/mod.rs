@@ -1,7 +1,8 @@
-//! Whether a fleet's books balance: each window of each host once and all of it, and sums that come out.
+//! Checks if a fleet's books balance: each window of each host is there once and complete, and the
+//! sums match.
 //!
-//! A window is told by host, boot and its end by CLOCK_MONOTONIC, which no clock that is set changes. All of them are
-//! kept until the end, 96 bytes each, because rows come in no order.
+//! Host, boot and end by CLOCK_MONOTONIC identify a window; setting a clock does not change them.
+//! All windows stay in memory until the end, 96 bytes each, because rows come in no order.
 
 mod clocks;
 mod host;
@@ -22,7 +23,7 @@ use exactop_recording::When;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
-/// A row of `accounts`, as far as it is held against others.
+/// The part of a row of `accounts` that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub t1_ns: u64,
@@ -30,23 +31,23 @@ pub(crate) struct Seen {
     pub end_ns: i64,
     pub capacity_ns: u64,
     pub named_ns: u128,
-    /// Of all figures of the row.
+    /// Hash of all figures of the row.
     pub hash: u64,
 }
 
-/// What is known of a boot of a host.
+/// Data of a boot of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Boot {
     pub windows: Vec<Seen>,
-    /// By the windows' ends; one of them may be in it more than once.
+    /// Charges by the windows' ends; an end may occur more than once.
     pub charged: Vec<(u64, u128)>,
-    /// As many were left when they were merged last.
+    /// Entries left after the last merge.
     merged: usize,
-    /// Ends of windows that came while the books were read.
+    /// Ends of windows that arrived while the books were read.
     pub new: Vec<u64>,
 }
 
-/// More rows of charges than these are merged, once there are twice as many.
+/// Rows of charges that are kept without a merge; above it a merge follows each doubling.
 const MANY: usize = 4096;
 
 impl Boot {
@@ -60,7 +61,7 @@ impl Boot {
         }
     }
 
-    /// Leaves each end once, in the order of time.
+    /// Sums the charges of each end, sorted by time.
     pub fn merge(&mut self) {
         self.charged.sort_unstable_by_key(|(t1_ns, _)| *t1_ns);
         self.charged.dedup_by(|next, first| {
@@ -72,19 +73,19 @@ impl Boot {
     }
 }
 
-/// What rows say by themselves.
+/// Errors that single rows show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Quality {
     /// Windows whose accounts are not CPUs x length.
     pub open: u64,
     pub residual: u64,
-    /// Without their signs, so that two do not hide each other.
+    /// Sum without signs, so that two residuals do not cancel, ns.
     pub residual_ns: u128,
-    /// Windows in which switches were missed, and how many.
+    /// Windows with missed switches.
     pub missed: u64,
     pub missed_switches: u128,
-    /// Windows without that witness.
+    /// Windows without that count.
     pub without_witness: u64,
     pub inexact: u64,
 }
@@ -112,18 +113,18 @@ impl Quality {
     }
 }
 
-/// All that was told of a host.
+/// All data of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub name: String,
     pub sums: Sums,
     pub quality: Quality,
     pub boots: Vec<(String, Boot)>,
-    /// The last window before the time that is read, and its boot.
+    /// The last window before the time, and its boot.
     pub before: Option<(String, Seen)>,
 }
 
-/// Rows, as they come.
+/// Collects rows.
 #[derive(Debug, Default)]
 struct Ledgers {
     hosts: Vec<Gathered>,
@@ -175,7 +176,7 @@ impl Ledgers {
 }
 
 impl Gathered {
-    /// Hosts have few.
+    /// Linear search: a host has few boots.
     fn boot(&mut self, id: &str) -> &mut Boot {
         let at = self.boots.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
             self.boots.push((id.into(), Boot::default()));
@@ -188,39 +189,40 @@ impl Gathered {
 /// The balance of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
-    /// All hosts that have windows in that time, or before it, by name.
+    /// Hosts with windows in the time or before it, by name.
     pub hosts: Vec<Host>,
-    /// All hosts' rows.
+    /// Sums of all hosts' rows.
     pub sums: Sums,
-    /// The same.
+    /// Quality of all hosts' rows.
     pub quality: Quality,
-    /// The end of the last window that the hosts agree on, by their wall clocks.
+    /// End of the last window that the hosts agree on, by their wall clocks, ns since the epoch.
     pub ends_ns: Option<i64>,
-    /// What could not be read, and is in nothing of this.
+    /// Files that could not be read and are in no figure.
     pub unread: Vec<Unread>,
 }
 
 impl Balance {
-    /// Whether there is nothing to say.
+    /// True if there is no finding.
     pub fn holds(&self) -> bool {
         self.unread.is_empty() && self.hosts.iter().all(Host::is_well)
     }
 
-    /// Hosts that have anything in that time.
+    /// Hosts with data in the time.
     pub fn there(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.windows > 0 || host.stray > 0)
     }
 
-    /// Windows, each once.
+    /// Distinct windows.
     pub fn windows(&self) -> u64 {
         self.hosts.iter().map(|host| host.windows).sum()
     }
 }
 
-/// Reads all rows of a time and holds them against each other, and against the last window before. `now_ns`: what the time is, ns since the epoch.
+/// Reads all rows of a time and compares them with each other and with the last window before.
+/// `now_ns`: current time, ns since the epoch.
 ///
 /// # Errors
-/// [`FleetError`]: they cannot be read.
+/// [`FleetError`]: the books cannot be read.
 pub fn check(
     books: &dyn Books,
     when: When,
@@ -244,7 +246,7 @@ fn balance(ledgers: Ledgers, tolerance: &Tolerance, now_ns: i128) -> Balance {
         balance.quality.and(&host.quality);
         balance.hosts.push(host);
     }
-    // Whoever has nothing but what is new is nobody yet.
+    // A host with only new windows does not count yet.
     let is_known = |host: &Host| host.windows > 0 || host.stray > 0 || host.absent_ns.is_some();
     balance.hosts.retain(is_known);
     balance.hosts.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -1,4 +1,4 @@
-//! The balance for a person.
+//! The balance as a page.
 
 use super::{Balance, Host, Stretches};
 use crate::by::brief;
@@ -6,7 +6,7 @@ use crate::sums::{pct, seconds, Sums};
 use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 
-/// The page; `most` hosts of those of which there is something to say.
+/// Makes the page; lists at most `most` hosts with findings.
 pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {
     let mut blocks = vec![Block::Paragraph("", head(balance, clock)), accounts(&balance.sums)];
     blocks.push(Block::List(sums(balance)));
@@ -26,7 +26,7 @@ pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {
     Document(blocks)
 }
 
-/// Who may have a clock that is ahead.
+/// Hosts whose clock may be ahead.
 fn later(balance: &Balance, most: usize) -> Option<String> {
     let later: Vec<&Host> = balance.hosts.iter().filter(|host| host.later_ns.is_some()).collect();
     let names: Vec<String> = later.iter().take(most).map(|host| shown(&host.name)).collect();
@@ -49,7 +49,7 @@ fn verdict(balance: &Balance, unwell: usize) -> String {
     format!("The balance does not hold: findings on {unwell} of {hosts}{unread}.")
 }
 
-/// What could not be read.
+/// Files that could not be read.
 fn unread(balance: &Balance, most: usize) -> Vec<Block> {
     let all = balance.unread.len();
     if all == 0 {
@@ -92,7 +92,7 @@ fn head(balance: &Balance, clock: Clock) -> String {
     )
 }
 
-/// All rows, to the nanosecond.
+/// Sums of all rows, to the nanosecond.
 fn accounts(sums: &Sums) -> Block {
     let line = |name: &str, ns: Option<i128>| {
         let known =
@@ -108,7 +108,7 @@ fn accounts(sums: &Sums) -> Block {
     Block::Table(["account", "ns", "%"].map(String::from).to_vec(), lines)
 }
 
-/// What has to be equal, and what is told of windows all in all.
+/// Sums that must be equal, and totals of windows.
 fn sums(balance: &Balance) -> Vec<String> {
     let Balance { sums, quality, .. } = balance;
     let all = |of: fn(&Host) -> u64| balance.hosts.iter().map(of).sum::<u64>();
@@ -121,7 +121,7 @@ fn sums(balance: &Balance) -> Vec<String> {
     let uneven = all(|host| host.uneven + host.stray);
     let doubled = match all(|host| host.doubled) {
         0 => "every window once".into(),
-        n => format!("{} that are there already", counted(n, "row")),
+        n => counted(n, "duplicate row"),
     };
     vec![
         apart("accounts = CPUs x time", sums.accounts_ns(), sums.cpus_x_time_ns as i128, quality.open),
@@ -134,7 +134,7 @@ fn sums(balance: &Balance) -> Vec<String> {
     ]
 }
 
-/// What there is to say of a host, a line each.
+/// Findings of a host, one per line.
 pub(super) fn findings(host: &Host, clock: Clock) -> Vec<String> {
     let mut lines = Vec::new();
     if host.doubled > 0 {
@@ -144,15 +144,15 @@ pub(super) fn findings(host: &Host, clock: Clock) -> Vec<String> {
         };
         let time = seconds(host.doubled_ns);
         lines.push(format!(
-            "{} of windows that are there already{other}: {time} of CPU time too much",
-            counted(host.doubled, "row")
+            "{}{other}: {time} of CPU time too much",
+            counted(host.doubled, "duplicate row")
         ));
     }
-    lines.extend(stretches("windows that lie upon each other", &host.overlaps, clock));
+    lines.extend(stretches("overlapping windows", &host.overlaps, clock));
     lines.extend(stretches("time without windows", &host.gaps, clock));
     let boots: Vec<&str> = host.boots_at_once.iter().map(|boot| brief(boot)).collect();
     let two = format!(
-        "two boots at once, {} (two machines of one name, or a clock set back before a start)",
+        "two boots at once, {} (two machines of one name, or a clock set back before a boot)",
         boots.join(" and ")
     );
     lines.extend(stretches(&two, &host.at_once, clock));
@@ -162,21 +162,21 @@ pub(super) fn findings(host: &Host, clock: Clock) -> Vec<String> {
     lines
 }
 
-/// Time without windows of which nobody knows whether there was anything to record.
+/// Time without windows around a boot, in which the machine may have been off.
 fn of_starts(host: &Host, clock: Clock) -> Option<String> {
     let first = host.first_starts.first()?;
     let which =
         if host.starts > 1 { format!("{} times, first ", host.starts) } else { String::new() };
     Some(format!(
-        "no windows around a start: {which}{} from {}, the last {} of it since the start (it was off, or what it recorded \
-         last is lost)",
+        "no windows around a boot: {which}{} from {}, the last {} of it after the boot (the machine was off, or its last \
+         windows are lost)",
         seconds(first.length_ns),
         clock(first.from_ns),
         seconds(first.since_start_ns)
     ))
 }
 
-/// What does not come out.
+/// Figures that do not match.
 fn figures(host: &Host) -> impl Iterator<Item = String> {
     let quality = &host.quality;
     let lines = [

@@ -1,4 +1,4 @@
-//! Small fleets, each with one thing wrong: it is noticed, told, and nothing else is.
+//! Small fleets with one error each: the balance reports it, and nothing else.
 
 use super::*;
 use crate::rows::tests::account;
@@ -48,7 +48,7 @@ impl Books for Made {
 }
 
 impl Made {
-    /// Three hosts that are well.
+    /// Three hosts without errors.
     fn well() -> Made {
         let mut made = Made::default();
         for host in ["a", "b", "c"] {
@@ -57,7 +57,7 @@ impl Made {
         made
     }
 
-    /// A window and its charges, in two rows.
+    /// Adds a window with its charges in two rows.
     fn window(&mut self, row: Account<'static>) {
         self.accounts.push(row);
         let parts = [row.named_ns() / 3, row.named_ns() - row.named_ns() / 3];
@@ -76,7 +76,7 @@ impl Made {
         self.at(i128::from(account("a", WINDOWS + 6).end_ns))
     }
 
-    /// Windows after one up to another.
+    /// Balance of the windows after `from` up to `to`.
     fn part(&self, from: u64, to: u64) -> Balance {
         let at = |n| Some(i128::from(account("a", n).end_ns));
         let now = i128::from(account("a", WINDOWS + 6).end_ns);
@@ -94,7 +94,7 @@ fn of<'a>(balance: &'a Balance, name: &str) -> &'a Host {
     balance.hosts.iter().find(|host| host.name == name).expect("it is there")
 }
 
-/// What is said of a host; the others are well.
+/// Findings of a host; the others must have none.
 fn said(balance: &Balance, name: &str) -> Vec<String> {
     let unwell = balance.hosts.iter().filter(|host| !host.is_well());
     assert_eq!(unwell.map(|host| &*host.name).collect::<Vec<_>>(), [name]);
@@ -132,12 +132,12 @@ fn a_batch_that_came_twice_is_told_with_what_it_is_too_much() {
     (11..=15).for_each(|n| made.window(account("b", n)));
     let balance = made.balance();
     let lines = said(&balance, "b");
-    assert_eq!(lines, ["5 rows of windows that are there already: 100 s of CPU time too much"]);
+    assert_eq!(lines, ["5 duplicate rows: 100 s of CPU time too much"]);
     let host = of(&balance, "b");
     assert_eq!((host.windows, host.sums.windows, host.different), (WINDOWS, WINDOWS + 5, 0));
-    // Charged twice as it is told twice: those sums are equal.
+    // Both tables have the duplicate: those sums are equal.
     assert_eq!(host.uneven, 0);
-    // In one of the two tables only.
+    // The duplicate is in one table only.
     made.accounts.pop();
     let balance = made.balance();
     let host = of(&balance, "b");
@@ -172,7 +172,7 @@ fn what_is_missing_is_a_gap_with_its_length() {
         [format!("time without windows: 2 times, 40.0 s together, the first 30.0 s from {from}")]
     );
     assert_eq!(of(&balance, "c").gaps.length_ns, u128::from(40 * SECOND));
-    // Before the first and after the last there is nothing.
+    // Missing windows at the ends are no gap.
     let mut made = Made::well();
     made.leave_out("c", 1..=5);
     assert!(made.balance().holds());
@@ -194,7 +194,7 @@ fn windows_upon_each_other_are_told_however_they_lie() {
         made.window(Account { t1_ns, length_ns, end_ns, capacity_ns, idle_ns, tasks_ns, ..row });
         let balance = made.balance();
         let lines = said(&balance, "a");
-        assert!(lines[0].starts_with("windows that lie upon each other"), "{t1}: {lines:?}");
+        assert!(lines[0].starts_with("overlapping windows"), "{t1}: {lines:?}");
         let told = of(&balance, "a").overlaps.length_ns;
         assert!(told >= u128::from(both * SECOND), "{t1}: {told}");
         assert_eq!(of(&balance, "a").gaps.count, 0, "{t1}");
@@ -219,7 +219,7 @@ fn a_clock_that_is_set_is_told_and_one_that_is_turned_is_not() {
         let sign = if by < 0 { "-" } else { "+" };
         assert!(lines[0].contains(&format!("jumped once: by {sign}30.0 s at ")), "{lines:?}");
     }
-    // As far as NTP turns it in 10 s, and a little more.
+    // As far as NTP slews in 10 s, and a little more.
     assert!(shifted(900_000_000, 60).holds());
 }
 
@@ -230,7 +230,7 @@ fn a_host_ahead_of_the_others_is_told_and_does_not_make_them_silent() {
     made.accounts.iter_mut().filter(of_b).for_each(|row| row.end_ns += 7200 * SECOND as i64);
     let lines = said(&made.balance(), "b");
     assert!(lines[0].starts_with("clock ahead by "), "{lines:?}");
-    // A day later it may have been exported after the others: that is no finding, but told.
+    // A day later it may have been exported after the others: reported, but not a finding.
     let balance = made.at(i128::from(account("a", WINDOWS).end_ns) + 86_400 * i128::from(SECOND));
     assert!(balance.holds(), "{balance:?}");
     assert_eq!(of(&balance, "b").later_ns, Some(7200 * i128::from(SECOND)));
@@ -267,13 +267,13 @@ fn a_host_that_has_no_window_in_a_time_is_told_if_it_had_some_before() {
         (&told["hosts"][2]["absent_since_wall_ns"], &told["hosts"][2]["windows"]),
         (&last.into(), &0.into())
     );
-    // What is missing where the time begins is a gap, though the window before it is not of it.
+    // A gap at the beginning of the time is found, though the window before it is outside.
     let lines = said(&made.part(60, 100), "c");
     assert_eq!(lines, [format!("time without windows: 310 s from {last}")]);
     let host = made.part(30, 100);
     assert_eq!(of(&host, "c").gaps.count, 1);
     assert!(made.part(10, 39).holds() && made.part(71, 100).holds());
-    // Who came later was not there, and who is only coming is nobody yet.
+    // A host that came later was absent before; a host with only new windows does not count yet.
     made.leave_out("c", 1..=39);
     assert!(made.part(45, 65).holds());
     let mut made = Made::well();
@@ -282,7 +282,7 @@ fn a_host_that_has_no_window_in_a_time_is_told_if_it_had_some_before() {
     assert!(made.part(90, 95).holds(), "{:?}", made.part(90, 95));
 }
 
-/// What is lost last before a machine is started anew looks as if it had been off: so both are told.
+/// Windows lost before a boot look as if the machine was off: the finding names both.
 #[test]
 fn a_long_time_without_windows_around_a_start_is_told() {
     let boot = |off: u64, begun: u64| {
@@ -299,11 +299,11 @@ fn a_long_time_without_windows_around_a_start_is_told() {
     let made = boot(31, 2);
     let from = account("a", 49).end_ns;
     let expected = format!(
-        "no windows around a start: 310 s from {from}, the last 20.0 s of it since the start (it was off, or what it \
-         recorded last is lost)"
+        "no windows around a boot: 310 s from {from}, the last 20.0 s of it after the boot (the machine was off, or its \
+         last windows are lost)"
     );
     assert_eq!(said(&made.balance(), "a"), [&*expected]);
-    // Also where the boot before is not of the time that is read; where this one went on there is no start.
+    // Found even if the boot before is outside the time; without a boot there is no finding.
     assert_eq!(said(&made.part(60, WINDOWS), "a"), [&*expected]);
     assert!(made.part(85, WINDOWS).holds());
     let told: serde_json::Value = serde_json::from_str(&json(&made.balance())).expect("JSON");
@@ -312,11 +312,11 @@ fn a_long_time_without_windows_around_a_start_is_told() {
         (&start["length_ns"], &start["since_start_ns"]),
         (&(310 * SECOND).into(), &(20 * SECOND).into())
     );
-    // All of it since the start: the first windows of the boot are what is missing.
-    assert!(said(&boot(40, 45).balance(), "a")[0].contains("the last 400 s of it since the start"));
+    // All of it is after the boot: the boot's first windows are missing.
+    assert!(said(&boot(40, 45).balance(), "a")[0].contains("the last 400 s of it after the boot"));
 }
 
-/// What is done to a row.
+/// Changes a row.
 type Wrong = fn(&mut Account);
 
 #[test]
@@ -335,7 +335,7 @@ fn what_does_not_come_out_is_told() {
         wrong(row);
         assert_eq!(said(&made.balance(), "b"), [expected]);
     }
-    // A charge that is lost, and an export that was ended between the two tables.
+    // A lost charge, and an export that ended between the two tables.
     let mut made = Made::well();
     made.charges.pop();
     let lines = said(&made.balance(), "c");
@@ -355,7 +355,7 @@ fn a_start_is_no_finding_and_two_machines_of_one_name_are() {
         let mut made = Made::well();
         for n in from..from + 3 {
             let row = account("a", n);
-            // Anew from 0 by CLOCK_MONOTONIC.
+            // CLOCK_MONOTONIC starts over from 0.
             let t1_ns = row.t1_ns - (from - 1) * 10 * SECOND;
             made.window(Account { whose: Whose { host: "a", boot_id: "next" }, t1_ns, ..row });
         }
@@ -401,13 +401,14 @@ fn names_are_harmless_and_json_has_all_of_it() {
     assert_eq!(told["hosts"][3]["host"], hostile);
 }
 
-/// A store goes on taking rows: charges come first, and a window whose accounts came since is left out with them.
+/// A store keeps accepting rows. Charges come first; a window whose accounts came later is left out
+/// with them.
 #[test]
 fn what_comes_meanwhile_is_of_the_next_time() {
     let mut made = Made::well();
     let next = account("a", WINDOWS + 1);
     made.window(Account { is_new: true, ..next });
-    // Some of its charges were there, and of another's all.
+    // Some of its charges were there, and all charges of another window.
     made.charges.pop();
     made.window(Account { is_new: true, whose: Whose { host: "d", ..next.whose }, ..next });
     let balance = made.balance();
@@ -416,7 +417,7 @@ fn what_comes_meanwhile_is_of_the_next_time() {
     assert_eq!(balance.sums.charged_ns, balance.sums.named_ns());
 }
 
-/// Rows of charges may come by name, not by window.
+/// Rows of charges may come sorted by name, not by window.
 #[test]
 fn charges_in_any_order_take_no_more_room_than_windows() {
     let mut boot = Boot::default();
@@ -429,7 +430,7 @@ fn charges_in_any_order_take_no_more_room_than_windows() {
     assert!(boot.charged.iter().all(|(_, sum)| *sum == 100));
 }
 
-/// 10,000 hosts of 64 CPUs outgrow 2^64 ns in 8 hours.
+/// 10,000 hosts of 64 CPUs exceed 2^64 ns in 8 hours.
 #[test]
 fn sums_outgrow_64_bits() {
     let mut sums = Sums::default();

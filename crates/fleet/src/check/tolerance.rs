@@ -1,13 +1,13 @@
-//! How far apart the windows of a fleet's hosts may end.
+//! Tolerances for the hosts' clocks.
 
 use std::time::Duration;
 
-/// How far apart hosts may be.
+/// Tolerances for the hosts' clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
-    /// Last windows that end within it end at the same time.
+    /// Last windows that end within this time count as simultaneous.
     pub clock: Duration,
-    /// A host whose last window ends so long before the fleet's is silent.
+    /// A host that ends this long before the fleet is silent.
     pub silent: Duration,
 }
 
@@ -17,7 +17,7 @@ impl Default for Tolerance {
     }
 }
 
-/// A length of time, in ns.
+/// A duration in ns.
 pub(super) fn ns(of: Duration) -> i128 {
     i128::try_from(of.as_nanos()).unwrap_or(i128::MAX)
 }

@@ -1,22 +1,22 @@
-//! Which hosts are held against which, and how far apart they are.
+//! Selects the hosts that are compared, and computes how far apart they are.
 
 use super::{Host, Per, Side};
 use exactop_report::statistics::{apart, changed, Apart, FEWEST, FEWEST_PAIRS};
 use rustc_hash::FxHashMap;
 
-/// What is held against what.
+/// Kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Each host that is in both stretches against itself.
+    /// Each host that is in both ranges with itself.
     Pairs,
-    /// The hosts of one side against those of the other.
+    /// The hosts of one side with those of the other.
     Sides,
-    /// The change of those on which something was changed against that of the others.
+    /// The change of the changed hosts with the change of the others.
     Rollout,
 }
 
 impl Kind {
-    /// Its name.
+    /// Name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Pairs => "pairs",
@@ -26,21 +26,22 @@ impl Kind {
     }
 }
 
-/// The hosts that are weighed.
+/// The hosts that are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
-    /// What is held against what.
+    /// Kind of comparison.
     pub kind: Kind,
-    /// Those of the first stretch, by their places; of pairs and of a rollout, those on which it was.
+    /// Indices of hosts in the first range; for pairs and rollouts, the changed hosts.
     pub(super) a: Vec<u32>,
-    /// Those of the second, of pairs in the same order.
+    /// Indices of hosts in the second range; for pairs, in the same order.
     pub(super) b: Vec<u32>,
-    /// The other hosts of a rollout, as pairs.
+    /// The unchanged hosts of a rollout, as pairs.
     pub(super) others: Vec<(u32, u32)>,
 }
 
 impl Basis {
-    /// Hosts are told by their names. If half of the smaller side is in both, only what is in both is held against itself.
+    /// Matches hosts by name. If at least half of the smaller side is in both, only those hosts are
+    /// compared, each with itself.
     pub(super) fn of(a: &Side, b: &Side, changed: Option<&str>) -> Basis {
         let places: FxHashMap<&str, u32> = counted(b).map(|(at, host)| (&*host.name, at)).collect();
         let in_both = counted(a).filter_map(|(at, host)| Some((at, *places.get(&*host.name)?)));
@@ -62,7 +63,7 @@ impl Basis {
         Basis { kind, a, b, others: Vec::new() }
     }
 
-    /// How many hosts are held against how many.
+    /// Numbers of hosts that are compared.
     pub fn hosts(&self) -> (usize, usize) {
         match self.kind {
             Kind::Rollout => (self.a.len(), self.others.len()),
@@ -70,7 +71,7 @@ impl Basis {
         }
     }
 
-    /// So many of each it takes.
+    /// Fewest hosts needed on each side.
     pub fn fewest(&self) -> usize {
         match self.kind {
             Kind::Pairs => FEWEST_PAIRS,
@@ -78,13 +79,13 @@ impl Basis {
         }
     }
 
-    /// Whether there are as many.
+    /// True if there are enough hosts.
     pub fn can_tell(&self) -> bool {
         let (a, b) = self.hosts();
         a.min(b) >= self.fewest()
     }
 
-    /// How far apart rows are, the first being time without a name. `None`: there are too few hosts.
+    /// Differences of rows; the first row is unnamed time. `None` if there are too few hosts.
     pub(super) fn weighed(
         &self,
         (a, b): (&Side, &Side),
@@ -118,7 +119,7 @@ impl Basis {
         }
     }
 
-    /// What a change of the figure comes to, per cent of one CPU of a host of this side.
+    /// A change by the measure, in per cent of one CPU of a host of side `b`.
     pub(super) fn of_one_cpu_pct(&self, change: f64, b: &Side, per: Per) -> f64 {
         let hosts = || self.b.iter().map(|&at| &b.hosts[at as usize]);
         let sum = |of: fn(&Host) -> u128| hosts().map(of).sum::<u128>() as f64;
@@ -128,7 +129,7 @@ impl Basis {
         }
     }
 
-    /// Of all rows the mean of some hosts of a side; `None`: there are none.
+    /// Means of all rows over some hosts; `None` without hosts.
     pub(super) fn means(&self, side: &Side, hosts: &[u32], per: Per) -> Option<Means> {
         let count = (!hosts.is_empty()).then_some(hosts.len() as f64)?;
         let mut are = vec![false; side.hosts.len()];
@@ -136,7 +137,7 @@ impl Basis {
         let of = |ns: u128, host: u32| per.of(ns, &side.hosts[host as usize]) / count;
         let unnamed = hosts.iter().map(|&at| of(side.hosts[at as usize].unnamed_ns, at)).sum();
         let mut used: Vec<_> = side.used.iter().filter(|((_, at), _)| are[*at as usize]).collect();
-        // Sums of floating-point numbers are the same in the same order.
+        // Sort: sums of floats depend on their order.
         used.sort_unstable();
         let mut rows = vec![0.0; side.rows.len()];
         for (&(row, host), &ns) in used {
@@ -146,7 +147,7 @@ impl Basis {
     }
 }
 
-/// Hosts that had any CPU time to give, and their places.
+/// Hosts with CPU time, and their indices.
 fn counted(side: &Side) -> impl Iterator<Item = (u32, &Host)> {
     let had_time = |(_, host): &(u32, &Host)| host.capacity_ns > 0 && host.length_ns > 0;
     (0..).zip(&side.hosts).filter(had_time)
@@ -159,7 +160,7 @@ pub(super) struct Means {
 }
 
 impl Means {
-    /// Of a row; one that is not there used nothing.
+    /// Mean of a row; 0 for a missing row.
     pub fn of(&self, is_unnamed: bool, number: Option<u32>) -> f64 {
         match is_unnamed {
             true => self.unnamed,
@@ -168,7 +169,8 @@ impl Means {
     }
 }
 
-/// Figures of a side, by row and host. A group that has no row on a host was small there: 0, as `~other` has it.
+/// Figures of a side by row and host. A group without a row on a host was small there: it counts 0,
+/// and `~other` has its time.
 struct Figures(Vec<Vec<f64>>);
 
 impl Figures {

@@ -1,14 +1,14 @@
-//! A difference as one JSON object. Sums are texts, as they are in the balance.
+//! A difference as one JSON object. Sums are texts, as in the balance.
 
 use super::{Difference, Row, Side};
 use serde_json::{json, Value};
 
-/// The schema's name.
+/// Name of the schema.
 const SCHEMA: &str = "exactop.fleet_diff";
-/// Its version.
+/// Version of the schema.
 const VERSION: u32 = 1;
 
-/// All of it, on one line.
+/// The whole difference, on one line.
 pub fn json(difference: &Difference) -> String {
     let Difference { by, measure, basis, a, b, rows, unnamed } = difference;
     let delta = |of: &dyn Fn(&Side) -> u128| difference.delta(of).to_string();

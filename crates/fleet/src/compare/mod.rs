@@ -1,8 +1,9 @@
-//! Where the difference between two stretches of many machines' time went, as [`exactop_sums`] says it of one machine.
+//! Compares two ranges of many machines' time, as [`exactop_sums`] compares those of one machine.
 //!
-//! Sums are of all hosts, to the nanosecond. What is beyond noise is weighed over hosts, never over windows: what was
-//! changed is a host, windows of one host are alike, and one large host is no evidence. Means, not sums, as
-//! `crates/fleet/queries/rollout.sql` has it, and not for each group by itself, but for all rows together.
+//! Sums are over all hosts, to the nanosecond. Noise is estimated over hosts, never over windows: a
+//! change affects hosts, windows of one host resemble each other, and one large host proves
+//! nothing. The figures are means, not sums, as in `crates/fleet/queries/rollout.sql`, but tested
+//! for all rows together.
 
 mod basis;
 mod json;
@@ -19,22 +20,22 @@ use exactop_report::statistics::Apart;
 use exactop_sums::{Change, Least};
 use std::collections::BTreeMap;
 
-/// So many rows are weighed, those with the most time on both sides together.
+/// Most rows that are tested: those with the most time on both sides together.
 const WEIGHED: usize = 300;
-/// What decides how hosts are dealt out: the same books give the same answer.
+/// Seed of the permutations: the same books give the same result.
 const SEED: u64 = 1;
 
-/// What a host's CPU time is divided by.
+/// Divisor of a host's CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
-    /// The CPU time that the host had: per cent of its CPUs.
+    /// The host's available CPU time: per cent of its CPUs.
     Cpu,
     /// Elapsed time: per cent of one CPU.
     Wall,
 }
 
 impl Per {
-    /// Its name.
+    /// Name of the divisor.
     pub const fn name(self) -> &'static str {
         match self {
             Per::Cpu => "cpu",
@@ -42,7 +43,7 @@ impl Per {
         }
     }
 
-    /// The unit of what comes out.
+    /// Unit of the figures.
     pub const fn unit(self) -> &'static str {
         match self {
             Per::Cpu => "per cent of a host's CPUs, means over hosts",
@@ -59,48 +60,49 @@ impl Per {
     }
 }
 
-/// How two stretches are compared.
+/// How two ranges are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
-    /// What time is divided by.
+    /// Divisor of CPU time.
     pub per: Per,
-    /// Changes that come to less are noise.
+    /// Smallest relevant change; smaller ones count as noise.
     pub least: Least,
-    /// Text in the names of the hosts on which something was changed; the others say what changed everywhere.
+    /// Text in the names of the changed hosts; the other hosts show what changed everywhere.
     pub changed: Option<String>,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Who, empty where it is in no such thing; `None`: time without a name.
+    /// Name, empty if the row has none; `None` for unnamed time.
     pub name: Option<String>,
-    /// What became of it, all hosts together.
+    /// Direction of the change, over all hosts.
     pub change: Change,
-    /// Its CPU time in the first stretch, of all hosts.
+    /// CPU time in the first range, over all hosts, ns.
     pub a_ns: u128,
-    /// In the second.
+    /// CPU time in the second range, over all hosts, ns.
     pub b_ns: u128,
-    /// The change, exactly.
+    /// Exact change, ns.
     pub delta_ns: i128,
-    /// By the measure, the mean of the hosts that are weighed; `None`: there are none.
+    /// Mean of the compared hosts in the first range, by the measure; `None` without hosts.
     pub a: Option<f64>,
-    /// In the second.
+    /// The same mean in the second range.
     pub b: Option<f64>,
-    /// Hosts on which it has a row, on either side.
+    /// Hosts with this row, in the first and second range.
     pub hosts: (u64, u64),
-    /// By the measure: the mean change of a host, and where that may lie. `None`: too few hosts, or it was not weighed.
+    /// Mean change of a host by the measure, and its confidence interval. `None` if there are too
+    /// few hosts or the row was not tested.
     pub apart: Option<Apart>,
 }
 
 impl Row {
-    /// The mean change of a host by the measure.
+    /// Mean change of a host by the measure.
     pub fn change_by_measure(&self) -> Option<f64> {
         let apart = self.apart.map(|apart| apart.difference);
         apart.or_else(|| self.b.zip(self.a).map(|(b, a)| b - a))
     }
 
-    /// Whether it differs beyond noise.
+    /// True if the change exceeds noise.
     pub fn is_beyond(&self) -> bool {
         self.apart.is_some_and(|apart| apart.beyond)
     }
@@ -110,26 +112,26 @@ impl Row {
         apart.beyond &= one_cpu_pct.abs() >= least.of_cpu_pct;
         apart.beyond &= apart.difference.abs() * 100.0 >= larger * least.of_row_pct;
         self.apart = Some(apart);
-        // What is said to have grown is what is shown as larger.
+        // The direction must agree with the displayed means.
         if matches!(self.change, Change::Grew | Change::Shrank) {
             self.change = Change::of_sign(apart.difference);
         }
     }
 }
 
-/// What can be said of all rows together.
+/// Result for all rows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There are too few hosts to tell a difference from noise.
+    /// Too few hosts to tell a difference from noise.
     TooFewHosts,
-    /// Of the rows that were weighed none differs.
+    /// No tested row exceeds noise.
     NothingBeyondNoise,
-    /// So many do.
+    /// Number of rows whose change exceeds noise.
     BeyondNoise(usize),
 }
 
 impl Verdict {
-    /// Its name.
+    /// Name of the verdict.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::TooFewHosts => "too_few_hosts",
@@ -139,28 +141,28 @@ impl Verdict {
     }
 }
 
-/// Two stretches, compared.
+/// Two ranges, compared.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// How they are compared.
+    /// How the ranges are compared.
     pub measure: Measure,
-    /// Which hosts are weighed.
+    /// The hosts that are compared.
     pub basis: Basis,
-    /// The first stretch.
+    /// The first range.
     pub a: Side,
-    /// The second.
+    /// The second range.
     pub b: Side,
-    /// Rows with a name: first those that differ beyond noise, of each what grew before what shrank, the largest change
-    /// first.
+    /// Rows with a name: first those that exceed noise; in each part what grew before what shrank,
+    /// the largest change first.
     pub rows: Vec<Row>,
-    /// Time without a name.
+    /// Unnamed time.
     pub unnamed: Row,
 }
 
 impl Difference {
-    /// Compares; both are by the same.
+    /// Compares two sides that are summed in the same way.
     pub fn of(a: Side, b: Side, measure: Measure) -> Difference {
         let basis = Basis::of(&a, &b, measure.changed.as_deref());
         let pairs = pairs(&a, &b);
@@ -196,17 +198,17 @@ impl Difference {
         Difference { by: a.by, measure, basis, a, b, rows, unnamed }
     }
 
-    /// All rows, unnamed time included.
+    /// All rows, including unnamed time.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain([&self.unnamed])
     }
 
-    /// Rows that differ beyond noise, unnamed time included.
+    /// Rows that exceed noise, including unnamed time.
     pub fn beyond(&self) -> impl Iterator<Item = &Row> {
         self.all().filter(|row| row.is_beyond())
     }
 
-    /// What can be said of them.
+    /// Result for all rows together.
     pub fn verdict(&self) -> Verdict {
         match (self.basis.can_tell(), self.beyond().count()) {
             (false, _) => Verdict::TooFewHosts,
@@ -215,16 +217,16 @@ impl Difference {
         }
     }
 
-    /// The change of an account.
+    /// The change of an account, ns.
     pub fn delta(&self, of: impl Fn(&Side) -> u128) -> i128 {
         less(of(&self.b), of(&self.a))
     }
 }
 
-/// A name, and which row of each side it is; no name is time without one.
+/// A name, and its row number on each side; no name stands for unnamed time.
 type Pair = (Option<String>, Option<u32>, Option<u32>);
 
-/// Time without a name, then all names, those with the most time on both sides together first: that says nothing about
+/// Unnamed time, then all names by their time on both sides together. This order does not depend on
 /// their difference.
 fn pairs(a: &Side, b: &Side) -> Vec<Pair> {
     let mut places: BTreeMap<&str, (Option<u32>, Option<u32>)> = BTreeMap::new();
@@ -258,18 +260,18 @@ fn row(
         (0, 0) => Change::Same,
         (0, _) => Change::Came,
         (_, 0) => Change::Went,
-        // Stretches need not be equally long.
+        // The ranges may differ in length.
         _ => Change::of_sign(b.zip(a).map_or(delta_ns as f64, |(b, a)| b - a)),
     };
     Row { name, change, a_ns, b_ns, delta_ns, a, b, hosts: (hosts_a, hosts_b), apart: None }
 }
 
-/// What comes first.
+/// Order of kinds of rows.
 fn rank(row: &Row) -> (bool, bool) {
     (!row.is_beyond(), !matches!(row.change, Change::Came | Change::Grew))
 }
 
-/// The larger change first.
+/// Order within a kind: the larger change first.
 fn larger(x: &Row, y: &Row) -> std::cmp::Ordering {
     let size = |row: &Row| row.change_by_measure().map_or(0.0, f64::abs);
     let by_time = y.delta_ns.unsigned_abs().cmp(&x.delta_ns.unsigned_abs());

@@ -1,4 +1,4 @@
-//! A difference for a person.
+//! A difference as a page.
 
 use super::{Difference, Kind, Row, Side, Verdict};
 use crate::by::shown;
@@ -8,7 +8,7 @@ use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::statistics::CONFIDENCE;
 
-/// The page; `most` rows of each kind.
+/// Makes the page; lists at most `most` rows of each kind.
 pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
     let Difference { a, b, .. } = difference;
     let mut blocks = vec![
@@ -29,7 +29,7 @@ pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
         least.of_cpu_pct, least.of_row_pct
     );
     let can_tell = difference.basis.can_tell();
-    let unweighed = if can_tell { "Not weighed:" } else { "What changed:" };
+    let unweighed = if can_tell { "Not tested:" } else { "What changed:" };
     for (title, of) in [("", told), (&*noise, within), (unweighed, others)] {
         if !of.is_empty() {
             blocks.extend((!title.is_empty()).then(|| Block::Paragraph("", title.into())));
@@ -39,7 +39,7 @@ pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
     Document(blocks)
 }
 
-/// What one stretch is.
+/// Description of a range.
 fn head(side: &Side, clock: Clock) -> String {
     let found = match side.findings {
         0 => String::new(),
@@ -54,31 +54,31 @@ fn head(side: &Side, clock: Clock) -> String {
     )
 }
 
-/// Which hosts are weighed.
+/// The hosts that are compared.
 fn hosts(difference: &Difference) -> String {
     let (of_a, of_b) = difference.basis.hosts();
     let hosts = |n: usize| counted(n as u64, "host");
     let (all_a, all_b) = (difference.a.hosts.len(), difference.b.hosts.len());
     match (difference.basis.kind, &difference.measure.changed) {
         (Kind::Pairs, _) if of_a == all_a && of_a == all_b => {
-            format!("{}, each held against itself.", hosts(of_a))
+            format!("{}, each compared with itself.", hosts(of_a))
         }
         (Kind::Pairs, _) => format!(
-            "{} in both, each held against itself; {} in A alone and {} in B alone count in sums only.",
+            "{} in both, each compared with itself; {} in A alone and {} in B alone count in sums only.",
             hosts(of_a),
             all_a - of_a,
             all_b - of_a
         ),
-        (Kind::Sides, _) => format!("{} held against {of_b} others.", hosts(of_a)),
+        (Kind::Sides, _) => format!("{} compared with {of_b} others.", hosts(of_a)),
         (Kind::Rollout, text) => format!(
-            "{} with '{}' in their names, held against what changed on {of_b} others meanwhile.",
+            "{} with '{}' in their names; their change is compared with that of {of_b} others.",
             hosts(of_a),
             text.as_deref().unwrap_or_default()
         ),
     }
 }
 
-/// Where the time went, of both sides, and what that comes to.
+/// Accounts of both sides, and their sums.
 fn books(difference: &Difference) -> Block {
     let Difference { a, b, .. } = difference;
     let part = |ns: u128, of: &Side| match of.sums.capacity_ns {
@@ -125,7 +125,7 @@ fn come_to(difference: &Difference) -> String {
     text
 }
 
-/// What is told by some windows is part of whom it hit in the others.
+/// A note if only some windows measure interrupts or steal separately.
 fn told_apart(a: &Side, b: &Side) -> Option<String> {
     let in_part = |of: fn(&Side) -> u64| {
         [a, b].iter().any(|side| of(side) < side.sums.windows) && of(a) + of(b) > 0
@@ -135,7 +135,7 @@ fn told_apart(a: &Side, b: &Side) -> Option<String> {
     let what: Vec<&str> = irq.into_iter().chain(steal).collect();
     (!what.is_empty()).then(|| {
         format!(
-            "Not all windows tell {} apart: in the others it is part of whom it hit.",
+            "Not all windows measure {} separately: in the others it counts for the task that it interrupted.",
             what.join(" and ")
         )
     })
@@ -150,8 +150,8 @@ fn verdict(difference: &Difference) -> String {
             if difference.basis.kind == Kind::Pairs { "in both" } else { "on a side" }
         ),
         Verdict::NothingBeyondNoise => format!(
-            "Nothing beyond noise: in no row that was weighed do A and B differ more than their hosts do among \
-             themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the row or more.",
+            "Nothing beyond noise: no tested row differs between A and B more than among the hosts of a side \
+             ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the row or more.",
             difference.measure.least.of_cpu_pct, difference.measure.least.of_row_pct
         ),
         Verdict::BeyondNoise(n) => format!(

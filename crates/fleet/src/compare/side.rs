@@ -1,4 +1,4 @@
-//! A stretch of many machines' time, summed by host and by group.
+//! A range of many machines' time, summed by host and by group.
 
 use crate::check::{check, Tolerance};
 use crate::rows::Books;
@@ -7,53 +7,53 @@ use crate::{By, FleetError};
 use exactop_recording::When;
 use rustc_hash::FxHashMap;
 
-/// A host of a stretch.
+/// A host in a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// As the tables have it.
+    /// Name in the tables.
     pub name: String,
-    /// Of all its windows, by CLOCK_MONOTONIC.
+    /// Length of all its windows by CLOCK_MONOTONIC, ns.
     pub length_ns: u128,
-    /// CPUs x length.
+    /// CPUs x length, ns.
     pub capacity_ns: u128,
-    /// Used by nobody with a name.
+    /// Unnamed CPU time, ns.
     pub unnamed_ns: u128,
 }
 
-/// What all groups of one name used.
+/// CPU time of all groups with one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Empty: they are in no such thing.
+    /// The name; empty if the groups have none.
     pub name: String,
-    /// CPU time of all hosts.
+    /// CPU time on all hosts, ns.
     pub run_ns: u128,
-    /// Hosts on which it has a row.
+    /// Hosts with this row.
     pub hosts: u64,
 }
 
-/// A stretch of time of many machines.
+/// A range of many machines' time.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What its rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// Where its first window begins and its last one ends, by the hosts' wall clocks.
+    /// Beginning of the first window, by the hosts' wall clocks, ns since the epoch.
     pub from_ns: i128,
-    /// The latter.
+    /// End of the last window, by the hosts' wall clocks, ns since the epoch.
     pub to_ns: i128,
-    /// Hosts that have windows, by name.
+    /// Hosts with windows, by name.
     pub hosts: Vec<Host>,
-    /// Of all windows; what is charged is what rows come to.
+    /// Sums of all windows; `charged_ns` is the sum of the rows.
     pub sums: Sums,
-    /// Hosts of which the balance has something to say.
+    /// Hosts with findings in the balance.
     pub findings: u64,
-    /// Who used it.
+    /// Rows: the groups.
     pub rows: Vec<Total>,
-    /// By row and host.
+    /// CPU time by row and host, ns.
     pub(super) used: FxHashMap<(u32, u32), u128>,
 }
 
 impl Side {
-    /// Reads a stretch; `None`: no window ends in it. `now_ns`: what the time is, ns since the epoch.
+    /// Reads a range; `None` if no window ends in it. `now_ns`: current time, ns since the epoch.
     ///
     /// # Errors
     /// [`FleetError`]
@@ -82,7 +82,7 @@ impl Side {
         Ok((!side.hosts.is_empty()).then_some(side))
     }
 
-    /// Where the time went; yields the hosts' places.
+    /// Reads accounts; returns the index of each host.
     fn accounts(
         &mut self,
         books: &dyn Books,
@@ -109,7 +109,7 @@ impl Side {
         Ok((0..).zip(&self.hosts).map(|(at, host)| (host.name.clone(), at)).collect())
     }
 
-    /// Who used it. Charges of hosts without a window of their own are no part of it.
+    /// Reads charges, without those of hosts that have no window.
     fn charges(
         &mut self,
         books: &dyn Books,
@@ -139,7 +139,7 @@ impl Side {
         })
     }
 
-    /// Used by tasks and by nobody with a name.
+    /// CPU time of tasks and unnamed time, ns.
     pub fn busy_ns(&self) -> u128 {
         self.sums.named_ns() + self.sums.unnamed_ns
     }

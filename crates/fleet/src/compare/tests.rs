@@ -1,4 +1,4 @@
-//! Fleets made up, of which it is known what changed where.
+//! Made-up fleets with known changes.
 
 use super::*;
 use crate::rows::tests::account;
@@ -7,20 +7,21 @@ use crate::FleetError;
 use exactop_recording::When;
 
 const SECOND: u64 = 1_000_000_000;
-/// What a host's groups use of 20 s of CPU time: 6 s in all, a little more or less each window and host.
+/// Shares of a host's groups in 6 s of 20 s of CPU time, with small differences between windows and
+/// hosts.
 const GROUPS: [(&str, u64); 4] = [("web", 3), ("db", 2), ("agent", 1), ("", 0)];
 
-/// What groups use of a window, ns.
+/// CPU time of groups in a window, ns.
 type Groups = Vec<(&'static str, u64)>;
 
-/// Rows in memory: a window is of a host and a number.
+/// Rows in memory: each window has a host and a number.
 #[derive(Default)]
 struct Made {
     windows: Vec<(String, u64, Groups)>,
 }
 
 impl Made {
-    /// Hosts with windows; `more` says what a group uses more, ns of each window.
+    /// A fleet with windows; `more` returns a group's additional ns in a window.
     fn fleet(
         hosts: &[String],
         windows: std::ops::RangeInclusive<u64>,
@@ -84,7 +85,7 @@ fn hosts(n: u64, suffix: &str) -> Vec<String> {
     (0..n).map(|at| format!("h{at}{suffix}")).collect()
 }
 
-/// Windows after one up to another.
+/// The windows after `from` up to `to`.
 fn windows(from: u64, to: u64) -> When {
     let at = |n| Some(i128::from(account("a", n).end_ns));
     When { from: at(from), to: at(to) }
@@ -99,13 +100,13 @@ fn measure(changed: Option<&str>) -> Measure {
     Measure { per: Per::Wall, least: Least::USUAL, changed: changed.map(String::from) }
 }
 
-/// Halves of 40 windows, compared.
+/// Compares the halves of 40 windows.
 fn halves(books: &Made, changed: Option<&str>) -> Difference {
     let (a, b) = (side(books, windows(0, 20)), side(books, windows(20, 40)));
     closes(Difference::of(a, b, measure(changed)))
 }
 
-/// The change of busy time is that of all rows.
+/// Checks that the change of busy time is the sum of all rows.
 fn closes(difference: Difference) -> Difference {
     let rows: i128 = difference.all().map(|row| row.delta_ns).sum();
     assert_eq!(rows, difference.delta(Side::busy_ns));
@@ -136,7 +137,7 @@ fn what_grew_on_all_hosts_is_the_first_row_with_its_interval() {
     // Half a second of ten.
     let (low, high) = row.apart.and_then(|apart| apart.interval).expect("an interval");
     assert!(low > 4.0 && low < 5.0 && 5.0 < high && high < 6.0, "{low}..{high}");
-    // The other way round it shrank, by as much.
+    // In the other direction it shrank by as much.
     let books = Made::fleet(&hosts(12, ""), 1..=40, more);
     let (a, b) = (side(&books, windows(20, 40)), side(&books, windows(0, 20)));
     let back = closes(Difference::of(a, b, measure(None)));
@@ -159,7 +160,7 @@ fn where_nothing_changed_nothing_is_found() {
 fn a_rollout_is_told_from_what_changed_everywhere() {
     let mut all = hosts(20, "-old");
     all.extend(hosts(8, "-next"));
-    // At noon everyone has more to do; the agent uses more where it is new.
+    // At noon all hosts have more to do; the agent uses more on the new hosts.
     let more = |host: &str, n: u64, name: &str| match name {
         "web" => u64::from(n > 20) * SECOND,
         "agent" => u64::from(n > 20 && host.ends_with("-next")) * SECOND / 5,
@@ -170,8 +171,11 @@ fn a_rollout_is_told_from_what_changed_everywhere() {
     assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Rollout, (8, 20)));
     assert_eq!(beyond(&difference), ["agent"]);
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
-    assert!(text.contains("8 hosts with '-next' in their names, held against"), "{text}");
-    // Of all hosts together the noon is what is seen.
+    assert!(
+        text.contains("8 hosts with '-next' in their names; their change is compared"),
+        "{text}"
+    );
+    // Over all hosts together only the noon shows.
     assert!(beyond(&halves(&books, None)).contains(&"web"));
     assert_eq!(halves(&books, Some("nobody")).verdict(), Verdict::TooFewHosts);
 }
@@ -187,10 +191,10 @@ fn two_fleets_are_held_against_each_other() {
     let difference = closes(Difference::of(a.clone(), b, measure(None)));
     assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Sides, (10, 14)));
     assert_eq!(beyond(&difference), ["db"]);
-    // More hosts are more time, and no more of it each.
+    // More hosts use more time, but not more time each.
     let db = difference.rows.iter().find(|row| row.name.as_deref() == Some("web")).expect("a row");
     assert!(db.delta_ns > 0 && !db.is_beyond(), "{db:?}");
-    // Some of them in both.
+    // Some hosts are on both sides.
     let more = Made::fleet(&hosts(14, "-one"), 21..=40, |_, _, _| 0);
     let difference = closes(Difference::of(a, side(&more, When::default()), measure(None)));
     assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Pairs, (10, 10)));
@@ -205,7 +209,7 @@ fn few_hosts_are_compared_without_a_verdict_and_little_is_noise() {
     assert_eq!(difference.verdict(), Verdict::TooFewHosts);
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
     assert!(text.contains("With fewer than 8 hosts in both") && text.contains("What changed:"));
-    // On all hosts by exactly as much, and less than what matters.
+    // Equal on all hosts, but below the smallest relevant change.
     let more = |_: &str, n: u64, name: &str| u64::from(name == "db" && n > 20) * SECOND / 1000;
     let difference = halves(&Made::fleet(&hosts(12, ""), 1..=40, more), None);
     assert_eq!(difference.verdict(), Verdict::NothingBeyondNoise);
@@ -223,5 +227,5 @@ fn what_came_and_what_balances_not_are_told() {
     assert_eq!((difference.a.findings, difference.b.findings), (0, 1));
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
     assert!(text.contains("(no command)") && text.contains("findings on 1 host ("), "{text}");
-    assert!(text.contains("Not all windows tell") || !text.contains("steal"), "{text}");
+    assert!(text.contains("Not all windows measure") || !text.contains("steal"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A store is asked for sums, not for rows: what there is of a fleet's day goes over no wire.
+//! Asks a store for sums instead of rows, so that a fleet's day does not cross the network.
 
 use super::cut::Cut;
 use super::figures::{Asked, Did, Figures, Group};
@@ -22,7 +22,7 @@ impl Figures for Store {
         };
         let names = columns.join(", ");
         let names = if asked.by_boot() { format!("{names}, boot_id") } else { names };
-        // So many rows are held against each other at once.
+        // Columns that identify the rows of an answer, to keep it below its limit.
         let parts =
             if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
         let keys = keys('s', asked.shared.len());
@@ -45,7 +45,7 @@ impl Figures for Store {
         let given = [given(&drawn_keys, names.iter().copied()), shared].concat();
         let any = any(&drawn_keys);
         let columns = columns(asked.by)?;
-        // As Cut::at has it; a row that somebody made up may be of any length.
+        // As in `Cut::at`; a forged row may have any length.
         let piece = format!(
             "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
             cut.from, cut.length
@@ -67,7 +67,8 @@ impl Figures for Store {
 }
 
 impl Store {
-    /// Rows of `charges`, of each window once if some are there twice, with the sum of what they are together.
+    /// Query for rows of `charges`; if there are duplicates, each window counts once, beside the
+    /// sum of all its rows.
     fn rows(&self, asked: &Asked, columns: &[&str], which: &str) -> String {
         let (name, known) = (name(asked, columns), self.known(which));
         if asked.doubled.is_empty() {
@@ -84,23 +85,23 @@ impl Store {
     }
 }
 
-/// Names of values that a question is given.
+/// Names of query parameters.
 fn keys(letter: char, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{letter}{at}")).collect()
 }
 
-/// Each with its value.
+/// Pairs each parameter with its value.
 fn given<'a>(keys: &'a [String], values: impl Iterator<Item = &'a str>) -> Vec<(&'a str, &'a str)> {
     keys.iter().map(String::as_str).zip(values).collect()
 }
 
-/// A list of them.
+/// A list of parameters in SQL.
 fn any(keys: &[String]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("{{{key}:String}}")).collect();
     keys.join(", ")
 }
 
-/// A row's name, as [`crate::by::join`] and [`crate::by::with_boot`] have it.
+/// SQL for a row's name, as [`crate::by::join`] and [`crate::by::with_boot`] make it.
 fn name(asked: &Asked, columns: &[&str]) -> String {
     if asked.by_boot() {
         return format!(
@@ -119,7 +120,7 @@ fn name(asked: &Asked, columns: &[&str]) -> String {
     )
 }
 
-/// A line of an answer; `None`: it is none.
+/// Parses a line of an answer; `None` if it is invalid.
 fn group(line: &str, tell: &mut dyn FnMut(Group)) -> Option<()> {
     let cells: Vec<&str> = line.split('\t').collect();
     let [host, name, run, rows, lat, throttle, exited] = cells[..] else { return None };

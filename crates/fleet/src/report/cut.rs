@@ -2,7 +2,7 @@
 
 use super::Piece;
 
-/// Pieces of time.
+/// Number of pieces.
 const PIECES: i128 = 120;
 /// A time in pieces of one length.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub struct Cut {
 
 impl Cut {
     pub(super) fn of(from: i128, to: i128) -> Cut {
-        // Whole minutes where there are enough of them: no piece has a window more than the next one.
+        // Use whole minutes if there are enough: then all pieces have the same number of windows.
         let minute = 60_000_000_000;
         let fine = ((to - from) / PIECES).max(1);
         let length = if fine > minute / 4 {

@@ -1,4 +1,4 @@
-//! What a report asks of `charges` beside what a balance does, and how files tell it.
+//! Figures of `charges` that a report needs beyond those of a balance, and how files provide them.
 
 use super::cut::Cut;
 use super::once::{Once, TOLD_BY};
@@ -13,40 +13,41 @@ use exactop_recording::When;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// The first columns that are read of `charges`; those that make a name follow, then, where windows are there twice, [`TOLD_BY`].
+/// First columns of `charges`. The columns of the name follow, and if windows are there twice,
+/// [`TOLD_BY`].
 const FIGURES: [&str; 6] =
     ["window_end", "host", "run_ns", "lat_ns", "throttle_ns", "exited_processes"];
 
-/// Of what a report is made.
+/// What a report requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Its time.
+    /// Time of the report.
     pub when: When,
-    /// What its rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// Hosts that have windows more than once: each is to count once.
+    /// Hosts with duplicate windows: each window must count once.
     pub doubled: &'a FxHashSet<String>,
-    /// Names that two machines have at once: rows by host tell their boots apart.
+    /// Names that two machines have at once: rows by host add the boot.
     pub shared: &'a BTreeSet<String>,
 }
 
 impl Asked<'_> {
-    /// Whether rows are told by boot, too, where a host shares its name.
+    /// True if rows of hosts that share a name are split by boot.
     pub(super) fn by_boot(&self) -> bool {
         self.by == By::Host && !self.shared.is_empty()
     }
 }
 
-/// What a group did on a host: one row of `charges`, or the sum of some.
+/// Figures of a group on a host: one row of `charges`, or the sum of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Group<'a> {
     pub host: &'a str,
-    /// Empty: it is in no such thing.
+    /// The name; empty if the group has none.
     pub name: &'a str,
-    /// Of each window once; `None`: all of it is there already.
+    /// Figures with each window once; `None` for a duplicate.
     pub once: Option<Did>,
-    /// What all rows come to.
+    /// CPU time of all rows, duplicates included, ns.
     pub rows_ns: u128,
 }
 
@@ -55,21 +56,22 @@ pub struct Group<'a> {
 #[allow(missing_docs)] // Their names say it.
 pub struct Did {
     pub run_ns: u128,
-    /// `None`: some row does not tell it.
+    /// `None` if a row lacks it.
     pub lat_ns: Option<u128>,
     pub throttle_ns: Option<u128>,
     pub exited: u128,
 }
 
-/// Books of which a report can be made.
+/// Books that a report can be made of.
 pub trait Figures: Books {
-    /// Tells what groups did, in no order.
+    /// Passes the figures of groups to `tell`, in no order.
     ///
     /// # Errors
     /// [`FleetError`]
     fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
 
-    /// Tells what those of these names used, of each window once: in which piece, which of the names, how much.
+    /// Passes the CPU time of these names to `tell`, each window once: index of the piece, index of
+    /// the name, ns.
     ///
     /// # Errors
     /// [`FleetError`]
@@ -81,7 +83,8 @@ pub trait Figures: Books {
         tell: &mut dyn FnMut(usize, usize, u128),
     ) -> Result<(), FleetError>;
 
-    /// Whether charges without accounts are among what [`Figures::groups`] tells: in a store they may be on their way.
+    /// True if [`Figures::groups`] includes charges without accounts. In a store, their accounts
+    /// may still follow.
     fn tells_strays(&self) -> bool;
 }
 
@@ -122,7 +125,7 @@ impl Figures for Parquet {
     }
 }
 
-/// Tells each row of `charges` of a time with the name that it has here, and whether it is the first of its window's.
+/// Passes each row of `charges` to `tell`, with its name and whether it is the first of its window.
 fn of_charges(
     books: &Parquet,
     asked: &Asked,

@@ -1,4 +1,4 @@
-//! What happened in a fleet in a stretch of time: where all CPUs' time went and who used it, as one page.
+//! A report of a fleet's time on one page: where all CPUs' time went and which groups used it.
 
 mod asking;
 mod cut;
@@ -17,52 +17,52 @@ use crate::by::shown;
 use crate::check::Balance;
 use crate::sums::Sums;
 
-/// A row: what all groups of one name did.
+/// A row: the sums of all groups with one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Row {
     pub name: String,
     pub run_ns: u128,
-    /// `None`: some host does not tell it.
+    /// `None` if a host lacks it.
     pub lat_ns: Option<u128>,
     pub throttle_ns: Option<u128>,
     pub exited: u128,
-    /// Hosts on which it had a row.
+    /// Hosts with this row.
     pub hosts: u64,
 }
 
-/// A piece of time, of windows that end in it.
+/// A piece of time, with the windows that end in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Piece {
     pub from_ns: i128,
     pub to_ns: i128,
     pub sums: Sums,
-    /// Of the first rows, in their order.
+    /// CPU time of the first rows, in their order, ns.
     pub run_ns: Vec<u128>,
 }
 
-/// A stretch of a fleet's time.
+/// A report of a fleet's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What its rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// Where its first window begins and its last one ends, by the hosts' wall clocks.
+    /// Beginning of the first window, by the hosts' wall clocks, ns since the epoch.
     pub from_ns: i128,
-    /// The latter.
+    /// End of the last window, by the hosts' wall clocks, ns since the epoch.
     pub to_ns: i128,
-    /// Of all windows, each once.
+    /// Sums of all windows, each once.
     pub sums: Sums,
-    /// Those with the most CPU time first.
+    /// Rows, those with the most CPU time first.
     pub rows: Vec<Row>,
-    /// Pieces of it that have windows.
+    /// Pieces that have windows.
     pub pieces: Vec<Piece>,
-    /// Whether its books balance.
+    /// The balance of the books.
     pub balance: Balance,
 }
 
 impl Report {
-    /// A row's name as it is told.
+    /// A row's name for display.
     fn shown(&self, row: &Row) -> String {
         shown(self.by, &row.name)
     }

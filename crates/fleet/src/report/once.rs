@@ -1,4 +1,4 @@
-//! Each window once: what was exported or copied twice is in the files twice.
+//! Counts each window once, although windows may be exported or copied twice.
 
 use crate::check::Balance;
 use crate::chunks::Chunk;
@@ -7,21 +7,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
 
-/// Columns of `charges` that tell a row from all others: the window's, then the group's.
+/// Columns of `charges` that identify a row: the window's, then the group's.
 pub(super) const TOLD_BY: [&str; 8] =
     ["boot_id", "t1_ns", "length_ns", "namespace", "pod", "container", "unit", "command"];
 
-/// What was seen in a pass, of hosts that have windows twice: of all others nothing is kept.
+/// Windows seen in a pass, of hosts with duplicates only.
 pub(super) struct Once<'a> {
     hosts: &'a FxHashSet<String>,
-    /// A window is the first file's in which it is.
+    /// The file that holds a window first, by the window's hash.
     windows: FxHashMap<u64, usize>,
-    /// Rows within a file.
+    /// Rows seen in the current file.
     rows: FxHashSet<u64>,
     hasher: RandomState,
 }
 
-/// Hosts with windows that are there more than once.
+/// Hosts with duplicate windows.
 pub(super) fn doubled(balance: &Balance) -> FxHashSet<String> {
     let hosts = balance.hosts.iter().filter(|host| host.doubled > 0);
     hosts.map(|host| host.name.clone()).collect()
@@ -37,7 +37,7 @@ impl<'a> Once<'a> {
         self.hasher.hash_one(of)
     }
 
-    /// Whether a row of `accounts` is the first of its window.
+    /// True for the first row of a window in `accounts`.
     pub(super) fn is_first(&mut self, row: &Account) -> bool {
         !self.hosts.contains(row.whose.host) || {
             let key = self.hash((row.whose, row.t1_ns, row.length_ns));
@@ -45,7 +45,8 @@ impl<'a> Once<'a> {
         }
     }
 
-    /// Whether a row of `charges` is: those of a window are in one file. `told_by`: where its [`TOLD_BY`] begin.
+    /// The same for `charges`; all rows of a window are in one file. `told_by`: index of the first
+    /// [`TOLD_BY`] column.
     pub(super) fn is_charged_first(&mut self, chunk: &Chunk, row: usize, told_by: usize) -> bool {
         let host = chunk.text(1, row);
         if !self.hosts.contains(host) {

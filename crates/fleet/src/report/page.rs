@@ -7,13 +7,13 @@ use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::plot::PlotError;
 
-/// Hosts with findings that are told one by one.
+/// Most hosts with findings that are listed.
 const FINDINGS: usize = 10;
 
-/// The page; `most` rows in its table. `drawn`: with its pictures.
+/// Makes the page; its table has at most `most` rows. `drawn` adds the pictures.
 ///
 /// # Errors
-/// When a picture cannot be drawn.
+/// A picture cannot be drawn.
 pub fn page(
     report: &Report,
     most: usize,
@@ -30,12 +30,12 @@ pub fn page(
     blocks.push(accounts(report));
     blocks.push(Block::Heading(2, format!("Who used it, by {}", report.by.name())));
     blocks.push(rows(report, most));
-    blocks.push(Block::Heading(2, "Whether the books balance".into()));
+    blocks.push(Block::Heading(2, "Balance of the books".into()));
     blocks.extend(check::page(&report.balance, FINDINGS, clock).0);
     Ok(Document(blocks))
 }
 
-/// CPU time, in the unit that suits the whole of it.
+/// CPU time, in seconds or hours depending on the total.
 fn time(ns: u128, all: u128) -> String {
     match all {
         0..36_000_000_000_000 => seconds(ns),
@@ -66,9 +66,8 @@ fn in_words(report: &Report) -> String {
     let hosts = &report.balance.hosts;
     let doubled: u64 = hosts.iter().map(|host| host.doubled).sum();
     if doubled > 0 {
-        let rows = check::counted(doubled, "row");
-        text +=
-            &format!(" {rows} of windows that are there already: here each window counts once.");
+        let rows = check::counted(doubled, "duplicate row");
+        text += &format!(" {rows}: here each window counts once.");
     }
     let shared: Vec<&str> = hosts
         .iter()

@@ -1,17 +1,17 @@
-//! The pictures: where the time went and who used it, over time.
+//! Pictures: where the time went and which groups used it, over time.
 
 use super::{Piece, Report};
 use crate::Clock;
 use exactop_report::plot::page::Block;
 use exactop_report::plot::{Areas, PlotError, Whole, PALE};
 
-/// The colours of all others together, of what has no name, of interrupts, of steal: as in reports of one machine.
+/// Colours of others, unnamed time, interrupts and steal: as in reports of one machine.
 const OTHERS: usize = 6;
 const UNNAMED: usize = 5;
 const IRQ: usize = 4;
 const STEAL: usize = 1;
 
-/// All of them.
+/// All pictures.
 pub(super) fn of(report: &Report, clock: Clock) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     for (file, areas) in
@@ -40,7 +40,7 @@ fn areas(
     let whole = |piece: &Piece| Whole {
         from: at(piece.from_ns),
         to: at(piece.to_ns.min(report.to_ns)),
-        // Microseconds: a large fleet's nanoseconds need more than 64 bits.
+        // Microseconds: nanoseconds of a large fleet exceed 64 bits.
         parts: parts(piece)
             .into_iter()
             .map(|ns| u64::try_from(ns / 1000).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! A report is read in passes: sums first, then what only the rows that turned out to be the largest need.
+//! Reads a report in passes: first the sums, then the details of the largest rows.
 
 use super::cut::Cut;
 use super::figures::{Asked, Did, Figures, Group};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const DRAWN: usize = 5;
 
 impl Report {
-    /// Reads a stretch of time; `None`: no window ends in it.
+    /// Reads a time; `None` if no window ends in it.
     ///
     /// # Errors
     /// [`FleetError`]
@@ -39,7 +39,7 @@ impl Report {
         let shared = shared(&balance);
         let asked = Asked { when, by, doubled: &doubled(&balance), shared: &shared };
         let mut pieces = cut.pieces();
-        // All that is there, as the balance has it.
+        // Sums of all rows, as in the balance.
         let mut there = Sums::default();
         let mut once = Once::of(asked.doubled);
         of_accounts(books, when, &mut |row| {
@@ -82,7 +82,7 @@ fn shared(balance: &Balance) -> BTreeSet<String> {
     hosts.map(|host| host.name.clone()).collect()
 }
 
-/// Rows that count.
+/// Passes the rows that count to `tell`.
 fn of_accounts(
     books: &dyn Figures,
     when: When,
@@ -95,7 +95,7 @@ fn of_accounts(
     })
 }
 
-/// Whether what was read is what the balance was made of.
+/// True if this pass read the same rows as the balance.
 fn is_all(there: &Sums, balance: &Balance, books: &dyn Figures) -> bool {
     let without = !books.tells_strays() && balance.hosts.iter().any(|host| host.stray > 0);
     let charged_ns = if without { there.charged_ns } else { balance.sums.charged_ns };
@@ -144,7 +144,7 @@ impl Groups {
         self.rows[place].add(&did);
     }
 
-    /// The largest first.
+    /// The rows, the largest first.
     fn rows(mut self) -> Vec<Row> {
         for (place, _) in self.on {
             self.rows[place].hosts += 1;

@@ -1,4 +1,4 @@
-//! Reports of a small fleet, exported as it would be.
+//! Reports of a small exported fleet.
 
 use super::*;
 use crate::Parquet;
@@ -12,12 +12,12 @@ use std::path::Path;
 const OFFSET: i64 = 1_760_000_000_000_000_000;
 const WINDOWS: u64 = 30;
 
-/// Hosts with a directory each, of the made-up machine's windows.
+/// Exports hosts, each into its own directory, with windows of the made-up machine.
 fn exported(path: &Path, hosts: &[&str]) {
     exported_of_boot(path, hosts, "boot");
 }
 
-/// The same, of a boot.
+/// The same, with a boot id.
 fn exported_of_boot(path: &Path, hosts: &[&str], boot: &str) {
     let into = Directory::open_or_make(path).expect("a directory");
     for (n, host) in hosts.iter().enumerate() {
@@ -85,10 +85,10 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
     std::fs::write(dir.path().join("h0/accounts.parquet"), "PAR1").expect("a file");
     let books = Parquet::open(dir.path()).expect("tables");
     let error = Report::read(&books, before, By::Host, 0).expect_err("no Parquet").to_string();
-    assert!(error.contains("h0/accounts.parquet: it is no table"), "{error}");
+    assert!(error.contains("h0/accounts.parquet: it is not a table"), "{error}");
 }
 
-/// A host that was exported twice used no more than it did, in all forms.
+/// A host that was exported twice counts once, in all forms of the report.
 #[test]
 fn what_is_there_twice_counts_once() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -102,11 +102,9 @@ fn what_is_there_twice_counts_once() {
         assert_eq!((&twice.rows, &twice.pieces), (&once.rows, &once.pieces), "{:?}", once.by);
         assert_eq!((twice.sums, twice.from_ns, twice.to_ns), (once.sums, once.from_ns, once.to_ns));
         let text = page(&twice, 2, false, &|ns| ns.to_string()).expect("no pictures").text();
-        for words in [
-            "2 hosts; of 240 s of CPU time ",
-            "30 rows of windows that are there already: here",
-            "findings on 1 host:",
-        ] {
+        for words in
+            ["2 hosts; of 240 s of CPU time ", "30 duplicate rows: here", "findings on 1 host:"]
+        {
             assert!(text.split("Where the CPUs").next().expect("a head").contains(words), "{text}");
         }
         let text = page(&once, 2, false, &|ns| ns.to_string()).expect("no pictures").text();
@@ -117,7 +115,7 @@ fn what_is_there_twice_counts_once() {
     }
 }
 
-/// Two machines of one name are two rows, and the name has their boots.
+/// Two machines of one name are two rows, named with their boots.
 #[test]
 fn the_boot_is_added_where_two_hosts_have_one_name() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -134,7 +132,7 @@ fn the_boot_is_added_where_two_hosts_have_one_name() {
     for words in ["have the name two:", "two boots at once, 01234567 and 76543210"] {
         assert!(text.contains(words), "{text}");
     }
-    // The same windows a second time are the same machine.
+    // The same windows a second time are of the same machine.
     exported_of_boot(&alone.join("again"), &["two"], "01234567-89ab");
     let twice = report(dir.path(), By::Host);
     assert_eq!((&twice.rows, &twice.pieces), (&both.rows, &both.pieces));

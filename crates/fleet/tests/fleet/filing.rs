@@ -1,5 +1,5 @@
-//! What an exporter that follows a log leaves in files, whatever happens to both: each window once, and what the log lost is a
-//! gap, to the nanosecond.
+//! The files of an exporter that follows a log, whatever happens to both: each window is there
+//! once, and windows that the log lost are gaps, to the nanosecond.
 
 use crate::growing::{balance, follow, known, until, Growing};
 use crate::puts::{Fares, Puts};
@@ -30,7 +30,7 @@ fn is_away(exporter: &Exporter, why: &str) {
     until(why, exporter, |status| says(status) && status.pending_bytes > 0);
 }
 
-/// Names of the files of a table, below directories of days.
+/// Files of a table, in directories of days.
 fn files(dir: &Path, table: &str) -> Vec<PathBuf> {
     let below =
         |path: &Path| fs::read_dir(path).expect("a directory").flatten().map(|entry| entry.path());
@@ -39,18 +39,18 @@ fn files(dir: &Path, table: &str) -> Vec<PathBuf> {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(table))
     };
     let mut of: Vec<_> = all.filter(is_of).collect();
-    // By the number of their first windows.
+    // By the number of their first window.
     of.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
     of
 }
 
-/// Each window once, and all of it.
+/// Checks that each of `windows` windows is there once and complete.
 fn holds(dir: &Path, windows: u64) {
     let balance = balance(dir);
     assert!(balance.holds(), "{:?}", balance.hosts);
     assert_eq!(balance.windows(), windows);
     assert_eq!(files(dir, "accounts-").len(), files(dir, "charges-").len());
-    // Nothing is left of what was not finished.
+    // No unfinished file is left.
     assert_eq!(files(dir, ".exactop"), Vec::<PathBuf>::new());
 }
 
@@ -71,7 +71,7 @@ fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
     fs::rename(&books, &aside).expect("away");
     log.windows(700);
     is_away(&exporter, "No such file");
-    // What is in its place is no directory, or leads elsewhere.
+    // A file or a link in its place.
     fs::write(&books, "a file").expect("written");
     is_away(&exporter, "give a directory");
     fs::remove_file(&books).expect("removed");
@@ -80,7 +80,7 @@ fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
     let status = exporter.status();
     assert_eq!((status.losses, status.pending_bytes), (0, 0), "{status:?}");
     assert_eq!(exporter.news().last(), Some(&News::Again));
-    // What is recorded last goes before it ends.
+    // The last windows are delivered before it ends.
     log.windows(3);
     exporter.finish(wait::LIMIT);
     holds(&books, 708);
@@ -105,7 +105,7 @@ fn what_comes_again_replaces_itself_wherever_it_was_killed() {
         if round % 3 == 0 {
             continue;
         }
-        // As if it had been killed before it said how far it is; each second time between the two tables.
+        // As if it was killed before it saved its cursor; each second time between the two tables.
         fs::write(&cursor, before.expect("it went before")).expect("written");
         if round % 3 == 1 {
             fs::remove_file(files(&books, "accounts-").last().expect("one")).expect("removed");
@@ -170,11 +170,12 @@ fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
         let server = Puts::start(&books, Fares::Well);
         let exporter = follow(&log.path, to(&server.url));
         for n in 1..=4 {
-            // A few at a time, so that the log has room for all that is not read yet.
+            // A few at a time, so that the log keeps all undelivered windows.
             log.windows(5);
             until("the first windows", &exporter, |status| known(status) == 5 * n);
         }
-        // Whether it has the next ones is not known, and they are in the log no more when it is back.
+        // The result of the next ones is unknown, and the log has removed them when the server is
+        // back.
         server.fares(fares);
         log.windows(1);
         until("a failure", &exporter, |status| status.failed > 0 && server.is_away());
@@ -187,7 +188,7 @@ fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
         let status = exporter.status();
         assert!(status.lost_ns > 0 && status.lost_ns.is_multiple_of(WINDOW), "{status:?}");
         exporter.finish(wait::LIMIT);
-        // Nothing is under way any more.
+        // No batch is being written any more.
         for path in files(&books, "charges-") {
             let file = fs::File::options().append(true).open(path).expect("a file");
             file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("older");
@@ -196,14 +197,14 @@ fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
         let host = &balance.hosts[0];
         assert_eq!((host.doubled, host.overlaps.count), (0, 0), "{fares:?}: {host:?}");
         assert_eq!((host.uneven, host.stray), (0, 0), "{fares:?}: {host:?}");
-        // More than one, where files went while those before them were read.
+        // More than one gap if files were removed while earlier ones were read.
         let told = (status.losses, u128::from(status.lost_ns));
         assert_eq!((host.gaps.count, host.gaps.length_ns), told, "{fares:?}: {host:?}");
         assert_eq!(balance.windows(), 2021 - status.lost_ns / WINDOW, "{fares:?}");
     }
 }
 
-/// Sums as DuckDB tells them over the tables that are shipped, a number a line.
+/// A script that prints DuckDB's sums over the shipped tables, one number a line.
 const ASK: &str = r#"
 import duckdb, sys
 books, tables = sys.argv[1:]

@@ -1,5 +1,5 @@
-//! What an exporter that follows a log leaves in a store, whatever happens to both: each window once, and what the log
-//! lost is a gap, to the nanosecond.
+//! The tables of an exporter that follows a log, whatever happens to both: each window is there
+//! once, and windows that the log lost are gaps, to the nanosecond.
 
 use crate::growing::{self, balance, known, until, Growing};
 use crate::stand_in::{Mood, StandIn};
@@ -52,7 +52,7 @@ fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_o
     assert!(matches!(news.first(), Some(News::Away(_))), "{news:?}");
     assert_eq!(news.last(), Some(&News::Again));
     assert_eq!(exporter.news(), []);
-    // What is recorded last goes before it ends.
+    // The last windows are delivered before it ends.
     log.windows(3);
     exporter.finish(wait::LIMIT);
     assert_eq!(store.windows().len(), 508);
@@ -93,7 +93,7 @@ fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
     let store = StandIn::start(&kept, Mood::Well);
     let exporter = follow(&log.path, &store.url);
     for n in 1..=4 {
-        // A few at a time, so that the log has room for all that is not read yet.
+        // A few at a time, so that the log keeps all undelivered windows.
         log.windows(5);
         until("the first windows", &exporter, |status| known(status) == 5 * n);
     }
@@ -117,7 +117,7 @@ fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
     assert_eq!(lost.sum::<u64>(), status.lost_ns);
     let balance = balance(&kept);
     let host = &balance.hosts[0];
-    // More than one, where files went while those before them were read.
+    // More than one gap if files were removed while earlier ones were read.
     let told = (status.losses, u128::from(status.lost_ns));
     assert_eq!((host.gaps.count, host.gaps.length_ns), told, "{host:?}");
     assert_eq!(balance.windows(), 2021 - status.lost_ns / WINDOW);
@@ -136,13 +136,14 @@ fn whoever_begins_anew_goes_on_where_the_store_has_it() {
         log.windows(50);
         recorded += 50;
         let asked = store.asked();
-        // In the middle of things, another one each time: it ends after what is under way, or goes on beside the next.
+        // Stop in the middle, each time at another point: it ends after the current batch, or sends
+        // the next ones, too.
         wait::until("some of it", || {
             store.asked() > asked + round || (store.windows().len() as u64) >= recorded
         });
         exporter.finish(wait::LIMIT);
         if round == 6 {
-            // All is asked for that was sent.
+            // Without its cursor it asks for all that was sent.
             std::fs::remove_dir_all(log.path.join(SENDERS)).expect("it was there");
         }
     }
@@ -154,7 +155,7 @@ fn whoever_begins_anew_goes_on_where_the_store_has_it() {
     let balance = balance(&kept);
     assert!(balance.holds(), "{:?}", balance.hosts);
     assert_eq!(balance.windows(), recorded);
-    // And from the end on nothing is asked for that was sent long ago.
+    // With its cursor it does not ask for what was sent long ago.
     let asked = store.asked();
     let exporter = follow(&log.path, &store.url);
     log.windows(1);

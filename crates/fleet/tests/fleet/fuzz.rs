@@ -1,4 +1,4 @@
-//! Files of others may hold anything: they are read to their end or refused.
+//! Foreign files may hold anything: they are read to the end or refused.
 
 use exactop_export::{FleetTables, Had};
 use exactop_files::Directory;
@@ -11,7 +11,7 @@ use exactop_recording::{Span, When};
 use exactop_testkit::snapshot;
 use std::path::{Path, PathBuf};
 
-/// Where the tables of a few windows are.
+/// Directory with the tables of a few windows.
 fn exported(into: &Path) -> PathBuf {
     let (mut tables, mut book) = (FleetTables::default(), Book::new());
     for n in 0..4 {
@@ -39,7 +39,7 @@ fn fuzz_tables() {
     };
     assert!(read().expect("nothing is wrong with them").is_some());
     Target::new(corpus!("tables")).examples(examples.iter().map(|e| &e[..])).run(|bytes| {
-        // In the place of each, the other as it was.
+        // Replace one table at a time.
         for (name, whole) in names.iter().zip(&examples) {
             std::fs::write(day.join(name), bytes).expect("a file");
             drop(read());

@@ -1,4 +1,4 @@
-//! A log that grows, and an exporter that goes on with it.
+//! A growing log, and an exporter that follows it.
 
 use exactop_export::onward::{Exporter, Log, Onto, Pace, Status};
 use exactop_fleet::check::{check, Balance, Tolerance};
@@ -9,7 +9,7 @@ use exactop_testkit::{snapshot, wait};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A log that grows, as a daemon's does.
+/// A log that grows like a daemon's.
 pub struct Growing {
     pub path: PathBuf,
     recorder: Recorder,
@@ -50,14 +50,14 @@ impl Growing {
     }
 }
 
-/// Goes on with a log, as fast as a test has time for.
+/// Follows a log at short intervals.
 pub fn follow(path: &Path, onto: Onto) -> Exporter {
     let [first, longest, every] = [1, 5, 10].map(Duration::from_millis);
     let log = Log { path: path.into(), groups: 4, pace: Pace { every, first, longest } };
     Exporter::start(onto, log).expect("an exporter")
 }
 
-/// Waits until an exporter's status is so.
+/// Waits until an exporter's status satisfies `is_so`.
 #[track_caller]
 pub fn until(what: &str, exporter: &Exporter, is_so: impl Fn(&Status) -> bool) {
     let look = || is_so(&exporter.status()).then_some(());

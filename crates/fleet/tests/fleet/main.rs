@@ -1,5 +1,5 @@
-//! A fleet's windows in files and in stores: each is there once, whatever happens on the way, and what is
-//! not there is told.
+//! A fleet's windows in files and in stores: each is there once, whatever happens on the way, and
+//! missing ones are reported.
 
 #[path = "../../../keep/export/tests/clickhouse/fake.rs"]
 #[allow(dead_code)] // It remembers what is kept here, too.

@@ -1,28 +1,27 @@
-//! A server that takes files by PUT and keeps them in a directory, and fails as a test says.
+//! A server that stores files by PUT in a directory, and fails as a test says.
 
 use crate::fake::{Fake, Reply, Request};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// How it fares.
+/// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code)] // Not every test has need of all.
 pub enum Fares {
-    /// It does what it is asked.
+    /// Works.
     Well,
-    /// It answers nobody.
+    /// Does not answer.
     Away,
-    /// Of five requests one after the other it hangs up over one, takes one and its answer is lost, and has an error with
-    /// one.
+    /// Of five requests, it closes one, loses the answer of one, and answers one with an error.
     Moody,
-    /// It takes all files, and is gone once it has taken one of accounts.
+    /// Stores all files; disappears after a file of accounts.
     GoneAfterAll,
-    /// It takes charges, and is gone before it takes accounts.
+    /// Stores charges; disappears before a file of accounts.
     GoneBetween,
 }
 
-/// A port, and where it keeps what came.
+/// Address and directory of a server.
 pub struct Puts {
     pub url: String,
     kept: Arc<Mutex<Kept>>,
@@ -36,7 +35,7 @@ struct Kept {
 }
 
 impl Puts {
-    /// It keeps its files in a directory that is made.
+    /// Starts a server; creates its directory.
     pub fn start(dir: &Path, fares: Fares) -> Puts {
         fs::create_dir_all(dir).expect("a directory");
         let kept = Arc::new(Mutex::new(Kept { dir: dir.into(), fares, asked: 0 }));
@@ -46,18 +45,18 @@ impl Puts {
         Puts { url: format!("{}/books", fake.url), kept, _fake: fake }
     }
 
-    /// From now on.
+    /// Changes the behaviour.
     pub fn fares(&self, fares: Fares) {
         self.kept.lock().expect("nobody panicked").fares = fares;
     }
 
-    /// Whether it is gone.
+    /// True if it does not answer.
     #[allow(dead_code)]
     pub fn is_away(&self) -> bool {
         self.kept.lock().expect("nobody panicked").fares == Fares::Away
     }
 
-    /// How often it was asked.
+    /// Number of requests.
     #[allow(dead_code)]
     pub fn asked(&self) -> usize {
         self.kept.lock().expect("nobody panicked").asked
@@ -83,7 +82,7 @@ impl Kept {
         }
         let status = match method {
             "MKCOL" => fs::create_dir(&path).map_or(405, |()| 201),
-            // As WebDAV has it: no directory is made for a file.
+            // Like WebDAV: a PUT does not create the directory.
             "PUT" => fs::write(&path, &request.body).map_or(409, |()| 201),
             _ if path.exists() => 200,
             _ => 404,
@@ -92,7 +91,7 @@ impl Kept {
         if gone && status == 201 {
             self.fares = Fares::Away;
         }
-        // Taken, and nobody hears of it.
+        // The file is stored, but the answer is lost.
         match turn == 2 || (gone && status == 201) {
             true => Reply::None,
             false => Reply::With(status, None, String::new()),

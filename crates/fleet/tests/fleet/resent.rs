@@ -1,5 +1,5 @@
-//! A fleet's batches that are doubled, come in another order, are lost and sent again, one in a hundred of each: what is wrong
-//! is told, to the window, and once all is sent again the totals are what was recorded.
+//! Batches that are duplicated, reordered, or lost and sent again, one in a hundred of each. The
+//! balance reports every affected window; after all is sent again, the totals are those recorded.
 
 use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
 use crate::stand_in::{Mood, StandIn};
@@ -17,14 +17,14 @@ fn balance(store: &Path) -> Balance {
     check(&books, When::default(), &Tolerance::default(), i128::MAX / 2).expect("readable")
 }
 
-/// The totals, of each window once, are the truth.
+/// Checks that the totals, with each window once, are true.
 fn is_all(balance: &Balance, truth: Truth) {
     assert_eq!(balance.windows(), truth.windows);
     assert_eq!(balance.sums.cpus_x_time_ns, truth.capacity);
     assert!(balance.hosts.iter().all(|host| host.gaps.count + host.stray + host.uneven == 0));
 }
 
-/// Directories of the store that have a table of a batch, in the order in which they came.
+/// Directories of a table's batches, in the order of arrival.
 fn batches(store: &Path, table: &str) -> Vec<PathBuf> {
     let below =
         |path: &Path| fs::read_dir(path).expect("a directory").flatten().map(|entry| entry.path());
@@ -35,7 +35,7 @@ fn batches(store: &Path, table: &str) -> Vec<PathBuf> {
     of
 }
 
-/// How many windows a batch has, and their capacity.
+/// Windows of a batch, and their capacity.
 fn windows_of(batch: &Path) -> (u64, u128) {
     let (mut windows, mut capacity) = (0, 0);
     let books = Parquet::open(batch).expect("a table");
@@ -51,19 +51,19 @@ fn too_much(balance: &Balance) -> u128 {
     balance.hosts.iter().map(|host| host.doubled_ns).sum()
 }
 
-/// What was done to a store.
+/// Damage done to a store.
 #[derive(Debug, Default)]
 struct Spoiled {
-    /// Windows that are there twice, and their capacity.
+    /// Duplicate windows and their capacity.
     doubled: u64,
     doubled_ns: u128,
-    /// Where they are once more.
+    /// Directories of the duplicates.
     again: Vec<PathBuf>,
     /// Windows without accounts.
     lost: u64,
 }
 
-/// Of a hundred batches of accounts the store doubles one and loses one.
+/// Duplicates one batch of accounts in a hundred and deletes another.
 fn spoil(store: &Path) -> Spoiled {
     let mut spoiled = Spoiled::default();
     for pair in batches(store, "accounts").chunks(100).filter(|batches| batches.len() > 1) {
@@ -86,7 +86,7 @@ fn one_in_a_hundred_goes_wrong_and_the_totals_are_what_was_recorded() {
     let kept = dir.path().join("store");
     let store = StandIn::start(&kept, Mood::OneInAHundred);
     let client = client(&store.url, None, None, HASTY);
-    // Each host in two batches, of two tables.
+    // Two batches of two tables for each host.
     let mut paths = Vec::new();
     let truth = (0..HOSTS).fold(Truth::default(), |truth, n| {
         paths.push(dir.path().join(format!("r{n}")));
@@ -99,7 +99,7 @@ fn one_in_a_hundred_goes_wrong_and_the_totals_are_what_was_recorded() {
     }
     let mishaps = store.mishaps();
     assert!(mishaps.lost > 2 && mishaps.unanswered > 2 && mishaps.reordered > 2, "{mishaps:?}");
-    // Those came a second time, and no second time into the table.
+    // They came a second time, but not into the table.
     assert_eq!(mishaps.known, mishaps.unanswered + mishaps.reordered);
     let well = balance(&kept);
     assert!(well.holds(), "{:?}", well.hosts.iter().find(|host| !host.is_well()));
@@ -115,7 +115,7 @@ fn one_in_a_hundred_goes_wrong_and_the_totals_are_what_was_recorded() {
     assert_eq!(unwell.windows(), truth.windows - spoiled.lost);
     assert_eq!(too_much(&unwell), spoiled.doubled_ns);
 
-    // All of it once more: what was lost comes, and nothing else.
+    // Send all again: only the lost windows are added.
     store.forget();
     let mut sent = Sent::default();
     for path in &paths {
@@ -127,7 +127,7 @@ fn one_in_a_hundred_goes_wrong_and_the_totals_are_what_was_recorded() {
     let again = balance(&kept);
     assert_eq!(again.windows(), truth.windows);
     assert!(again.hosts.iter().all(|host| host.stray == 0 && host.gaps.count == 0));
-    // What the store doubled is told still, and is all that there is too much.
+    // The duplicates are still reported, and are the only excess.
     let expected = (spoiled.doubled_ns, truth.capacity + spoiled.doubled_ns);
     assert_eq!((too_much(&again), again.sums.cpus_x_time_ns), expected);
     spoiled.again.iter().for_each(|path| fs::remove_dir_all(path).expect("it was made"));

@@ -1,4 +1,4 @@
-//! A store that keeps what it is sent as files, knows tokens, and fails as a test says.
+//! A store that keeps batches as files, knows tokens, and fails as a test says.
 
 use crate::fake::{Fake, Reply, Request};
 use exactop_fleet::{Books, Parquet};
@@ -10,21 +10,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// How it fares.
+/// Behaviour of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code)] // Not every test has need of all.
 pub enum Mood {
-    /// It does what it is asked.
+    /// Works.
     Well,
-    /// It answers nobody.
+    /// Does not answer.
     Away,
-    /// It has too much to do.
+    /// Is overloaded.
     Busy,
-    /// Of seven requests one after the other it hangs up over one, takes one and its answer is lost, and has an error with
-    /// one: a batch takes four.
+    /// Of seven requests, it closes one, loses the answer of one, and answers one with an error. A
+    /// batch takes four requests.
     Moody,
-    /// Of a hundred batches of a table one is lost, of one the answer is lost, and one is thought to be lost and comes once
-    /// more when it was sent again and others with it.
+    /// Of a hundred batches of a table, it loses one, loses the answer of one, and delays one so
+    /// that it arrives again after later batches.
     OneInAHundred,
 }
 
@@ -33,24 +33,24 @@ struct Taken {
     mood: Mood,
     asked: usize,
     tokens: BTreeSet<(String, String)>,
-    /// Batches so far, and the one that is under way.
+    /// Batches so far, and the delayed one.
     batches: usize,
     under_way: Option<(Request, usize)>,
     mishaps: Mishaps,
 }
 
-/// What happened to batches.
+/// Counts of failed batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code)] // Not every test asks.
 pub struct Mishaps {
     pub lost: usize,
     pub unanswered: usize,
     pub reordered: usize,
-    /// Came with a token that was there.
+    /// Batches that came with a known token.
     pub known: usize,
 }
 
-/// A port, and what it has.
+/// Address and content of a store.
 pub struct StandIn {
     pub url: String,
     taken: Arc<Mutex<Taken>>,
@@ -58,7 +58,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// It keeps its files in a directory that is made.
+    /// Starts a store; creates its directory.
     pub fn start(dir: &Path, mood: Mood) -> StandIn {
         fs::create_dir_all(dir).expect("a directory");
         let taken = Taken {
@@ -77,30 +77,30 @@ impl StandIn {
         StandIn { url: fake.url.clone(), taken, _fake: fake }
     }
 
-    /// From now on.
+    /// Changes the behaviour.
     pub fn fares(&self, mood: Mood) {
         self.taken.lock().expect("nobody panicked").mood = mood;
     }
 
-    /// How often it was asked.
+    /// Number of requests.
     #[allow(dead_code)]
     pub fn asked(&self) -> usize {
         self.taken.lock().expect("nobody panicked").asked
     }
 
-    /// What happened so far.
+    /// Failures so far.
     #[allow(dead_code)]
     pub fn mishaps(&self) -> Mishaps {
         self.taken.lock().expect("nobody panicked").mishaps
     }
 
-    /// It knows no token any more, as a store does after some thousand more batches.
+    /// Forgets all tokens, as a store does after some thousand more batches.
     #[allow(dead_code)]
     pub fn forget(&self) {
         self.taken.lock().expect("nobody panicked").tokens.clear();
     }
 
-    /// The windows that it has: beginnings and ends, in order, each as often as it has it.
+    /// Beginnings and ends of its windows, sorted; duplicates are repeated.
     #[allow(dead_code)]
     pub fn windows(&self) -> Vec<(u64, u64)> {
         let mut all = self.taken.lock().expect("nobody panicked").windows("accounts", None);
@@ -132,7 +132,7 @@ impl Taken {
             Some(table) => self.take(table, request),
             None => self.tell(request),
         };
-        // Taken, and nobody hears of it.
+        // The batch is stored, but the answer is lost.
         if turn == 3 {
             Reply::None
         } else {
@@ -140,7 +140,7 @@ impl Taken {
         }
     }
 
-    /// What happens to one in a hundred batches instead of what is asked.
+    /// The failure of one batch in a hundred, instead of an answer.
     fn mishap(&mut self, request: &Request) -> Option<Reply> {
         let table = request.table().filter(|_| self.mood == Mood::OneInAHundred)?;
         self.batches += 1;
@@ -162,7 +162,7 @@ impl Taken {
     fn take(&mut self, table: &str, request: &Request) -> Reply {
         match self.tokens.insert((table.into(), request.token().into())) {
             true => {
-                // Named by what came, not by how much is there: it may have forgotten.
+                // Named by the request number, because the store may have forgotten tokens.
                 let host = request.token().split(':').next().unwrap_or_default();
                 let below = self.of_host(host).join(format!("{:06}", self.asked));
                 fs::create_dir_all(&below).expect("a directory");
@@ -173,7 +173,7 @@ impl Taken {
         Reply::fine()
     }
 
-    /// Where a host's tables are: of others nothing is read when it is asked for one.
+    /// Directory of a host's tables; a query for one host reads no other.
     fn of_host(&self, host: &str) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         host.hash(&mut hasher);
@@ -193,7 +193,7 @@ impl Taken {
 
     fn windows(&self, table: &str, of: Option<(&str, &str)>) -> Vec<(u64, u64)> {
         let mut windows = Vec::new();
-        // Nothing was taken yet.
+        // The store has nothing yet.
         let below = of.map_or(self.dir.clone(), |(host, _)| self.of_host(host));
         let Ok(books) = Parquet::open(&below) else { return windows };
         let is_of = |host: &str, boot: &str| of.is_none_or(|of| of == (host, boot));

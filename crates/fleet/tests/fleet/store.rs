@@ -1,4 +1,5 @@
-//! The balance of what is in ClickHouse's own engine (chdb, Python's; `make test-fleet` installs it).
+//! The balance of tables in ClickHouse's own engine (chdb, a Python module; `make test-fleet`
+//! installs it).
 
 use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_fleet::check::{check, Balance, Tolerance};
@@ -18,12 +19,12 @@ const SERVER: &str =
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
 const SECOND: u64 = 1_000_000_000;
 
-/// Namespace, pod, container, unit and command, s of CPU time, and two waits.
+/// Namespace, pod, container, unit and command; CPU seconds; and two waits.
 type Named = (&'static str, u64, &'static str);
 const PLAIN: [Named; 2] =
     [("'', '', '', 'x.service', 'a'", 2, "1, 2"), ("'', '', '', 'x.service', '~other'", 4, "1, 2")];
 
-/// The engine behind a port of this machine.
+/// The engine behind a local port.
 struct Engine {
     child: Child,
     url: String,
@@ -32,14 +33,14 @@ struct Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // It is gone already where that fails.
+        // Fails if it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Engine {
-    /// `None`: there is none, and nobody demanded one.
+    /// `None` if this machine's Python has no engine and the test is not required.
     fn start() -> Option<Engine> {
         let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
         let there = Command::new(&python).args(["-c", "import chdb"]).output();
@@ -66,7 +67,7 @@ impl Engine {
         Client::new(address, "exactop", None, None, Patience::default()).expect("a client")
     }
 
-    /// Windows of 10 s on two CPUs, 6 s of each used.
+    /// Inserts windows of 10 s on two CPUs, with 6 s used in each.
     fn insert(&self, host: &str, windows: impl Iterator<Item = u64>) {
         self.insert_of(host, windows, &PLAIN);
     }
@@ -98,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Its rows as files: each once, and those that are there twice in a file more.
+    /// Copies its rows into files; duplicates go to further files.
     fn copy(&self, into: &Path) {
         for table in ["accounts", "charges"] {
             let columns = if table == "accounts" { "* EXCEPT (received)" } else { "*" };
@@ -127,17 +128,17 @@ impl Engine {
     }
 }
 
-/// The engine takes for new what it took in this second.
+/// Waits for another second: the engine takes rows of the current second for new.
 fn in_another_second() {
     let second = || std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
     let begun = second();
-    // Not the next one: its clock and this one may differ by less than a tick of the kernel.
+    // Not the next second: the two clocks may differ by less than a tick of the kernel.
     wait::until("the second after the next one", || second() > begun + 1);
 }
 
 /// Some hours ago, on a whole hour: the store keeps no old windows.
 fn begin_ns() -> u64 {
-    // The same for all of a test, whichever hour begins meanwhile.
+    // Computed once: an hour may begin while the test runs.
     static BEGUN: OnceLock<u64> = OnceLock::new();
     *BEGUN.get_or_init(|| {
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
@@ -158,11 +159,11 @@ fn engine_is_asked_about_every_window() {
     assert_eq!(balance.sums.cpus_x_time_ns, u128::from(300 * 20 * SECOND));
     assert_eq!(balance.sums.charged_ns, balance.sums.named_ns());
     assert!(balance.hosts.iter().any(|host| host.name == "th\\r'e\te"), "{balance:?}");
-    // A stretch: after the 10th, up to the 30th.
+    // A range: after the 10th, up to the 30th.
     let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
     let part = engine.balance(When { from: at(10), to: at(30) }).expect("answers");
     assert!(part.holds() && part.windows() == 60, "{part:?}");
-    // After the 100th there is nothing any more, and of each it is known what was before.
+    // After the 100th there are no windows, and each host's last window before is known.
     engine.insert("three", 101..=110);
     let later = engine.balance(When { from: at(100), to: at(110) }).expect("answers");
     let last = i64::try_from(begin_ns() + 1000 * SECOND).expect("an instant");
@@ -171,20 +172,20 @@ fn engine_is_asked_about_every_window() {
     let after = engine.balance(When { from: at(105), to: at(110) }).expect("answers");
     let three = after.hosts.iter().find(|host| host.name == "three").expect("it is there");
     assert!(three.is_well() && three.windows == 5, "{three:?}");
-    // Some of it twice, some of it never.
+    // Some windows twice, some never.
     engine.insert("two", (91..=95).chain(111..=120));
     let balance = engine.balance(When::default()).expect("answers");
     let two = balance.hosts.iter().find(|host| host.name == "two").expect("it is there");
     assert_eq!((two.windows, two.doubled, two.gaps.count), (110, 5, 1));
     assert_eq!((two.gaps.length_ns, two.uneven), (u128::from(100 * SECOND), 0));
-    // Charges alone.
+    // Charges without accounts.
     engine.client().select("ALTER TABLE accounts DELETE WHERE t1_ns = 500000000000 AND host = 'one' SETTINGS mutations_sync = 1", &[]).expect("done");
     let balance = engine.balance(When::default()).expect("answers");
     let one = balance.hosts.iter().find(|host| host.name == "one").expect("it is there");
     assert_eq!((one.stray, one.gaps.count), (1, 1));
 }
 
-/// Rows of an answer are what the files would say: by name, to the nanosecond, and nothing of what is new.
+/// Rows of an answer equal those of files: by name, to the nanosecond, without new windows.
 #[test]
 fn engine_is_asked_who_used_it() {
     let Some(engine) = Engine::start() else { return };
@@ -192,7 +193,7 @@ fn engine_is_asked_who_used_it() {
     hosts.iter().for_each(|host| engine.insert(host, 1..=20));
     in_another_second();
     let store = Store::open(engine.client()).expect("it answers");
-    // Came since it was asked first: nobody's yet.
+    // These came after the first query: they do not count yet.
     engine.insert("h0", 21..=22);
     let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
     let side = |from, to, by| {
@@ -215,7 +216,7 @@ fn engine_is_asked_who_used_it() {
     }
 }
 
-/// Names that are not nice, one that only some hosts have, pods with and without a name, and waits that are not told.
+/// Unusual names, one that only some hosts have, pods with and without a name, and missing waits.
 const MIXED: [Named; 6] = [
     ("'shop', 'cart-1', 'app', 'k.slice', 'java'", 1, "5, NULL"),
     ("'shop', 'cart-1', '', 'k.slice', 'pause'", 1, "5, 7"),
@@ -225,7 +226,7 @@ const MIXED: [Named; 6] = [
     ("'~other', '~other', '~other', '~other', '~other'", 1, "3, 2"),
 ];
 
-/// A store and files with the same rows have the same report, whatever is there twice.
+/// A store and files with the same rows have the same report, also with duplicates.
 #[test]
 fn engine_is_asked_for_a_report() {
     let Some(engine) = Engine::start() else { return };
@@ -254,7 +255,7 @@ fn engine_is_asked_for_a_report() {
             Parquet::open(dir.path()).expect("tables"),
             Store::open(engine.client()).expect("it answers"),
         );
-        // New, and nobody's yet.
+        // New: does not count yet.
         engine.insert("three", 401..=402 + u64::from(twice));
         for (when, by) in times.iter().flat_map(|when| bys.map(|by| (*when, by))) {
             let (told, expected) = (read(&store, when, by), read(&files, when, by));
@@ -287,7 +288,7 @@ fn engine_is_asked_for_a_report() {
             )
             .expect("done");
     }
-    // Charges alone are a finding, and in no row; nothing else is there later.
+    // Charges without accounts are a finding, and in no row; nothing else is there later.
     let none_else = When { from: at(385), to: None };
     engine
         .client()
@@ -308,7 +309,7 @@ fn engine_without_the_tables_is_named() {
     let Some(engine) = Engine::start() else { return };
     engine.client().select("DROP TABLE charges_to_1m", &[]).expect("done");
     engine.client().select("DROP TABLE accounts", &[]).expect("done");
-    // The test's server has one status for all that fails, and no patience is needed to see it.
+    // The test's server has one status for all errors, so no patience is needed.
     let address = Address::read(&engine.url).expect("an address");
     let patience = Patience { all: std::time::Duration::from_millis(1), ..Patience::default() };
     let client = Client::new(address, "exactop", None, None, patience).expect("a client");

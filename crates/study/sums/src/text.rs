@@ -29,7 +29,7 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
     }
     let (within, others): (Vec<&Row>, Vec<&Row>) =
         rest.into_iter().partition(|row| row.apart.is_some());
-    let unweighed = if difference.can_tell() { "Not weighed:" } else { "What changed:" };
+    let unweighed = if difference.can_tell() { "Not tested:" } else { "What changed:" };
     let Least { of_cpu_pct, of_row_pct } = difference.least;
     let noise =
         format!("Within noise, or less than {of_cpu_pct} % of a CPU or {of_row_pct} % of the row:");
@@ -98,12 +98,12 @@ fn verdict(difference: &Difference) -> String {
              Figures are {unit}."
         ),
         Verdict::NothingWeighed => format!(
-            "Nothing could be weighed against noise: no row has a figure in every piece of time of \
+            "Nothing could be tested against noise: no row has a figure in every piece of time of \
              both sides. Figures are {unit}."
         ),
         Verdict::NothingBeyondNoise => format!(
-            "Nothing beyond noise: in no row that was weighed do A and B differ more than their windows \
-             do among themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the \
+            "Nothing beyond noise: no tested row differs between A and B more than among the windows \
+             of a side ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the \
              row or more.",
             difference.least.of_cpu_pct, difference.least.of_row_pct
         ),

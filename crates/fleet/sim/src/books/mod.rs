@@ -1,7 +1,7 @@
 //! The books of a made-up fleet, as Parquet.
 //!
-//! What goes wrong on the way ([`crate::plan`]) is drawn by the seed, and written down beside the tables
-//! (`simulated.json`): a reader of the tables is held against it ([`crate::deliver`]).
+//! The seed decides what goes wrong ([`crate::plan`]). `simulated.json` beside the tables records
+//! it, so that tests can compare a reader's findings with it ([`crate::deliver`]).
 
 use crate::deliver::{self, Delivered};
 use crate::options::Args;
@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Makes all of it; what became of each host, in the order of the plan.
+/// Simulates the fleet; returns the deliveries of each host, in the order of the plan.
 fn simulate(args: &Args) -> Result<Vec<Delivered>> {
     let plan = Plan::of(args)?;
     let into = Directory::open_or_make(&args.output)?;
@@ -54,7 +54,7 @@ fn simulate(args: &Args) -> Result<Vec<Delivered>> {
     Ok(delivered)
 }
 
-/// What is in the tables, and what is wrong with it.
+/// Content of the tables, and their errors, as JSON.
 fn truth(args: &Args, plan: &Plan, delivered: &[Delivered]) -> String {
     let instant = |ns: i128| Timestamp::from_nanosecond(ns).map_or("-".into(), |at| at.to_string());
     let host = |(host, told): (&Host, &Delivered)| {

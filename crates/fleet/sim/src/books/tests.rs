@@ -1,4 +1,4 @@
-//! What was made is what is read back, with what was made wrong in it, and nothing else.
+//! The balance of a simulated fleet finds exactly the simulated errors.
 
 use super::*;
 use crate::options;
@@ -61,7 +61,7 @@ fn windows_are_as_long_as_is_said_and_of_late() {
     let books = Parquet::open(&args.output).expect("tables");
     let now_ns = Timestamp::now().as_nanosecond();
     let balance = check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable");
-    // None is ahead of now.
+    // No clock is ahead of now.
     assert!(balance.holds(), "{:?}", balance.hosts.iter().find(|host| !host.is_well()));
     assert_eq!(balance.windows(), 4 * 30);
     let (first, last) = (balance.hosts.iter().map(|host| host.first_ns), 2 * 86_400_000_000_000);
@@ -110,7 +110,7 @@ fn what_goes_wrong_is_what_is_found() {
             "{}",
             host.name
         );
-        // Two minutes are more than clocks may be apart.
+        // Two minutes exceed the clocks' tolerance.
         match host.skew_ns > 0 {
             true => assert!(found.later_ns.is_some() || told.last_is_lost, "{}", host.name),
             false => assert_eq!(found.later_ns, None, "{}", host.name),
@@ -130,7 +130,7 @@ fn what_goes_wrong_is_what_is_found() {
     assert_eq!(plan.hosts.iter().filter(|host| host.away.is_some()).count(), 5);
 }
 
-/// All that was lost is a gap or lies at an end.
+/// Checks that all lost windows are gaps or at an end.
 fn lost(plan: &Plan, host: &crate::plan::Host, told: &Delivered, found: &Host) {
     let begins = plan.begin_ns + i128::from(host.phase_ns) + i128::from(host.skew_ns);
     let ends = begins + i128::from(plan.windows * plan.window_ns);
@@ -167,7 +167,7 @@ fn a_directory_with_something_in_it_is_left_alone() {
     );
 }
 
-/// A recording of the machine of the tests.
+/// A recording of the tests' machine.
 fn recording(path: &Path) {
     use exactop_recording::{Clocks, Machine, Options, Recorder, Sync};
     let machine = Machine {

@@ -1,5 +1,6 @@
-//! A machine with one CPU that keeps its own accounts of who used what where, and tells them as the ledger does:
-//! a task's figures under the control group it is in at the end, and at each move what it had used so far.
+//! A machine with one CPU that keeps its own accounts by task and control group, and reports them
+//! like the ledger: a task's figures under its last control group, and at each move its figures so
+//! far.
 
 use super::{Figures, Sums};
 use exactop_model::ledger::named::{GroupName, Named};
@@ -14,10 +15,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Control groups by number from 1; the names of the last are never told.
+/// Control groups, numbered from 1; the last has no names.
 pub const GROUPS: u64 = 5;
 
-/// The path, unit, container, pod and namespace of a control group, where it has them.
+/// Path, unit, container, pod and namespace of each control group.
 pub const NAMES: [[Option<&str>; 5]; GROUPS as usize] = [
     [Some("/"), None, None, None, None],
     [Some("/a.service"), Some("a.service"), None, None, None],
@@ -28,22 +29,22 @@ pub const NAMES: [[Option<&str>; 5]; GROUPS as usize] = [
 
 const COMMANDS: [&str; 3] = ["cat", "dog", "eel"];
 
-/// Something that happens. Numbers choose among those that are there.
+/// An event. Numbers select among the existing tasks.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A task waits for a CPU and for its quota, and runs.
     Use { task: usize, ns: Figures },
-    /// A task is put into a control group.
+    /// A task moves to a control group.
     Move { task: usize, group: u64 },
-    /// A process becomes another program.
+    /// A process executes another program.
     Exec { task: usize, command: usize },
-    /// A process becomes another user's.
+    /// A process changes its user.
     SetUid { task: usize, uid: u32 },
-    /// A process makes a child.
+    /// A process forks.
     Fork { task: usize },
-    /// A process makes a thread.
+    /// A process starts a thread.
     Thread { task: usize },
-    /// A thread ends; of a leader its whole process does.
+    /// A thread exits; a leader exits with its whole process.
     Exit { task: usize },
     /// The window ends.
     Close,
@@ -67,7 +68,7 @@ pub fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// By group: what was used there in the window.
+/// Figures of the window by control group.
 type Places = BTreeMap<u64, Figures>;
 
 struct Task {
@@ -83,7 +84,7 @@ impl Task {
     }
 }
 
-/// What ended in the window: which process it was of, and its own identity at the end.
+/// A task that exited in the window: its process, and its identity at the end.
 struct Ended {
     of: ProcessRef,
     ident: Ident,
@@ -102,7 +103,7 @@ pub struct Machine {
     moves: BTreeMap<(u64, u64), GroupMove>,
     ended: Vec<Ended>,
     opened: bool,
-    /// Sums by all of a machine's `By`, of each window that was closed.
+    /// Sums of each closed window, by each `By` of a machine.
     pub truth: Vec<BTreeMap<By, Sums>>,
 }
 
@@ -130,7 +131,7 @@ impl Machine {
         machine
     }
 
-    /// A new process, or a new thread of one.
+    /// Starts a process, or a thread of process `of`.
     fn born(&mut self, of: Option<u32>, ident: Ident) {
         let tid = 100 + self.next as u32;
         let key = TaskKey { tgid: of.unwrap_or(tid), tid, start_ns: self.at_ns };
@@ -150,7 +151,7 @@ impl Machine {
         self.tasks.values().find(|t| t.sample.key.tgid == tgid && t.sample.key.is_leader())
     }
 
-    /// A snapshot if the window ends.
+    /// Applies an event; returns a snapshot if the window ends.
     pub fn happens(&mut self, event: &Event) -> Option<Snapshot> {
         let task = match *event {
             Event::Close => return Some(self.close()),
@@ -195,7 +196,7 @@ impl Machine {
         self.cpu.idle_ns += ns[1] + ns[2];
     }
 
-    /// As bpf/ledger/move.h posts it.
+    /// As in bpf/ledger/move.h.
     fn moves(&mut self, task: u64, to: u64) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         let from = task.sample.ident.cgroup_id.replace(to).expect("all are in one");
@@ -229,7 +230,7 @@ impl Machine {
         }
     }
 
-    /// As bpf/ledger/exits.h folds it: with what it did in this window.
+    /// As in bpf/ledger/exits.h: adds the figures of this window to the exited group.
     fn fold(&mut self, of: ProcessRef, task: &Task, process: bool) {
         let ident = task.sample.ident;
         let same = |exit: &&mut ExitSample| {
@@ -280,7 +281,7 @@ impl Machine {
         snapshot
     }
 
-    /// What was used in the window, where and by whom: threads are their process's, as it is at the end.
+    /// Sums of the window. Threads count for their process, with its identity at the end.
     fn sums(&self, by: By) -> Sums {
         let mut sums = Sums::new();
         let mut add = |name: String, used: &Figures| {
@@ -314,7 +315,7 @@ impl Machine {
             for (&group, used) in used {
                 add(if by.is_of_group() { in_group(group) } else { own.clone() }, used);
             }
-            // It counts where it ended.
+            // The exit counts in the last group.
             let last = ident.cgroup_id.expect("all are in one");
             let exited = [0, 0, 0, u64::from(*process)];
             add(if by.is_of_group() { in_group(last) } else { own }, &exited);

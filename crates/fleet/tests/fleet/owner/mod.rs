@@ -1,7 +1,7 @@
-//! Whose time it is, by every road: live rows, windows joined and merged, a replay, a report, both sides of a
-//! difference, the tables of an export, the books of a fleet and a page of metrics tell the same integers, and they
-//! sum to the ledger. Windows are drawn, with tasks that fork, become another program, exit, and move between control
-//! groups: to and fro, in chains, several in a window.
+//! CPU time by owner, by every route: live rows, joined and merged windows, a replay, a report,
+//! both sides of a difference, exported tables, a fleet's books and a page of metrics. All give the
+//! same integers, which sum to the ledger's. Windows are random: tasks fork, exec, exit, and move
+//! between control groups, back and forth, in chains, several times in a window.
 
 mod machine;
 mod roads;
@@ -14,20 +14,20 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
 
-/// CPU time, run-queue wait and throttled time in ns, and processes that exited.
+/// CPU time, run-queue wait and throttled time in ns, and exited processes.
 pub type Figures = [u64; 4];
 
-/// Figures by name; all without one are `(rest)`.
+/// Figures by name; rows without a name are `(rest)`.
 pub type Sums = BTreeMap<String, Figures>;
 
-/// What happened, as the ledger tells it, and as the machine knows it.
+/// A history of snapshots, and the machine's true sums.
 pub struct History {
     pub snapshots: Vec<Snapshot>,
     pub truth: Vec<BTreeMap<By, Sums>>,
 }
 
 impl History {
-    /// `order`: in which order moves are told.
+    /// Runs the events; `order` selects the order of moves in snapshots.
     fn of(events: &[Event], order: u64) -> History {
         let mut machine = Machine::new();
         let close = [Event::Close];
@@ -39,7 +39,7 @@ impl History {
         History { snapshots, truth: machine.truth }
     }
 
-    /// All windows, one after the other.
+    /// Passes all windows to `each`.
     fn windows(&self, mut each: impl FnMut(&Window, &Book)) {
         let mut book = Book::new();
         for snapshot in &self.snapshots {
@@ -49,7 +49,7 @@ impl History {
         }
     }
 
-    /// The truth of some windows together.
+    /// True sums of some windows together.
     pub fn truth(&self, by: By, windows: std::ops::Range<usize>) -> Sums {
         let mut all = Sums::new();
         for window in &self.truth[windows] {
@@ -59,7 +59,7 @@ impl History {
     }
 }
 
-/// One order of as many as there are, by its number.
+/// Reorders moves: permutation number `order`.
 fn shuffle(moves: &mut Vec<GroupMove>, mut order: u64) {
     let mut drawn = Vec::new();
     while !moves.is_empty() {
@@ -77,10 +77,10 @@ pub fn add(sums: &mut Sums, name: &str, figures: &Figures) {
     }
 }
 
-/// A rule whose time it is: hands out what each owner is charged in a window.
+/// A rule that charges a window's time to owners.
 type Rule<'a> = &'a dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>));
 
-/// Sums by what a function charges, over all windows.
+/// Sums that a rule charges, over all windows.
 fn charged(history: &History, by: By, charge: Rule<'_>) -> Sums {
     let mut sums = Sums::new();
     history.windows(|window, book| {
@@ -98,7 +98,7 @@ fn rightly(window: &Window, book: &Book, by: By, post: &mut dyn FnMut(Owner, &Ch
     charge(window, book, by, &mut |owner, charge| post(owner, &charge));
 }
 
-/// One move of each window is forgotten.
+/// A broken rule: drops one move of each window.
 fn one_move_dropped(
     window: &Window,
     book: &Book,
@@ -110,7 +110,8 @@ fn one_move_dropped(
     rightly(&window, book, by, post);
 }
 
-/// Moves are settled one by one, and no more is taken than is there: what came there later is not.
+/// A broken rule: settles moves one by one and takes only what is there so far, so later time
+/// stays.
 fn taken_before_given(
     window: &Window,
     book: &Book,
@@ -154,7 +155,7 @@ fn events() -> impl Strategy<Value = (Vec<Event>, u64)> {
     (prop::collection::vec(event(), 0..60), any::<u64>())
 }
 
-/// The check that a broken rule must not pass.
+/// A check that a broken rule must not pass.
 fn agrees(history: &History, charge: Rule<'_>) -> Result<(), TestCaseError> {
     for by in By::MACHINE {
         let all = 0..history.truth.len();
@@ -210,7 +211,7 @@ fn a_mover_to_and_fro_over_three_groups_is_charged_where_it_ran_in_every_order()
     // a, b, c, a, b.
     let steps = [(2, 100), (3, 200), (4, 400), (2, 800), (3, 1_600)];
     let events: Vec<Event> = steps.into_iter().flat_map(|(group, run)| step(group, run)).collect();
-    // Four pairs: a to b is among them twice.
+    // Four moves; a to b occurs twice.
     for order in 0..24 {
         let history = History::of(&events, order);
         let sums = charged(&history, By::Unit, &rightly);

@@ -1,4 +1,4 @@
-//! The roads from a window to a figure. Each yields the same sums.
+//! The routes from a window to a figure. Each must give the same sums.
 
 use super::{add, Figures, History, Sums};
 use exactop_export::{export, fields, Which};
@@ -22,7 +22,8 @@ use std::path::Path;
 
 const WALL: i64 = 1_760_000_000_000_000_000;
 
-/// A name as the machine has it: the rest is one, and a process is told by its number alone, since a name may change.
+/// Normalizes a name: rests become one, and a process is its number alone, because its name may
+/// change.
 fn normal(by: By, name: &str, is_rest: bool) -> String {
     match name.rsplit_once(' ') {
         _ if is_rest || name.is_empty() || name.starts_with('~') => "(rest)".into(),
@@ -36,7 +37,7 @@ pub fn name(by: By, owner: Owner, book: &Book) -> String {
     normal(by, &name, is_rest)
 }
 
-/// The rows of a live view.
+/// Adds the rows of a live view.
 fn rows(sums: &mut Sums, window: &Window, book: &Book, by: By) {
     for row in NamedSums::of(window, book, by).rows {
         let told = |ns: Option<u64>| ns.expect("the ledger tells it");
@@ -45,7 +46,7 @@ fn rows(sums: &mut Sums, window: &Window, book: &Book, by: By) {
     }
 }
 
-/// What is told of a window alone: groups by number are those by name.
+/// Checks a single window: groups by number equal those by name.
 pub fn of_window(window: &Window, book: &Book) {
     let mut sums = Sums::new();
     rows(&mut sums, window, book, By::Cgroup);
@@ -57,7 +58,7 @@ pub fn of_window(window: &Window, book: &Book) {
     assert_eq!(by_number, sums);
 }
 
-/// Holds every road against the truth.
+/// Compares every route with the true sums.
 pub fn all(history: &History) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
@@ -94,8 +95,8 @@ fn live(history: &History) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Windows together, as a reader has them that looks less often: by joining them, and by merging what a daemon tells.
-/// Where it was used stays so; a command or a user is that of the long window's end.
+/// Checks longer windows, as slower readers have them: joined, and merged from a daemon. CPU time
+/// stays in its group; command and user are those of the long window's end.
 fn longer(history: &History) -> Result<(), TestCaseError> {
     let (mut book, mut joined, mut merged) = (Book::new(), Joined::default(), Merged::new());
     let (mut seldom, mut reader) = (Book::new(), Vec::new());
@@ -105,7 +106,7 @@ fn longer(history: &History) -> Result<(), TestCaseError> {
             joined.add(window, &book);
         }
         merged.add(snapshot.clone());
-        // At its beginning, in its middle and at its end, with windows of several lengths.
+        // At its beginning, in the middle and at its end, with windows of several lengths.
         if n == 0 || n + 1 == history.snapshots.len() || n % 3 == 1 {
             let taken = merged.take().expect("something came");
             reader.push(taken);
@@ -144,7 +145,7 @@ fn replay(history: &History, path: &Path) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A name of a report's row.
+/// Name of a report's row.
 fn reported(by: By, group: &exactop_sums::Group) -> String {
     let is_rest = group.name.starts_with('(');
     match group.process {
@@ -153,7 +154,7 @@ fn reported(by: By, group: &exactop_sums::Group) -> String {
     }
 }
 
-/// A report, and both sides of a difference.
+/// Checks a report, and both sides of a difference.
 fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
     let read = |by, when| {
         let recording = Recording::open(path).expect("it");
@@ -191,7 +192,7 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// CPU time alone.
+/// Keeps CPU time only.
 fn run(sums: Sums) -> Sums {
     only(sums, |[run, ..]| [run, 0, 0, 0])
 }
@@ -202,7 +203,7 @@ fn only(sums: Sums, part: fn(Figures) -> Figures) -> Sums {
     parts
 }
 
-/// The tables of an export, and a fleet's report of them.
+/// Checks exported tables, and a fleet's report of them.
 fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseError> {
     let into = Directory::open_or_make(out).expect("a directory");
     let recording = Recording::open(path).expect("it");
@@ -268,11 +269,11 @@ fn number(row: &Row, which: Which, column: &str) -> u64 {
     }
 }
 
-/// Counters as a page tells them. What is new stands at 0 first, so each window is counted twice: once to get its groups
-/// a place, and once as it is.
+/// Checks counters on a page. A new series starts at 0, so each window is counted twice: first to
+/// create the series, then to add its figures.
 fn metrics(history: &History) -> Result<(), TestCaseError> {
     let all = 0..history.truth.len();
-    // By one label alone, and by all of them at once.
+    // By single labels, and by all of them at once.
     let ways = [
         (By::Command, vec![By::Command]),
         (By::User, vec![By::User]),
@@ -299,7 +300,7 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One window's times by some labels, and all of its exits.
+/// A window's figures by some labels, and all its exits.
 fn scraped(window: &Window, book: &Book, labels: &[By], set: &[By]) -> (Sums, u64) {
     let settings = Settings { by: set.to_vec(), groups: 1_000, ..Settings::default() };
     let mut metrics = Metrics::new(settings, Clock::new(WALL.into()));
@@ -331,7 +332,7 @@ fn scraped(window: &Window, book: &Book, labels: &[By], set: &[By]) -> (Sums, u6
         }
         let first = labels.first().and_then(|by| of(by.name()));
         if first == Some("~other") {
-            // The first time over, before there were places.
+            // From the first time, before the series existed.
             continue;
         }
         let told: Vec<&str> = labels.iter().filter_map(|by| of(by.name())).collect();
@@ -344,7 +345,7 @@ fn scraped(window: &Window, book: &Book, labels: &[By], set: &[By]) -> (Sums, u6
         figures[at] = value;
         add(&mut sums, &name, &figures);
     }
-    // Both times over are on the page, `~other` included.
+    // The page has both counts, including `~other`.
     assert_eq!(exited % 2, 0);
     (sums, exited / 2)
 }

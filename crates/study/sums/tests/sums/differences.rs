@@ -181,7 +181,7 @@ fn where_nothing_is_weighed_nothing_is_said_to_be_within_noise() {
     let said = text::difference(&difference, 100, &|ns| ns.to_string());
     assert!(!said.contains("ithin noise") && !said.contains("Nothing beyond"), "{said}");
     assert!(
-        said.contains("\nNot weighed:\n") && said.contains("Nothing could be weighed"),
+        said.contains("\nNot tested:\n") && said.contains("Nothing could be tested"),
         "{said}"
     );
 }
