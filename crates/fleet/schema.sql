@@ -1,24 +1,24 @@
 -- The books of many machines in ClickHouse (tested with the engine of 26.9): clickhouse-client --multiquery < crates/fleet/schema.sql
 --
--- accounts: where the CPUs' time went, a row for each window of each host. charges: who used it, the largest
--- groups of each window and ~other. 'exactop export clickhouse' fills both; docs/how-to/fleet.md says what holds.
+-- accounts: the balance of the CPUs' time, a row for each window of each host. charges: the largest groups of each
+-- window, and ~other. 'exactop export clickhouse' fills both; see docs/how-to/fleet.md.
 --
 -- Raw windows are kept for 7 days, sums by minute for 90 days, by hour for 2 years. In the raw tables a sum of
--- UInt64 wraps without a word (10,000 hosts of 64 CPUs use 2^64 ns in 8 hours): write sum(toUInt128(run_ns)).
--- In the others every sum is UInt128 already, and so is a sum of them.
+-- UInt64 wraps silently (10,000 hosts of 64 CPUs use 2^64 ns in 8 hours): write sum(toUInt128(run_ns)).
+-- In the other tables every sum is UInt128, and so is a sum of those.
 --
--- A batch that comes twice is known by its token (insert_deduplication_token) as long as it is among the last
--- non_replicated_deduplication_window ones of its table: 100,000, which are ten minutes of 10,000 hosts that send every
--- minute, and no less however long the store was away: nothing is added then. A host asks again within three minutes (one
--- request, 120 s, and a pause, 60 s). Whoever comes later, up to the bound of its log (7 days), is told by the tables which windows
--- are there: tokens are not what makes a week's spool come out once. With ReplicatedMergeTree and replicas the same is said
--- by replicated_deduplication_window and replicated_deduplication_window_seconds.
+-- The store recognizes a repeated batch by its token (insert_deduplication_token), as long as the token is among the
+-- last non_replicated_deduplication_window tokens of its table. 100,000 tokens are ten minutes of 10,000 hosts that send
+-- every minute. No token is forgotten while the store is away, because it adds none. A host retries within three minutes
+-- (a request of 120 s and a pause of 60 s). A host that comes later, up to the 7 days of its log, first asks the tables
+-- which windows they have; it does not depend on tokens. With ReplicatedMergeTree set replicated_deduplication_window
+-- and replicated_deduplication_window_seconds instead.
 
 CREATE DATABASE IF NOT EXISTS exactop;
 
 CREATE TABLE IF NOT EXISTS exactop.accounts
 (
-    -- The window's end: by the host's wall clock, and by CLOCK_MONOTONIC, its number within a boot.
+    -- End of the window by the host's wall clock, and by CLOCK_MONOTONIC (the window's number within its boot).
     window_end DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
     t1_ns UInt64 CODEC(DoubleDelta, ZSTD(1)),
     length_ns UInt64 CODEC(T64, ZSTD(1)),
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts
     tasks_ns UInt64 CODEC(T64, ZSTD(1)),
     exited_ns UInt64 CODEC(T64, ZSTD(1)),
     unnamed_ns UInt64 CODEC(T64, ZSTD(1)),
-    -- Null: not told apart, but part of whom it hit.
+    -- Null: not measured separately; the time counts for the task that it interrupted.
     irq_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     steal_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     idle_ns UInt64 CODEC(T64, ZSTD(1)),
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts
     residual_ns Int64 CODEC(T64, ZSTD(1)),
     exact Bool,
     source LowCardinality(String),
-    -- Switches that the kernel counted and did not show; null without that witness.
+    -- Switches that the kernel counted but did not show; null if the kernel has no such count.
     missed_switches Nullable(UInt64) CODEC(T64, ZSTD(1)),
     inexact_events UInt64 CODEC(T64, ZSTD(1)),
     -- By the store's clock.
@@ -57,21 +57,21 @@ CREATE TABLE IF NOT EXISTS exactop.charges
     length_ns UInt64 CODEC(T64, ZSTD(1)),
     host LowCardinality(String),
     boot_id LowCardinality(String),
-    -- Empty: in no such thing. ~other: all groups without a row of their own. ~unknown: not read.
+    -- Empty: the group has none. ~other: all groups without their own row. ~unknown: not read.
     namespace LowCardinality(String),
     pod LowCardinality(String),
     container LowCardinality(String),
     unit LowCardinality(String),
     command LowCardinality(String),
-    -- Those of a window sum up to tasks_ns + exited_ns of its accounts.
+    -- The rows of a window sum up to tasks_ns + exited_ns of its accounts.
     run_ns UInt64 CODEC(T64, ZSTD(1)),
-    -- Null: the host's source does not tell it.
+    -- Null: the host's source does not measure it.
     lat_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     throttle_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     lock_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     block_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     exited_processes UInt64 CODEC(T64, ZSTD(1)),
-    -- Which windows of a host are there, as each export asks before it sends. Without it that reads a part of every group.
+    -- The windows of a host, which each export asks for before it sends. Without it the query reads a part of every group.
     PROJECTION windows (SELECT host, boot_id, t1_ns, length_ns GROUP BY host, boot_id, t1_ns, length_ns)
 )
 ENGINE = MergeTree
@@ -80,8 +80,8 @@ ORDER BY (unit, command, host, window_end)
 TTL toDateTime(window_end) + INTERVAL 7 DAY
 SETTINGS non_replicated_deduplication_window = 100000, ttl_only_drop_parts = 1, lightweight_mutation_projection_mode = 'rebuild';
 
--- Sums by minute and by hour. A window is of the minute and the hour in which it ends. The *_windows columns say how
--- many windows told a figure that others may not tell.
+-- Sums by minute and by hour. A window belongs to the minute and the hour in which it ends. A *_windows column counts the
+-- windows that have a figure which is null in others.
 
 CREATE TABLE IF NOT EXISTS exactop.accounts_1m
 (
@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts_1m
     idle_ns UInt128 CODEC(ZSTD(1)),
     offline_ns UInt128 CODEC(ZSTD(1)),
     residual_ns Int128 CODEC(ZSTD(1)),
-    -- Without their signs, so that two do not hide each other.
+    -- Sum without signs, so that two residuals do not cancel.
     residuals_ns UInt128 CODEC(ZSTD(1)),
     inexact_windows UInt64 CODEC(T64, ZSTD(1)),
     missed_switches UInt64 CODEC(T64, ZSTD(1)),
@@ -153,7 +153,7 @@ CREATE TABLE IF NOT EXISTS exactop.charges_1m
     throttle_ns UInt128 CODEC(ZSTD(1)),
     lock_ns UInt128 CODEC(ZSTD(1)),
     block_ns UInt128 CODEC(ZSTD(1)),
-    -- Of which the four waits were told.
+    -- Windows with all four waits.
     waits_windows UInt64 CODEC(T64, ZSTD(1)),
     exited_processes UInt64 CODEC(T64, ZSTD(1))
 )
@@ -273,5 +273,5 @@ SELECT
 FROM exactop.charges AS c
 GROUP BY hour, host, namespace, pod, container, unit, command;
 
--- Whose a namespace is, or a unit where there is no namespace. No host knows: filled by whoever does (queries/cost.sql).
+-- The team of a namespace, or of a unit without a namespace. No host knows it: fill the table yourself (queries/cost.sql).
 CREATE TABLE IF NOT EXISTS exactop.teams (name String, team String) ENGINE = MergeTree ORDER BY name;

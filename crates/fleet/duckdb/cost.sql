@@ -1,6 +1,6 @@
--- Cost by team and unit in CPU-hours, hour by hour sums. Teams are not in the books: the table teams (name, team) says
--- whose a namespace is, or a unit where there is no namespace; who keeps none gets one team, (none). Time that no group
--- used has rows of its own, so that all rows sum up to the CPUs x time of the fleet.
+-- Cost by team and unit in CPU-hours, from sums by hour. The table teams (name, team) maps a namespace, or a unit
+-- without a namespace, to its team; without an entry the team is (none). Unused time has its own rows, so all rows
+-- sum up to the fleet's CPUs x time.
 -- Variables: since, until (UTC, whole hours).
 WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name),
 named AS

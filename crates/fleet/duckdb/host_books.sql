@@ -1,5 +1,5 @@
--- A host's books: where the time of all of its CPUs went between two instants. The rows sum up to cpus x time;
--- what the host does not tell apart (ns null) is part of whom it hit.
+-- The books of a host: accounts of all its CPUs between two instants. The rows sum up to cpus x time. An account with
+-- ns null is not measured separately: its time counts for the task that it interrupted.
 -- Variables: host, since, until (UTC).
 WITH books AS
 (

@@ -1,6 +1,6 @@
--- Noisy neighbours: hosts and minutes of which a hypervisor gave at least least_pct of the CPUs' time to somebody else, most
--- first, and who ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal
--- are in doubtful_hosts.sql.
+-- Noisy neighbours: hosts and minutes in which the hypervisor took at least least_pct of the CPUs' time, most first;
+-- and the largest group of that minute, with its wait for a CPU. Hosts without a figure of steal are in
+-- doubtful_hosts.sql.
 -- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
 WITH stolen AS
 (
@@ -17,7 +17,7 @@ groups AS
     SELECT minute, host, namespace, container, unit, command, sum(run_ns) AS ran, sum(lat_ns) AS waited
     FROM charges_1m
     WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
-        -- Of all the others nobody wants to know; the groups of all hosts and minutes are most of the table.
+        -- Only these hosts and minutes: the groups of all of them are most of the table.
         AND (minute, host) IN (SELECT minute, host FROM stolen)
     GROUP BY minute, host, namespace, container, unit, command
 ),

@@ -1,9 +1,9 @@
--- Who grew since a rollout: for each namespace, container, unit and command the CPUs it used on a host after it less those
--- before, as a mean over the hosts that have it (their names match changed), less the same mean over all other hosts, if
--- there are two of those: what changed everywhere, such as the time of day, is no work of the rollout. The interval is over
--- hosts, for 95 in 100 of all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun
--- 26.2.23 and 26.7.5, good from some 5 hosts on). A host that was not there both before and after does not count; a group that
--- had no row on one was small there and is in ~other. First what grew for certain, most first.
+-- Groups (namespace, container, unit, command) that use more CPU since a rollout. The figure is a group's CPUs per
+-- host after the rollout less those before: the mean over the changed hosts, less the same mean over all other hosts
+-- if there are at least two. So changes on all hosts, such as the time of day, cancel. The confidence interval is
+-- over hosts, 95 % for all groups together (Bonferroni, Welch; quantile of the t distribution by Abramowitz and
+-- Stegun 26.2.23 and 26.7.5, good from some 5 hosts on). A host must have windows before and after. A group without a
+-- row on a host was small there and is in its ~other. First the groups that certainly grew, most first.
 -- Parameters: since, rolled_out, until (UTC), changed (a regular expression of hosts).
 WITH
 lengths AS
@@ -28,7 +28,7 @@ used AS
     WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}
     GROUP BY host, namespace, container, unit, command
 ),
--- Hosts on which a group had no row count with 0 and 0.
+-- A host without a row of a group counts as 0 before and after.
 counts AS (SELECT countIf(has) AS n1, countIf(NOT has) AS n0 FROM lengths),
 changes AS
 (

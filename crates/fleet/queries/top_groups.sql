@@ -1,5 +1,5 @@
--- Who has the CPUs: the largest groups by namespace, unit and command over all hosts. The last row is all the
--- others, so the rows sum up to what was used; ~other is what hosts did not tell by name.
+-- The largest groups by namespace, unit and command, over all hosts. The last row is all others, so the rows sum up
+-- to the used time. ~other is the time of groups that hosts do not export by name.
 -- Parameters: since, until (UTC), most (rows).
 WITH groups AS
 (
@@ -26,7 +26,7 @@ SELECT
     if(rank <= {most:UInt64}, any(namespace), '(all others)') AS of_namespace,
     if(rank <= {most:UInt64}, any(unit), '(all others)') AS of_unit,
     if(rank <= {most:UInt64}, any(command), '(all others)') AS of_command,
-    -- A host may be in many of the others.
+    -- A host may have several of the other groups.
     if(rank <= {most:UInt64}, toNullable(any(hosts)), NULL) AS on_hosts,
     sum(cpu_ns) AS ns,
     sum(exited) AS exited_processes,

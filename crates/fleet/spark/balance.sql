@@ -1,4 +1,5 @@
--- The fleet's balance: all accounts, all charges and CPUs x time, which have to be equal.
+-- The balance of a fleet: the sums of all accounts, of all charges, and of CPUs x time. The accounts equal CPUs x
+-- time; the charges equal tasks + exited.
 -- Parameters: since, until (UTC).
 WITH books AS
 (

@@ -1,7 +1,6 @@
--- Hosts whose figures say less than all: a residual or a missed switch, windows that are not exact, no window of late,
--- another source than the ledger, interrupts or steal that are not told apart, waits that are not told (waits_untold:
--- rows of charges). Who was silent all of the time is here with windows 0, if any window before is still in the tables;
--- a host that was never there is not.
+-- Hosts with incomplete figures: a residual, missed switches, inexact windows, no recent window, another source than
+-- the ledger, interrupts or steal that are not measured separately, or charges without waits (waits_untold: number of
+-- rows). A host without a window in this time has windows 0 if the tables still hold an earlier one.
 -- Parameters: since, until (UTC), silent_s (seconds without a window up to until that are silence).
 WITH untold AS
 (

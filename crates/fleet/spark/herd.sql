@@ -1,6 +1,7 @@
--- The herd, by service: groups of which many threads want a CPU, few run, and more wait for locks: a crowd that is woken
--- for the work of a few. Figures are threads, as a mean over the time in which the host had windows. As the alert of
--- deploy/prometheus has it: 4 times as many queue as run, at least least_queued of them, and locks hold least_locked.
+-- Thundering herds by service: groups of which many threads wait for a CPU, few run, and more wait for locks. They
+-- wake many threads for the work of a few. Figures are mean numbers of threads while the host had windows. As in the
+-- alert of deploy/prometheus: 4 times as many threads queue as run (times), at least least_queued queue, and at least
+-- least_locked wait for locks.
 -- Parameters: since, until (UTC), least_queued, least_locked, times (threads, threads, ratio).
 WITH hosts AS
 (

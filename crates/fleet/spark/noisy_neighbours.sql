@@ -1,6 +1,6 @@
--- Noisy neighbours: hosts and minutes of which a hypervisor gave at least least_pct of the CPUs' time to somebody else, most
--- first, and who ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal
--- are in doubtful_hosts.sql.
+-- Noisy neighbours: hosts and minutes in which the hypervisor took at least least_pct of the CPUs' time, most first;
+-- and the largest group of that minute, with its wait for a CPU. Hosts without a figure of steal are in
+-- doubtful_hosts.sql.
 -- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
 WITH minutes AS
 (
@@ -26,7 +26,7 @@ groups AS
         coalesce(sum(CAST(lat_ns AS DECIMAL(38, 0))), 0) AS waited
     FROM charges
     WHERE end_ns >= :since_ns AND end_ns < :until_ns
-        -- Of all the others nobody wants to know; the groups of all hosts and minutes are most of the table.
+        -- Only these hosts and minutes: the groups of all of them are most of the table.
         AND (end_ns DIV 60000000000 * 60, host) IN (SELECT second, host FROM stolen)
     GROUP BY 1, 2, 3, 4, 5, 6
 ),

@@ -1,5 +1,5 @@
--- The largest groups by namespace, container, unit and command, minute by minute: those that are the largest over all of
--- the time, and all the others as one, so that the rows of a minute sum up to what was used in it.
+-- The largest groups by namespace, container, unit and command, minute by minute. The selected groups are the largest
+-- over the whole time; all others are one group, so the rows of a minute sum up to the used time.
 -- Parameters: since, until (UTC, whole minutes), most (groups).
 WITH minutes AS
 (

@@ -1,6 +1,7 @@
--- Starved and throttled, by namespace and container: what was wanted of the CPUs and not had. starved_pct: of what ran or
--- waited for a CPU, the part that waited, where hosts tell that wait. throttled_pct: of that and what a quota stopped, the
--- part that it stopped, where hosts tell both. untold counts rows of hosts that do not; a per cent of none is null.
+-- Starved and throttled time by namespace and container. starved_pct: the share of waiting in running and waiting for
+-- a CPU, over hosts that measure this wait. throttled_pct: the share that a quota stopped in running, waiting and
+-- stopped time, over hosts that measure both. untold: number of rows without these figures. A percentage without rows
+-- is null.
 -- Parameters: since, until (UTC).
 WITH sums AS
 (
@@ -10,7 +11,7 @@ WITH sums AS
         sum(CAST(lat_ns AS DECIMAL(38, 0))) AS starved,
         sum(CAST(throttle_ns AS DECIMAL(38, 0))) AS throttled,
         count(*) FILTER (WHERE lat_ns IS NULL OR throttle_ns IS NULL) AS untold,
-        -- The same rows above the line and below it.
+        -- Numerator and denominator must come from the same rows.
         sum(CAST(run_ns + lat_ns AS DECIMAL(38, 0))) AS wanted,
         sum(CAST(throttle_ns AS DECIMAL(38, 0))) FILTER (WHERE lat_ns IS NOT NULL) AS stopped,
         sum(CAST(run_ns + lat_ns + throttle_ns AS DECIMAL(38, 0))) AS wanted_more
