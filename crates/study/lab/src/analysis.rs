@@ -1,4 +1,4 @@
-//! From what was written down to what it says: estimates, predictions, verdicts.
+//! Analyses recorded trials: estimates, predictions, verdicts.
 
 use crate::definition::{Bound, Condition, Experiment, Metric};
 use crate::predict;
@@ -8,23 +8,23 @@ use exactop_model::run::statistics::median;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// What an interval says of a prediction.
+/// Result of comparing an interval with a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole interval is where it was predicted.
     Inside,
     /// The whole interval is elsewhere.
     Outside,
-    /// It is partly there, or there are too few repeats.
+    /// The interval is partly there, or there are too few repeats.
     CantTell,
     /// Nothing was predicted.
     Measured,
-    /// There is no trial that counts.
+    /// No trial is valid.
     Nothing,
 }
 
 impl Verdict {
-    /// As tables say it.
+    /// Name of the verdict in tables.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Inside => "inside",
@@ -42,47 +42,48 @@ impl Serialize for Verdict {
     }
 }
 
-/// A condition's figures.
+/// The figures of a condition.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Finding {
     pub condition: String,
     pub metric: Metric,
-    /// The condition its figures were divided by.
+    /// The condition that its figures are divided by.
     pub relative_to: Option<String>,
-    /// Its place on the sweep's axis.
+    /// Place on the sweep's axis.
     pub x: Option<f64>,
-    /// The figure of each trial that counts.
+    /// Figures of the valid trials.
     pub values: Vec<f64>,
-    /// Trials that were made.
+    /// Trials that were run.
     pub made: usize,
-    /// Why the others do not count, and how many each.
+    /// Reasons for discarded trials, and the number for each.
     pub discarded: Vec<(String, usize)>,
     pub estimate: Option<Estimate>,
     pub predicted: Option<f64>,
     pub bound: Bound,
-    /// How far it may be off.
+    /// Tolerance of the prediction.
     pub delta: f64,
     pub verdict: Verdict,
     pub beside: Beside,
 }
 
-/// Medians over the trials that count, of the lab's CPUs or a second; `None`: not measured.
+/// Medians over the valid trials, in per cent of the lab's CPUs or per second; `None` if not
+/// measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Beside {
     pub steal_pct: Option<f64>,
     pub foreign_pct: Option<f64>,
-    /// The first worker's run-queue wait, per cent of the window.
+    /// Run-queue wait of the first worker, per cent of the window.
     pub lat_pct: Option<f64>,
     pub migrations_s: Option<f64>,
     pub icx_s: Option<f64>,
     pub vcx_s: Option<f64>,
-    /// exactop's own CPU time, per cent of a CPU.
+    /// CPU time of exactop itself, per cent of a CPU.
     pub cost_pct: Option<f64>,
 }
 
-/// An experiment's figures.
+/// The figures of an experiment.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Findings {
@@ -90,7 +91,7 @@ pub struct Findings {
     pub findings: Vec<Finding>,
 }
 
-/// All experiments of a run.
+/// Analyses all experiments of a run.
 pub fn analyse(run: &Run, points: &[Point]) -> Vec<Findings> {
     let of = |experiment: &Experiment| {
         let own: Vec<&Point> = points
@@ -134,7 +135,7 @@ fn finding(run: &Run, experiment: &Experiment, condition: &Condition, all: &[&Po
     }
 }
 
-/// Each trial's figure, or that over the other condition's of the same repeat.
+/// Figure of each trial, or its ratio to the other condition's figure in the same repeat.
 fn values(valid: &[&Point], relative_to: Option<&str>, all: &[&Point]) -> Vec<f64> {
     let Some(other) = relative_to else { return valid.iter().filter_map(|p| p.value).collect() };
     let counts = |p: &&&Point| p.condition == other && p.invalid.is_none();
@@ -147,7 +148,8 @@ fn values(valid: &[&Point], relative_to: Option<&str>, all: &[&Point]) -> Vec<f6
     valid.iter().filter_map(over).collect()
 }
 
-/// By equivalence: not whether a difference was found, but whether there is room for one.
+/// Judges by equivalence: the question is not if a difference was found, but if the interval leaves
+/// room for one.
 pub fn verdict(
     estimate: Option<Estimate>,
     predicted: Option<f64>,
@@ -157,7 +159,7 @@ pub fn verdict(
     let Some(estimate) = estimate else { return Verdict::Nothing };
     let Some(predicted) = predicted else { return Verdict::Measured };
     let Some((low, high)) = estimate.interval else { return Verdict::CantTell };
-    // Figures of a computer that are equal need not be so in their last bit.
+    // Equal floating-point figures may differ in their last bit.
     let near = 1e-9 * predicted.abs().max(1.0);
     let (from, to) = match bound {
         Bound::Equal => (predicted - delta - near, predicted + delta + near),

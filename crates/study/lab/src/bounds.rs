@@ -1,22 +1,24 @@
-//! How long names, how many parts and how large figures may be in what is typed in or read back.
+//! Limits for experiments that are typed in or read back: lengths of names, numbers of parts, sizes
+//! of figures.
 
 use exactop_model::text::escape::harmless;
 use std::ops::RangeInclusive;
 
-/// Bytes of an experiment's name, which is part of file names.
+/// Longest name of an experiment, bytes; it is part of file names.
 pub const NAME: usize = 64;
-/// Characters of a condition's or a worker's name.
+/// Longest name of a condition or a worker, characters.
 const LABEL: usize = 120;
-/// Conditions of an experiment.
+/// Most conditions of an experiment.
 pub const CONDITIONS: usize = 500;
-/// Kinds of workers of a condition.
+/// Most kinds of workers in a condition.
 pub const WORKERS: usize = 64;
-/// Control groups of a condition.
+/// Most control groups of a condition.
 pub const GROUPS: usize = 100;
-/// The largest figure: differences and squares of such are exact enough and finite.
+/// Largest figure; differences and squares of such figures stay finite and exact enough.
 pub const FIGURE: f64 = 1e12;
 
-/// A name for tables: so long at least, and nothing in it that moves a cursor or reorders a line.
+/// Checks a name for tables: at least `least` characters, and none that moves a cursor or reorders
+/// a line.
 pub fn name(what: &str, name: &str, least: usize) -> Result<(), String> {
     if harmless(name) != name {
         return Err(format!("{what} = '{name}': write it without control characters"));
@@ -27,7 +29,7 @@ pub fn name(what: &str, name: &str, least: usize) -> Result<(), String> {
     }
 }
 
-/// A count.
+/// Checks a count.
 pub fn at_most(what: &str, found: usize, most: usize) -> Result<(), String> {
     match found <= most {
         true => Ok(()),
@@ -35,7 +37,7 @@ pub fn at_most(what: &str, found: usize, most: usize) -> Result<(), String> {
     }
 }
 
-/// A figure, where there is one; never infinite or not a number.
+/// Checks a figure, if there is one; refuses infinity and NaN.
 pub fn within(what: &str, figure: Option<f64>, range: RangeInclusive<f64>) -> Result<(), String> {
     match figure.filter(|figure| !range.contains(figure)) {
         Some(found) => {

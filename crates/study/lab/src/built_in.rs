@@ -1,10 +1,10 @@
-//! Which experiments there are: built-in ones, which are TOML files too, and files of one's own.
+//! Finds experiments: built-in TOML files, and the user's files.
 
 use crate::definition::Experiment;
 use crate::LabError;
 use std::path::Path;
 
-/// Files of the built-in experiments, in the order in which `list` shows them.
+/// Built-in experiments, in the order of `list`.
 const BUILT_IN: [(&str, &str); 11] = [
     ("cores", include_str!("../built_in/cores.toml")),
     ("nice-class", include_str!("../built_in/nice-class.toml")),
@@ -19,16 +19,16 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("ptop-sum", include_str!("../built_in/ptop-sum.toml")),
 ];
 
-/// What every run has beside what it was asked for: A/A, and with the ledger off.
+/// Controls that are added to every run: A/A, and with the ledger off.
 ///
 /// # Panics
-/// Never: a test reads it.
+/// Never: a test reads the file.
 pub fn controls() -> Experiment {
     let text = include_str!("../built_in/controls.toml");
     Experiment::read(text, "controls").unwrap_or_else(|error| panic!("built in: {error}"))
 }
 
-/// All built-in ones.
+/// All built-in experiments.
 ///
 /// # Panics
 /// Never: a test reads them all.
@@ -39,12 +39,12 @@ pub fn all() -> Vec<Experiment> {
     BUILT_IN.iter().map(read).collect()
 }
 
-/// The file of a built-in one.
+/// The TOML text of a built-in experiment.
 pub fn text_of(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
-/// A built-in one by its name, or one from a file.
+/// Finds a built-in experiment by name, or reads one from a file.
 ///
 /// # Errors
 /// [`LabError::Files`] and [`LabError::Definition`].
@@ -65,7 +65,7 @@ pub fn find(name: &str) -> Result<Experiment, LabError> {
     from_file(name).map(|(experiment, _)| experiment)
 }
 
-/// One from a file, and the file's text.
+/// Reads an experiment from a file; also returns the file's text.
 ///
 /// # Errors
 /// [`LabError::Files`] and [`LabError::Definition`].

@@ -1,6 +1,5 @@
-//! What an experiment must be beyond its form, whether it was typed in or is read back from a run:
-//! names that are harmless, figures within their ranges, and metrics that can be measured the way
-//! it ends.
+//! Checks an experiment beyond its syntax, whether it is typed in or read back from a run: harmless
+//! names, figures within their ranges, and metrics that fit the way a trial ends.
 
 use crate::bounds;
 use crate::definition::{
@@ -9,7 +8,7 @@ use crate::definition::{
 use exactop_model::cgroups::limits::Max;
 
 impl Experiment {
-    /// What is wrong with it, and what to write.
+    /// Checks the experiment; the error says what to write instead.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_kept()?;
         for condition in &self.conditions {
@@ -19,8 +18,8 @@ impl Experiment {
         Ok(())
     }
 
-    /// The same of one that was run: conditions that others are relative to may have been left out,
-    /// because they could not be tried there.
+    /// The same for an experiment that was run. Conditions that others are relative to may have
+    /// been left out, because they could not run there.
     pub(crate) fn check_kept(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let short = (1..=bounds::NAME).contains(&self.name.len());
@@ -137,7 +136,7 @@ fn check_settle(seconds: f64) -> Result<(), String> {
     }
 }
 
-/// The workloads of `exactop load`.
+/// Workloads of `exactop load`.
 const LOADS: [&str; 8] =
     ["herd", "ackermann", "matmul", "progress", "spin", "sleepers", "spawn", "pingpong"];
 

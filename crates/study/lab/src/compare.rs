@@ -1,4 +1,5 @@
-//! Two runs side by side: two kernels, two machines. Nothing is claimed where intervals overlap.
+//! Compares two runs, for example of two kernels or two machines. Overlapping intervals show no
+//! difference.
 
 use crate::analysis::{analyse, Finding};
 use crate::record::{Point, Run};
@@ -15,13 +16,14 @@ pub struct Pair {
     pub condition: String,
     pub first: Option<Estimate>,
     pub second: Option<Estimate>,
-    /// The second less the first.
+    /// The second figure minus the first.
     pub difference: Option<Estimate>,
-    /// Both intervals, and that of the difference, say that they differ; `None`: too few repeats.
+    /// True if both intervals, and that of the difference, exclude equality; `None` if there are
+    /// too few repeats.
     pub differs: Option<bool>,
 }
 
-/// Conditions that are in both runs.
+/// Compares the conditions that are in both runs.
 pub fn compare(first: &(Run, Vec<Point>), second: &(Run, Vec<Point>)) -> Vec<Pair> {
     let seed = first.0.seed;
     let (a, b) = (analyse(&first.0, &first.1), analyse(&second.0, &second.1));
@@ -54,7 +56,7 @@ fn pair(experiment: &str, first: &Finding, second: &Finding, seed: u64) -> Pair 
     }
 }
 
-/// As text.
+/// The comparison as text.
 pub fn text(pairs: &[Pair]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);

@@ -1,4 +1,4 @@
-//! What an experiment is, as a TOML file says it.
+//! Definition of an experiment, as in a TOML file.
 
 use crate::LabError;
 use serde::{Deserialize, Serialize};
@@ -8,28 +8,28 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What it is called: letters, digits, `-` and `_`.
+    /// Name: letters, digits, `-` and `_`.
     pub name: String,
-    /// One line.
+    /// Title, one line.
     pub title: String,
-    /// What is asked.
+    /// The question that it answers.
     pub question: String,
-    /// How it is measured.
+    /// How it measures.
     pub method: String,
-    /// What is predicted, and why.
+    /// The prediction and its reason.
     pub why: String,
-    /// What is measured, unless a condition says otherwise.
+    /// Metric of all conditions that do not set their own.
     pub metric: Metric,
-    /// What one is the unit of the metric, for tables and plots.
+    /// Unit of the metric, for tables and plots.
     #[serde(default)]
     pub unit: String,
-    /// Where workers run that do not say otherwise.
+    /// CPUs of all workers that do not set their own.
     #[serde(default)]
     pub on: Cpus,
     /// When a trial ends.
     #[serde(default)]
     pub ends: Ends,
-    /// The length of a window, seconds.
+    /// Length of a window, seconds.
     #[serde(default = "window_s")]
     pub window_s: f64,
     /// How long workers run before the window begins, seconds.
@@ -38,19 +38,19 @@ pub struct Experiment {
     /// Trials of each condition.
     #[serde(default = "repeats")]
     pub repeats: u32,
-    /// How far a measured figure may be from the predicted one.
+    /// Tolerance of predictions.
     #[serde(default = "delta")]
     pub delta: f64,
-    /// What is other in a quick run.
+    /// Settings of a quick run.
     #[serde(default)]
     pub quick: Quick,
-    /// When a trial does not count.
+    /// Limits of a valid trial.
     #[serde(default)]
     pub limits: Limits,
-    /// Under which conditions.
+    /// The conditions.
     #[serde(default)]
     pub conditions: Vec<Condition>,
-    /// One more condition for each niceness.
+    /// Adds a condition for each niceness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
 }
@@ -71,53 +71,53 @@ fn delta() -> f64 {
     0.02
 }
 
-/// What is measured in a trial.
+/// Metric of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// The first worker's CPU time over that of all workers.
+    /// CPU time of the first worker over that of all workers.
     Share,
-    /// The first worker's CPU time over the second's.
+    /// CPU time of the first worker over that of the second.
     Ratio,
-    /// The first worker's CPU time over the window: 1 is one CPU.
+    /// CPU time of the first worker over the window; 1 is one CPU.
     Cpu,
-    /// All workers' CPU time over that of all CPUs.
+    /// CPU time of all workers over that of all CPUs.
     Machine,
-    /// What the ledger names, over what was executed on all CPUs.
+    /// Time with a name in the ledger, over time executed on all CPUs.
     Named,
-    /// What the rows of `top -b` add up to, over the window of all CPUs.
+    /// Sum of the rows of `top -b`, over the window of all CPUs.
     TopSum,
-    /// The part of the user time that /proc/stat calls nice.
+    /// Share of user time that /proc/stat counts as nice.
     NiceTime,
-    /// The niceness the first worker turned out to have.
+    /// Effective niceness of the first worker.
     Niceness,
-    /// The part of the quota's periods in which the group was throttled.
+    /// Share of the quota's periods in which the group was throttled.
     Throttled,
-    /// CPU time that the first worker gets between two gaps of a millisecond or more, ms: the
-    /// median (from the switch log).
+    /// Median CPU time of the first worker between two gaps of a millisecond or more, ms (from the
+    /// switch log).
     Burst,
-    /// From the beginning of one such burst to that of the next, ms: the median.
+    /// Median time between the beginnings of two such bursts, ms.
     Period,
-    /// How often the first worker moved to another CPU, a second.
+    /// Migrations of the first worker, per second.
     Migrations,
-    /// Steps of all processes a second (`exactop load progress`).
+    /// Steps of all processes per second (`exactop load progress`).
     Throughput,
-    /// Until the last process was done, seconds (`exactop load progress`).
+    /// Time until the last process was done, seconds (`exactop load progress`).
     Latency,
     /// Steps of the first process over those of all, until the first was done.
     ProgressShare,
-    /// CPU time of the server for a connection, microseconds (`exactop load herd`).
+    /// CPU time of the server per connection, microseconds (`exactop load herd`).
     PerConnection,
 }
 
-/// Where workers run.
+/// CPUs of workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cpus {
-    /// All on the lab's CPU, which nothing else of the lab uses.
+    /// The lab's CPU, which nothing else of the lab uses.
     #[default]
     One,
-    /// Wherever the kernel puts them.
+    /// All CPUs; the kernel places the workers.
     All,
 }
 
@@ -125,36 +125,36 @@ pub enum Cpus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
-    /// When the window is over; workers are ended then.
+    /// After the window; the workers are killed.
     #[default]
     Window,
     /// When the workers are done.
     Done,
 }
 
-/// What is other in a quick run.
+/// Settings of a quick run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
-    /// The length of a window, seconds.
+    /// Length of a window, seconds.
     pub window_s: Option<f64>,
     /// Trials of each condition.
     pub repeats: Option<u32>,
-    /// How far a figure may be from the prediction.
+    /// Tolerance of predictions.
     pub delta: Option<f64>,
 }
 
-/// What makes a trial not count, per cent of the window of the lab's CPUs.
+/// Limits of a valid trial, per cent of the window of the lab's CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// The hypervisor took them.
+    /// Stolen by the hypervisor.
     pub steal_pct: f64,
-    /// Others than the workers ran on them.
+    /// Used by tasks other than the workers.
     pub foreign_pct: f64,
     /// Interrupts.
     pub irq_pct: f64,
-    /// Time that no account got by name.
+    /// Unnamed CPU time.
     pub unnamed_pct: f64,
 }
 
@@ -164,42 +164,42 @@ impl Default for Limits {
     }
 }
 
-/// Who runs, and what is predicted of it.
+/// A condition: its workers, and the prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// What tables call it.
+    /// Name in tables.
     pub name: String,
-    /// Who runs.
+    /// The workers.
     pub workers: Vec<Worker>,
     /// Control groups, by their paths below the trial's own.
     #[serde(default)]
     pub groups: BTreeMap<String, GroupLimits>,
-    /// What is predicted; nothing: it is measured only.
+    /// The prediction; `None`: the condition is only measured.
     #[serde(default)]
     pub predict: Option<Predict>,
-    /// How the prediction is meant.
+    /// Meaning of the prediction.
     #[serde(default)]
     pub bound: Bound,
     /// The figure is divided by that of this condition in the same repeat.
     #[serde(default)]
     pub relative_to: Option<String>,
-    /// What is measured, if not what the experiment measures.
+    /// Metric, if not the experiment's.
     #[serde(default)]
     pub metric: Option<Metric>,
-    /// How far it may be off, if not as far as in the experiment.
+    /// Tolerance, if not the experiment's.
     #[serde(default)]
     pub delta: Option<f64>,
-    /// When its trials end, if not when the experiment's do.
+    /// When its trials end, if not as in the experiment.
     #[serde(default)]
     pub ends: Option<Ends>,
-    /// How long its workers run before the window begins, if not as long as the experiment's.
+    /// How long its workers run before the window, if not as in the experiment, seconds.
     #[serde(default)]
     pub settle_s: Option<f64>,
-    /// The ledger is attached; without it only what workers say of themselves can be measured.
+    /// Attaches the ledger; without it only metrics that workers report can be measured.
     #[serde(default = "yes")]
     pub ledger: bool,
-    /// Its place on the axis of the sweep.
+    /// Place on the sweep's axis.
     #[serde(default)]
     pub x: Option<f64>,
 }
@@ -210,11 +210,11 @@ pub struct Condition {
 pub enum Predict {
     /// A figure.
     Figure(f64),
-    /// By a rule.
+    /// A rule that computes the figure.
     Rule(Rule),
 }
 
-/// Where a predicted figure comes from.
+/// Rule for a predicted figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -222,52 +222,52 @@ pub enum Rule {
     Nice,
     /// The groups' weights, level by level.
     Weight,
-    /// The first worker's group's quota: of a CPU; of a burst or a period the milliseconds of
+    /// The quota of the first worker's group: in CPUs; for a burst or a period, the milliseconds of
     /// cpu.max.
     Quota,
-    /// As many CPUs as there are workers, if the machine has them.
+    /// As many CPUs as workers, if the machine has them.
     Cpus,
 }
 
-/// How a prediction is meant.
+/// Meaning of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// That figure.
+    /// This figure.
     #[default]
     Equal,
-    /// That much or more.
+    /// This figure or more.
     AtLeast,
-    /// That much or less.
+    /// This figure or less.
     AtMost,
 }
 
-/// Someone who runs.
+/// A worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Worker {
-    /// What tables call it.
+    /// Name in tables.
     #[serde(default)]
     pub name: String,
     /// A workload of `exactop load` with its arguments; `{window}` stands for the window's length.
     #[serde(default = "spin")]
     pub load: Vec<String>,
-    /// A command instead; `{exactop}` stands for this program.
+    /// A command instead of a workload; `{exactop}` stands for this program.
     #[serde(default)]
     pub command: Option<Vec<String>>,
-    /// How many of it, or `cpus` or `cpus+1`.
+    /// Number of such workers, or `cpus` or `cpus+1`.
     #[serde(default)]
     pub count: Count,
-    /// Its niceness; what is beyond -20 to 19 is clamped by the kernel.
+    /// Niceness; the kernel clamps it to -20..19.
     #[serde(default)]
     pub nice: i64,
-    /// The control group it runs in.
+    /// Its control group.
     #[serde(default)]
     pub group: Option<String>,
-    /// Where it runs, if not where the experiment does.
+    /// Its CPUs, if not the experiment's.
     #[serde(default)]
     pub on: Option<Cpus>,
-    /// It is there so that others have to live with it: no part of shares and predictions.
+    /// Background load: not part of shares and predictions.
     #[serde(default)]
     pub background: bool,
 }
@@ -276,13 +276,13 @@ fn spin() -> Vec<String> {
     ["spin", "--threads", "1", "--duration", "3600"].map(String::from).to_vec()
 }
 
-/// How many.
+/// A number of workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Count {
-    /// So many.
+    /// This number.
     Number(u32),
-    /// By the machine.
+    /// A number that depends on the machine.
     Word(String),
 }
 
@@ -293,7 +293,7 @@ impl Default for Count {
 }
 
 impl Count {
-    /// On a machine of so many CPUs.
+    /// The number on a machine with `cpus` CPUs.
     pub fn on(&self, cpus: usize) -> usize {
         match self {
             Count::Number(n) => *n as usize,
@@ -303,29 +303,29 @@ impl Count {
     }
 }
 
-/// What a control group may use.
+/// Limits of a control group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupLimits {
-    /// cpu.weight, 1 to 10000; the kernel's own is 100.
+    /// cpu.weight, 1 to 10000; the kernel's default is 100.
     #[serde(default)]
     pub weight: Option<u64>,
-    /// cpu.max, as `exactop run --max` takes it.
+    /// cpu.max, as in `exactop run --max`.
     #[serde(default)]
     pub max: Option<String>,
 }
 
-/// One worker at each niceness against one that stays.
+/// A worker at each niceness, against one with a fixed niceness.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// From and to.
+    /// First and last niceness.
     pub nice: (i64, i64),
-    /// The one that stays.
+    /// The fixed niceness.
     pub against: i64,
     /// Trials of each.
     pub repeats: u32,
-    /// Of how many levels a quick run takes one.
+    /// A quick run takes every n-th niceness.
     #[serde(default = "every")]
     pub quick_every: i64,
 }
@@ -337,7 +337,7 @@ fn every() -> i64 {
 const TOO_DEEP: &str = "more than 64 brackets are open here: close them";
 
 impl Experiment {
-    /// From a file's text; `from` is what errors call it.
+    /// Parses a definition; `from` names its file in errors.
     ///
     /// # Errors
     /// [`LabError::Definition`].
@@ -347,7 +347,8 @@ impl Experiment {
             return Err(wrong(format!("line {line}: {TOO_DEEP}")));
         }
         let mut experiment: Experiment = toml::from_str(text).map_err(|error| {
-            // Its message is a picture of several lines; where, and the last of it, say enough.
+            // The parser's message spans several lines; the line number and its last line are
+            // enough.
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map_or(String::new(), |line| format!("line {line}: "));
             wrong(format!("{place}{}", error.message()))
@@ -357,7 +358,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// As it is run: with what is other in a quick run.
+    /// Applies the settings of a quick run.
     pub fn quickened(mut self) -> Experiment {
         let Quick { window_s, repeats, delta } = self.quick;
         self.window_s = window_s.unwrap_or(self.window_s.min(0.5));
@@ -412,7 +413,7 @@ impl Experiment {
         }
     }
 
-    /// What is measured under a condition.
+    /// Metric of a condition.
     pub fn metric_of(&self, condition: &Condition) -> Metric {
         condition.metric.unwrap_or(self.metric)
     }
@@ -422,7 +423,7 @@ impl Experiment {
         condition.ends.unwrap_or(self.ends)
     }
 
-    /// How long workers of a condition run before the window begins, seconds.
+    /// How long workers of a condition run before the window, seconds.
     pub fn settle_of(&self, condition: &Condition) -> f64 {
         condition.settle_s.unwrap_or(self.settle_s)
     }

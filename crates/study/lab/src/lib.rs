@@ -1,12 +1,12 @@
-//! The lab: scheduler experiments as measurements. It takes the definition of an experiment and gives recorded
-//! trials, verdicts and a report. The command alone may depend on it.
+//! The lab: scheduler experiments as measurements. It takes the definition of an experiment and
+//! gives recorded trials, verdicts and a report. The command alone may depend on it.
 //!
-//! An experiment is data ([`definition`], [`built_in`]): who runs under which conditions, what is
-//! measured, and what theory predicts ([`predict`]). A [`plan`] puts its trials into a random order that a seed
-//! decides; a [`trial`] starts the workers, lets the ledger account one window, and ends them;
-//! [`validity`] says from the ledger whether the machine left them alone. Every trial is written
-//! down at once ([`record`]). From what was written down ([`read_back`]) come medians with intervals
-//! ([`statistics`]), verdicts ([`analysis`]), the [`report`], and [`compare`].
+//! An experiment is data ([`definition`], [`built_in`]): workers, conditions, a metric, and the
+//! prediction of theory ([`predict`]). A [`plan`] orders its trials at random, from a seed. A
+//! [`trial`] starts the workers, measures one window with the ledger, and ends the workers.
+//! [`validity`] discards trials that the machine disturbed. Every trial is written at once
+//! ([`record`]). [`read_back`] reads the trials; [`statistics`] computes medians with intervals,
+//! [`analysis`] verdicts, [`report`] the page, and [`compare`] compares two runs.
 
 pub mod analysis;
 mod bounds;
@@ -27,33 +27,33 @@ pub use exactop_report::statistics;
 
 use std::path::PathBuf;
 
-/// What can go wrong.
+/// Errors of the lab.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "`path` and `why` are what their names say")]
 pub enum LabError {
-    /// A definition that is not understood.
+    /// A definition is invalid.
     #[error("{from}: {why}")]
     Definition {
-        /// The file, or the name of one that is built in.
+        /// Its file, or the name of a built-in experiment.
         from: String,
-        /// What is wrong, the value found, what may stand there.
+        /// What is wrong, the value found, and what is allowed.
         why: String,
     },
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     #[error("cannot {what} {}: {why}", path.display())]
     File {
-        /// Read, write, make.
+        /// The operation: read, write, make.
         what: &'static str,
         path: PathBuf,
         why: String,
     },
-    /// A file that is not used, or could not be written.
+    /// A file is unsafe, or cannot be written.
     #[error(transparent)]
     Files(#[from] exactop_files::FileError),
-    /// Something that trials need is not there.
+    /// The machine lacks something that trials need.
     #[error("{0}")]
     Machine(String),
-    /// The caller wants it to end.
+    /// The caller wants to stop.
     #[error("stopped")]
     Stopped,
 }

@@ -1,41 +1,41 @@
-//! What may confound: the machine as far as a scheduler's figures depend on it.
+//! Facts of the machine on which a scheduler's figures depend.
 
 use exactop_cgroups::{Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// A machine. `None`: not known.
+/// A machine; `None` marks an unknown fact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct MachineFacts {
     pub kernel: Option<String>,
-    /// CFS or EEVDF, by the kernel's version (EEVDF since 6.6); sched_ext where it is on.
+    /// CFS or EEVDF, from the kernel's version (EEVDF since 6.6); sched_ext if active.
     pub scheduler: Option<String>,
-    /// Ticks a second, where the kernel's configuration is there.
+    /// Ticks per second, if the kernel's configuration is readable.
     pub hz: Option<String>,
     pub base_slice_ns: Option<u64>,
-    /// Whether sessions are groups of their own.
+    /// True if each session is its own scheduling group.
     pub autogroup: Option<bool>,
     pub cpus: usize,
-    /// The CPU that trials on one CPU have.
+    /// The CPU of trials on one CPU.
     pub lab_cpu: usize,
     pub siblings: Option<String>,
-    /// The CPU's model.
+    /// Model of the CPU.
     pub model: Option<String>,
-    /// Who runs the machine, if it is a virtual one.
+    /// The hypervisor, on a virtual machine.
     pub hypervisor: Option<String>,
-    /// What sets the clock rate.
+    /// The cpufreq governor.
     pub governor: Option<String>,
     /// This process's group in the cpu hierarchy.
     pub cgroup: Option<String>,
     pub cgroup_version: Option<String>,
     pub cgroup_weight: Option<u64>,
-    /// How idle CPUs sleep, and preemption, where told.
+    /// Idle driver and preemption model, if known.
     pub preemption: Option<String>,
 }
 
 impl MachineFacts {
-    /// This one.
+    /// Reads the facts of this machine.
     pub fn read(cpus: usize, lab_cpu: usize) -> MachineFacts {
         let kernel = text("/proc/sys/kernel/osrelease");
         let hierarchy = Hierarchy::of_this_machine().ok();
@@ -63,7 +63,7 @@ impl MachineFacts {
         }
     }
 
-    /// Names and values, `-` for what is not known.
+    /// Names and values; `-` for unknown.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let shown = |value: &Option<String>| value.clone().unwrap_or("-".into());
         let number = |value: Option<u64>| value.map_or("-".into(), |n| n.to_string());
@@ -121,7 +121,7 @@ fn hypervisor() -> Option<String> {
     Some(vendor.unwrap_or("some".into()))
 }
 
-/// A line of the kernel's configuration, where it is as text.
+/// A line of the kernel's configuration, if it is readable as text.
 fn configured(name: &str) -> Option<String> {
     let release = text("/proc/sys/kernel/osrelease")?;
     let text = fs::read_to_string(format!("/boot/config-{release}")).ok()?;

@@ -1,31 +1,30 @@
-//! In which order trials are made: repeat by repeat, each with all conditions in an order of its
-//! own, so that what changes on the machine meanwhile hits all of them alike (randomized multiple
-//! interleaved trials).
+//! Order of trials: repeat by repeat, each with all conditions in its own random order. So a change
+//! on the machine affects all conditions alike (randomized multiple interleaved trials).
 
 use crate::definition::Experiment;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-/// Conditions of an experiment that are drawn, at most.
+/// Most conditions of an experiment that are drawn.
 const DRAWN: usize = 5;
 
-/// One trial to be made.
+/// A planned trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// An index of the experiment's conditions.
+    /// Index of the condition.
     pub condition: usize,
-    /// Which repeat of it, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
-    /// Workers are started in reverse order: who starts first may have an advantage.
+    /// Start workers in reverse order: the first may have an advantage.
     pub reversed: bool,
-    /// Not counted: the switch log is on, to draw who ran when.
+    /// Not counted: records the switch log, for a picture.
     pub drawn: bool,
 }
 
-/// All turns of an experiment.
+/// All trials of an experiment.
 pub fn turns(experiment: &Experiment, seed: u64) -> Vec<Turn> {
-    // Of its own name: what else is run changes nothing.
+    // Seeded by its own name, so that other experiments do not change the order.
     let own = experiment.name.bytes().fold(seed, |seed, b| seed.rotate_left(7) ^ u64::from(b));
     let mut random = StdRng::seed_from_u64(own);
     let most = experiment.conditions.iter().map(|c| experiment.repeats_of(c)).max().unwrap_or(0);

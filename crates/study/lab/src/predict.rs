@@ -1,24 +1,24 @@
-//! What theory says: the kernel's tables, not ours.
+//! Predictions of theory, from the kernel's own tables.
 
 use crate::definition::{Condition, Experiment, Metric, Predict, Rule, Worker};
 use exactop_model::cgroups::limits::Max;
 
-/// The weight of each niceness from -20 on (sched_prio_to_weight of kernel/sched/core.c).
+/// Weight of each niceness from -20 on (sched_prio_to_weight of kernel/sched/core.c).
 pub const WEIGHTS: [u64; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
     3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
     70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
-/// The kernel's own weight of a group.
+/// Default weight of a group.
 const DEFAULT_WEIGHT: u64 = 100;
 
-/// The weight of a niceness, clamped as the kernel clamps it.
+/// Weight of a niceness, clamped as the kernel does it.
 pub fn weight_of_nice(nice: i64) -> u64 {
     WEIGHTS[(nice.clamp(-20, 19) + 20) as usize]
 }
 
-/// What is predicted of a condition on a machine of so many CPUs; `None`: nothing.
+/// Prediction for a condition on a machine with `cpus` CPUs; `None` if there is none.
 pub fn of(experiment: &Experiment, condition: &Condition, cpus: usize) -> Option<f64> {
     match condition.predict? {
         Predict::Figure(figure) => Some(figure),
@@ -26,7 +26,7 @@ pub fn of(experiment: &Experiment, condition: &Condition, cpus: usize) -> Option
     }
 }
 
-/// The CPUs that the quota of the group in which all workers are comes to, if there is one.
+/// Quota in CPUs of the group that holds all workers, if there is one.
 pub fn common_quota(condition: &Condition) -> Option<f64> {
     let path = condition.workers.first()?.group.as_ref()?;
     let together = condition.workers.iter().all(|worker| worker.group.as_ref() == Some(path));
@@ -71,8 +71,8 @@ fn by(rule: Rule, metric: Metric, condition: &Condition, cpus: usize) -> Option<
     }
 }
 
-/// What a worker gets of the trial's own group: at each level the group's weight over those of all
-/// groups there that have workers, at the end its own over those of its neighbours.
+/// Share of a worker in the trial's group. At each level: the group's weight over those of all
+/// groups there that have workers; at the last level its own weight over those of its neighbours.
 fn by_groups(worker: &Worker, condition: &Condition, all: &[&Worker], cpus: usize) -> f64 {
     let path = worker.group.as_deref().unwrap_or("");
     let weight = |path: &str| {

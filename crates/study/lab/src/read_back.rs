@@ -1,4 +1,5 @@
-//! What is read back of a run must be what a run can have written: anyone may have written it.
+//! Reads a run back. It checks that a run can have written the files, because they may come from
+//! anyone.
 
 use crate::bounds::{at_most, within, FIGURE};
 use crate::definition::Experiment;
@@ -7,31 +8,31 @@ use crate::LabError;
 use exactop_files::Directory;
 use std::collections::BTreeMap;
 
-/// Trials of a run at most: at the shortest they take half a day.
+/// Most trials of a run; at their shortest they take half a day.
 pub const TRIALS: usize = 200_000;
-/// Bytes that are read of them at most: more than any run writes ([`TRIALS`]).
+/// Most bytes that are read of each file: more than any run writes ([`TRIALS`]).
 const RUN_BYTES: u64 = 16 << 20;
 const POINTS_BYTES: u64 = 512 << 20;
-/// Experiments of a run.
+/// Most experiments of a run.
 const EXPERIMENTS: usize = 200;
-/// Trials of a condition: the repeats that can be asked for, and one that is drawn.
+/// Most trials of a condition: the most repeats, and one that is drawn.
 const OF_CONDITION: usize = 10_001;
-/// CPUs of a machine.
+/// Most CPUs of a machine.
 const CPUS: usize = 65_536;
-/// Processes of a trial, and the parts of what each did.
+/// Most processes of a trial, and most points of progress of each.
 const PROCESSES: usize = 65_536;
 const PARTS: usize = 10_000;
-/// Pieces of a strip, and names.
+/// Most pieces of a strip, and most names.
 const PIECES: usize = 100_000;
 const NAMES: usize = 64;
-/// The longest time in a trial, ms.
+/// Longest time in a trial, ms.
 const LONGEST_MS: f64 = 1e9;
 
-/// A run and its trials, from a directory; a last line that was cut off is left out. What is read
-/// is checked as what is typed in.
+/// Reads a run and its trials from a directory; ignores a truncated last line. The content is
+/// checked like a typed-in definition.
 ///
 /// # Errors
-/// [`LabError`]: what is wrong with which file.
+/// [`LabError`]: the file, and what is wrong with it.
 pub fn read(directory: &Directory) -> Result<(Run, Vec<Point>), LabError> {
     let failed = |name: &str, why: String| LabError::file("use", directory.path().join(name), why);
     let run = parse_run(&directory.read(RUN, RUN_BYTES)?).map_err(|why| failed(RUN, why))?;
@@ -39,10 +40,10 @@ pub fn read(directory: &Directory) -> Result<(Run, Vec<Point>), LabError> {
     Ok((run, points.map_err(|why| failed(POINTS, why))?))
 }
 
-/// A run from what its file says; what is wrong with it if it cannot be used.
+/// Parses a run.
 ///
 /// # Errors
-/// In one line.
+/// What is wrong, in one line.
 pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
     let run: Run = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if run.schema != Schema::this() {
@@ -53,7 +54,7 @@ pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
     Ok(run)
 }
 
-/// The trials of a run from what their file says.
+/// Parses the trials of a run.
 ///
 /// # Errors
 /// The line, and what is wrong with it.
@@ -73,7 +74,7 @@ pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
     Ok(points)
 }
 
-/// What is wrong with a run.
+/// Checks a run.
 fn check_run(run: &Run) -> Result<(), String> {
     if !(1..=CPUS).contains(&run.machine.cpus) {
         return Err(format!("machine.cpus = {}: there are 1 to {CPUS}", run.machine.cpus));
@@ -88,15 +89,15 @@ fn check_run(run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks trial after trial.
+/// Checks trials one by one.
 struct Points<'a> {
-    /// By experiment and condition: how many so far.
+    /// Trials so far, by experiment and condition.
     seen: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
     all: usize,
 }
 
 impl<'a> Points<'a> {
-    /// Those of a run.
+    /// Starts to check the trials of a run.
     fn of(run: &'a Run) -> Points<'a> {
         let of = |experiment: &'a Experiment| {
             let conditions = experiment.conditions.iter().map(|c| (c.name.as_str(), 0));
@@ -105,7 +106,7 @@ impl<'a> Points<'a> {
         Points { seen: run.experiments.iter().map(of).collect(), all: 0 }
     }
 
-    /// What is wrong with the next.
+    /// Checks the next trial.
     fn next(&mut self, point: &Point) -> Result<(), String> {
         self.all += 1;
         at_most("trials", self.all, TRIALS)?;

@@ -1,5 +1,5 @@
-//! What is written down: one file about the run, one line for each trial as soon as it is made. A
-//! run that is killed leaves all trials that were finished.
+//! Files of a run: one for the run, and one with a line for each trial, written at once. A run that
+//! is killed keeps all finished trials.
 
 use crate::definition::Experiment;
 use crate::machine::MachineFacts;
@@ -10,41 +10,41 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 
-/// The file about the run.
+/// File of the run.
 pub(crate) const RUN: &str = "run.json";
-/// The file with a line for each trial.
+/// File of the trials, one per line.
 pub(crate) const POINTS: &str = "points.jsonl";
-/// About a run.
+/// A run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Run {
-    /// Which of exactop's formats this is.
+    /// Format of the file.
     pub schema: Schema,
-    /// What decided the order of trials and of starting.
+    /// Seed of the orders of trials and of starts.
     pub seed: u64,
-    /// Shorter windows and fewer repeats.
+    /// A quick run: shorter windows and fewer repeats.
     pub quick: bool,
-    /// When it began, ISO 8601.
+    /// Start of the run, ISO 8601.
     pub began: String,
     pub exactop: String,
     pub machine: MachineFacts,
     pub experiments: Vec<Experiment>,
-    /// Experiments and conditions that could not be run here, and why.
+    /// Experiments and conditions that could not run here, and why.
     #[serde(default)]
     pub skipped: Vec<(String, String)>,
 }
 
-/// Which format.
+/// A format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// `exactop.lab`.
     pub name: String,
-    /// 1.
+    /// Version 1.
     pub version: u32,
 }
 
 impl Schema {
-    /// This one.
+    /// The current format.
     pub fn this() -> Schema {
         Schema { name: "exactop.lab".into(), version: 1 }
     }
@@ -56,59 +56,60 @@ impl Schema {
 pub struct Point {
     pub experiment: String,
     pub condition: String,
-    /// Which repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
-    /// Which trial of the run, from 0.
+    /// Number of the trial in the run, from 0.
     pub turn: usize,
-    /// What was measured; `None`: it could not be.
+    /// The figure; `None` if it could not be measured.
     pub value: Option<f64>,
-    /// Why it does not count.
+    /// Why the trial is discarded.
     pub invalid: Option<String>,
     pub window_ns: u64,
-    /// The hypervisor took so much of the lab's CPUs; `None`: not measured here.
+    /// Stolen time, per cent of the lab's CPUs; `None` if not measured here.
     pub steal_pct: Option<f64>,
-    /// Others than the workers ran on them; `None`, as below, without the ledger.
+    /// Time of tasks other than the workers, per cent of the lab's CPUs; `None` without the ledger,
+    /// as for the fields below.
     pub foreign_pct: Option<f64>,
-    /// Interrupts on them, by the kernel's ticks.
+    /// Interrupts, per cent of the lab's CPUs, by the kernel's ticks.
     pub irq_pct: Option<f64>,
-    /// Executed on them without a name.
+    /// Unnamed time, per cent of the lab's CPUs.
     pub unnamed_pct: Option<f64>,
-    /// What is missing in the books of all CPUs; anything but 0 is a fault.
+    /// Residual of all CPUs, ns; any value but 0 is an error.
     pub residual_ns: Option<i64>,
     /// Missed and impossible events.
     pub errors: Option<u64>,
-    /// What looking cost: exactop's own CPU time.
+    /// CPU time of exactop itself, per cent of a CPU.
     pub cost_pct: Option<f64>,
     pub workers: Vec<WorkerSeen>,
-    /// What moved the first worker to other CPUs, where that was looked at.
+    /// Causes of the first worker's migrations, if they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Vec<(Cause, MoveSums)>>,
-    /// What each process had done when: for each, times (ms) at which equal parts were done.
+    /// Progress of each process: times (ms) at which equal parts were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Vec<f64>>,
-    /// It does not count: the switch log was on, to draw who ran when.
+    /// Strip of a trial that is only drawn; such a trial does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strip: Option<Strip>,
 }
 
-/// Who was on the lab's CPUs when, from the switch log.
+/// Tasks on the lab's CPUs over time, from the switch log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Strip {
-    /// The workers' names, then that of all others.
+    /// Names of the workers, then the name of all others.
     pub names: Vec<String>,
-    /// How long it is, ms.
+    /// Length, ms.
     pub length_ms: f64,
-    /// CPU, from and to (ms), and whose: an index of `names`.
+    /// CPU, beginning and end (ms), and index in `names`.
     pub pieces: Vec<(u32, f64, f64, usize)>,
-    /// CPU, from and to (ms): a quota kept all workers from running, and the CPU was idle.
+    /// CPU, beginning and end (ms): a quota stopped all workers, and the CPU was idle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<(u32, f64, f64)>,
-    /// Pieces that are left out because there were too many, and events without room.
+    /// Pieces above the limit, and events lost by a full buffer.
     pub left_out: u64,
 }
 
-/// A worker in a window, with its switches of its own will (vcx) and against it (icx); `None`: the ledger
-/// does not say here.
+/// A worker in a window, with its voluntary (vcx) and involuntary (icx) switches; `None` if the
+/// ledger does not know here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct WorkerSeen {
@@ -128,7 +129,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes a directory, which must not hold another run.
+    /// Opens a directory, which must not hold another run.
     ///
     /// # Errors
     /// [`LabError::Files`]
@@ -144,15 +145,15 @@ impl Recorder {
         Ok(Recorder { directory, points })
     }
 
-    /// The directory of this run, where its trials are written.
+    /// Directory of this run.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Writes a trial down.
+    /// Writes a trial.
     ///
     /// # Errors
-    /// [`LabError::File`], of a full disk too.
+    /// [`LabError::File`], also when the disk is full.
     pub fn add(&mut self, point: &Point) -> Result<(), LabError> {
         let failed = |why: String| LabError::file("write", self.directory.path().join(POINTS), why);
         let mut line = serde_json::to_string(point).map_err(|error| failed(error.to_string()))?;

@@ -1,9 +1,9 @@
-//! Whether a trial counts: by what the ledger says happened on the lab's CPUs beside it.
+//! Validity of a trial, by other activity on the lab's CPUs in the ledger.
 
 use crate::definition::Limits;
 use crate::record::Point;
 
-/// Why a trial does not count, if it does not.
+/// Why a trial is discarded; `None` if it is valid.
 pub fn judge(point: &Point, limits: &Limits) -> Option<String> {
     let over = |what: &str, found: f64, limit: f64| {
         (found > limit).then(|| format!("{what} {found:.1} % > {limit} %"))

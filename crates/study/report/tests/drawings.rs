@@ -1,4 +1,4 @@
-//! What is in the drawings, as text.
+//! Content of the drawings, as text.
 
 use exactop_report::plot::{
     Areas, Axis, Cell, Chart, Heat, Mark, Piece, Point, Series, Strips, Whole, PALE,
@@ -128,7 +128,7 @@ fn strips_have_a_piece_for_each_stretch() {
     let svg = strips.svg().unwrap();
     assert!(svg.contains("CPU 1") && svg.contains("b&lt;"));
     assert!(svg.contains("neither") && svg.matches("#D6D6D6").count() == 2, "piece and legend");
-    // The background, three pieces and three squares of the legend.
+    // The background, three pieces, and three squares of the legend.
     assert_eq!(svg.matches("<rect").count(), 1 + 3 + 3);
 }
 
@@ -151,7 +151,7 @@ fn areas_fill_all_of_their_height_at_every_instant() {
     let number =
         |node: &roxmltree::Node, name| node.attribute(name).unwrap().parse::<f64>().unwrap();
     let mut columns = std::collections::BTreeMap::<i64, Vec<(i64, i64)>>::new();
-    // The first is the background, the last three are the legend's.
+    // The first is the background; the last three are the legend's.
     let rectangles: Vec<_> = drawing.descendants().filter(|n| n.has_tag_name("rect")).collect();
     for node in &rectangles[1..rectangles.len() - 3] {
         let (top, height) = (number(node, "y") as i64, number(node, "height") as i64);

@@ -1,4 +1,4 @@
-//! What is on the page.
+//! Content of the page.
 
 use super::{discards, figure, interval, plots, predicted, why_moved};
 use crate::analysis::{Finding, Findings, Verdict};

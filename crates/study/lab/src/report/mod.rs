@@ -1,5 +1,4 @@
-//! What a run says, as a page: HTML in one file, Markdown with its pictures, JSON and CSV of all
-//! points.
+//! Report of a run: HTML in one file, Markdown with pictures, and JSON and CSV of all trials.
 
 mod content;
 mod plots;
@@ -15,7 +14,7 @@ use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_files::Directory;
 use exactop_model::text::escape::{csv_cell, escape_str, harmless};
 
-/// `0.555 (0.553..0.557)`.
+/// Formats an estimate: `0.555 (0.553..0.557)`.
 pub fn interval(estimate: &Estimate) -> String {
     let median = figure(estimate.median);
     match estimate.interval {
@@ -24,7 +23,7 @@ pub fn interval(estimate: &Estimate) -> String {
     }
 }
 
-/// Four digits that count.
+/// Formats a figure with four significant digits.
 pub fn figure(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
@@ -36,7 +35,7 @@ pub fn figure(value: f64) -> String {
     }
 }
 
-/// Of made trials, how many do not count, and why: reasons of a kind together, by the worst.
+/// Number of discarded trials and the reasons; similar reasons are grouped, with the worst value.
 pub fn discards(finding: &Finding) -> Option<String> {
     let mut kinds: Vec<(&str, &str, usize)> = Vec::new();
     for (why, count) in &finding.discarded {
@@ -68,7 +67,7 @@ fn first_number(text: &str) -> f64 {
     number.parse().unwrap_or(0.0)
 }
 
-/// The summary that a run ends with.
+/// Summary at the end of a run.
 pub fn summary(run: &Run, points: &[Point]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -101,7 +100,7 @@ pub fn summary(run: &Run, points: &[Point]) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// What was predicted, with how far it may be off.
+/// The prediction with its tolerance.
 pub fn predicted(finding: &Finding) -> String {
     use crate::definition::Bound;
     let Some(predicted) = finding.predicted else { return "-".into() };
@@ -112,7 +111,7 @@ pub fn predicted(finding: &Finding) -> String {
     }
 }
 
-/// How many findings are outside of what was predicted.
+/// Number of findings outside of their predictions.
 pub fn outside(run: &Run, points: &[Point]) -> usize {
     let all = analyse(run, points);
     let findings = all.iter().flat_map(|result| &result.findings);
@@ -122,7 +121,7 @@ pub fn outside(run: &Run, points: &[Point]) -> usize {
 /// The page.
 ///
 /// # Errors
-/// When a chart cannot be drawn.
+/// A chart cannot be drawn.
 pub fn page(run: &Run, points: &[Point]) -> Result<Document, LabError> {
     drawn(run, points, &analyse(run, points))
 }
@@ -131,10 +130,10 @@ fn drawn(run: &Run, points: &[Point], results: &[Findings]) -> Result<Document, 
     content::document(run, points, results).map_err(|error| LabError::Machine(error.to_string()))
 }
 
-/// Writes everything into the run's directory.
+/// Writes all files into the run's directory.
 ///
 /// # Errors
-/// [`LabError::Files`], and when a chart cannot be drawn.
+/// [`LabError::Files`], or a chart cannot be drawn.
 pub fn write(directory: &Directory, run: &Run, points: &[Point]) -> Result<(), LabError> {
     let results = analyse(run, points);
     let document = drawn(run, points, &results)?;
@@ -149,7 +148,7 @@ pub fn write(directory: &Directory, run: &Run, points: &[Point]) -> Result<(), L
     Ok(directory.replace("points.csv", csv(points)?.as_bytes())?)
 }
 
-/// A line for each trial.
+/// One line for each trial.
 fn csv(points: &[Point]) -> Result<String, LabError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let failed = |error: csv::Error| LabError::Machine(error.to_string());

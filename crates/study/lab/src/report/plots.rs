@@ -1,4 +1,4 @@
-//! The pictures of an experiment.
+//! Pictures of an experiment.
 
 use crate::analysis::Finding;
 use crate::definition::{Experiment, Metric};
@@ -7,12 +7,12 @@ use crate::record::{Point as Trial, Strip};
 use exactop_report::plot::page::Block;
 use exactop_report::plot::{Axis, Chart, Mark, Piece, PlotError, Point, Series, Strips, PALE};
 
-/// Names up to this long stand below the axis; else numbers do, as in the table.
+/// Longest name below the axis; longer ones are replaced by numbers, as in the table.
 const NAME: usize = 13;
-/// The rule of thumb for a step of niceness.
+/// Factor per step of niceness, by the rule of thumb.
 const STEP: f64 = 1.25;
 
-/// Those there are figures for.
+/// All pictures that there are figures for.
 pub fn of(
     experiment: &Experiment,
     others: &[&Finding],
@@ -20,7 +20,7 @@ pub fn of(
     trials: &[Trial],
 ) -> Result<Vec<Block>, PlotError> {
     let mut charts: Vec<(String, String, Chart)> = Vec::new();
-    // Figures of different kinds share no axis.
+    // Figures of different kinds do not share an axis.
     let mut kinds: Vec<(Metric, bool)> = Vec::new();
     for finding in others.iter().filter(|f| f.estimate.is_some() && f.predicted.is_some()) {
         let kind = (finding.metric, finding.relative_to.is_some());
@@ -61,7 +61,7 @@ pub fn of(
     Ok(blocks)
 }
 
-/// Strips of the trials that were drawn, and their groups' throttling.
+/// Strips of the drawn trials, and the throttling of their groups.
 fn who_ran_when(experiment: &Experiment, trials: &[Trial]) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     let drawn = trials.iter().filter(|t| t.experiment == experiment.name);
@@ -85,13 +85,13 @@ fn who_ran_when(experiment: &Experiment, trials: &[Trial]) -> Result<Vec<Block>,
     Ok(blocks)
 }
 
-/// Whether there is anything to see: on a CPU without a single switch nobody is told of.
+/// True if the strip shows a worker: on a CPU without a switch the log names no task.
 fn shows_workers(strip: &Strip) -> bool {
     let others = strip.names.len().saturating_sub(1);
     strip.pieces.iter().any(|piece| piece.3 < others)
 }
 
-/// Who was on the lab's CPUs when, and when a quota kept them from it; white is idle.
+/// Tasks on the lab's CPUs over time, and time when a quota stopped the workers; white is idle.
 fn occupation(trial: &Trial, strip: &Strip) -> Strips {
     let kept = strip.throttled.iter().map(|&(cpu, from, to)| (cpu, from, to, PALE));
     let pale = if strip.throttled.is_empty() { "" } else { "throttled, CPU idle" };
@@ -112,7 +112,7 @@ fn occupation(trial: &Trial, strip: &Strip) -> Strips {
     }
 }
 
-/// CPU time over time: up while they run, level while they are throttled.
+/// CPU time over time: rising while the workers run, level while they are throttled.
 fn throttling(trial: &Trial, strip: &Strip, rate: f64) -> Chart {
     let others = strip.names.len().saturating_sub(1);
     let mut used = vec![Point::at(0.0, 0.0)];
@@ -135,7 +135,7 @@ fn throttling(trial: &Trial, strip: &Strip, rate: f64) -> Chart {
     }
 }
 
-/// Every repeat, its median with the interval, and what was predicted.
+/// Every repeat, the median with its interval, and the prediction.
 fn measured(
     experiment: &Experiment,
     metric: Metric,
@@ -161,7 +161,7 @@ fn measured(
         let Some(predicted) = finding.predicted else { continue };
         let ends = [-0.4, 0.4].map(|by| Point::at(place(i) + by, predicted));
         lines.push(series(name, Mark::Prediction, 1, ends.to_vec()));
-        // Once in the legend.
+        // Only once in the legend.
         name = "";
     }
     let short = are_short(findings);
@@ -185,12 +185,12 @@ fn measured(
     (file, chart)
 }
 
-/// Whether their names have room below the axis.
+/// True if the names fit below the axis.
 fn are_short(findings: &[&Finding]) -> bool {
     findings.iter().all(|f| f.condition.chars().count() <= NAME) && findings.len() <= 8
 }
 
-/// What the numbers below the axis stand for.
+/// Names of the numbers below the axis.
 fn numbered(findings: &[&Finding]) -> String {
     if are_short(findings) {
         return String::new();
@@ -250,13 +250,13 @@ fn against(experiment: &Experiment) -> f64 {
     experiment.sweep.map_or(0, |sweep| sweep.against) as f64
 }
 
-/// The share by the rule of thumb.
+/// Share by the rule of thumb.
 fn by_rule(against: f64, nice: f64) -> f64 {
     let ratio = STEP.powf(against - nice);
     ratio / (1.0 + ratio)
 }
 
-/// The same as differences, which are too small to be seen there.
+/// Differences from the kernel's table, which are too small to see in the other picture.
 fn off_the_table(experiment: &Experiment, swept: &[&Finding]) -> Chart {
     let against = against(experiment);
     let measured = swept.iter().filter_map(|finding| {

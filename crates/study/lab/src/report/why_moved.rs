@@ -1,4 +1,4 @@
-//! Why workers went to other CPUs, in an experiment that asks how often they do.
+//! Causes of workers' migrations, in an experiment that measures migrations.
 
 use crate::analysis::Finding;
 use crate::record::Point;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const TITLES: [&str; 6] =
     ["why workers moved", "moves", "waited after, mean", "paid", "not", "what that is"];
 
-/// A table of causes over the trials of each condition that count; `None`: nobody looked.
+/// Table of causes over the valid trials of each condition; `None` if they were not measured.
 pub fn table(experiment: &str, findings: &[&Finding], points: &[Point]) -> Option<Block> {
     let mut rows = Vec::new();
     for finding in findings {

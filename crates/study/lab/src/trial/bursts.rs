@@ -1,30 +1,30 @@
-//! From the switch log: what a quota makes of a task that always wants to run. It has a CPU until
-//! the quota is used up, then none until the next period.
+//! Bursts in the switch log: a task with a quota that always wants to run gets a CPU until the
+//! quota is used up, then none until the next period.
 
 use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use std::collections::HashMap;
 
-/// A burst is over after so long without a CPU. Interrupts' threads and whoever else comes between
-/// take less.
+/// Time without a CPU that ends a burst, ns. Other tasks, such as threads of interrupts, run for
+/// less.
 const GAP_NS: u64 = 1_000_000;
 
-/// Those that lie wholly within the log.
+/// Bursts that lie completely within the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// CPU time of each, ms.
+    /// CPU time of each burst, ms.
     pub lengths_ms: Vec<f64>,
-    /// When each began, ms.
+    /// Beginning of each burst, ms.
     pub began_ms: Vec<f64>,
 }
 
 impl Bursts {
-    /// From the beginning of each to that of the next.
+    /// Time from each beginning to the next, ms.
     pub fn apart_ms(&self) -> Vec<f64> {
         self.began_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 }
 
-/// The bursts of some processes and their children, taken together.
+/// Bursts of some processes and their children, taken together.
 pub fn of(events: &[SwitchEvent], pids: &[u32]) -> Bursts {
     let stretches = stretches(events, pids);
     let mut bursts: Vec<(u64, u64, u64)> = Vec::new();
@@ -43,7 +43,7 @@ pub fn of(events: &[SwitchEvent], pids: &[u32]) -> Bursts {
     }
 }
 
-/// When one of them had a CPU, by the beginning.
+/// Times at which one of them had a CPU, sorted by beginning.
 fn stretches(events: &[SwitchEvent], pids: &[u32]) -> Vec<(u64, u64)> {
     let mut switches: Vec<&SwitchEvent> =
         events.iter().filter(|event| matches!(event.what, What::Switch { .. })).collect();
@@ -72,14 +72,14 @@ mod tests {
         let mut events = vec![switch(0, 1, 7, 1), switch(3, 1, 0, 0)];
         for period in 1..5 {
             let begin = period * 100;
-            // Half a millisecond of another in the middle.
+            // Another task runs for half a millisecond in the middle.
             let mut other = switch(begin + 10, 1, 50, 1);
             other.at_ns += 500_000;
             let [begins, goes_on, ends] = [begin, begin + 11, begin + 41];
             events.extend([switch(begins, 1, 7, 1), other]);
             events.extend([switch(goes_on, 1, 99, 7), switch(ends, 1, 0, 0)]);
         }
-        // Another CPU is another's.
+        // A switch on another CPU does not belong to them.
         events.push(switch(205, 0, 50, 1));
         let bursts = of(&events, &[7]);
         assert_eq!(bursts.lengths_ms, [40.5; 3]);

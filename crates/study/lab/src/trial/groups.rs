@@ -1,4 +1,4 @@
-//! The control groups of a trial, below one that is removed with all in it.
+//! Control groups of a trial, below one group that is removed with its content.
 
 use crate::definition::Condition;
 use exactop_cgroups::{CgroupError, Hierarchy, Nested};
@@ -6,31 +6,31 @@ use exactop_model::cgroups::limits::Max;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A trial's groups.
+/// Groups of a trial.
 pub struct Groups {
     hierarchy: Hierarchy,
     nested: Nested,
-    /// The first worker's, if it has one.
+    /// Directory of the first worker's group, if it has one.
     first: Option<PathBuf>,
 }
 
-/// A quota's periods so far.
+/// Periods of a quota so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Periods {
-    /// Those in which it wanted anything.
+    /// Periods in which the group wanted to run.
     pub all: u64,
-    /// Those in which it was throttled.
+    /// Periods in which it was throttled.
     pub throttled: u64,
 }
 
 impl Groups {
-    /// Makes and limits those of a condition.
+    /// Creates and limits the groups of a condition.
     ///
     /// # Errors
     /// What is not permitted, and what would permit it.
     pub fn new(hierarchy: &Hierarchy, condition: &Condition) -> Result<Groups, CgroupError> {
         let mut nested = Nested::new(hierarchy)?;
-        // In the order of their paths: those above come first.
+        // In the order of their paths: parents come first.
         for (path, group) in &condition.groups {
             let directory = nested.add(path)?;
             if let Some(weight) = group.weight {
@@ -45,21 +45,21 @@ impl Groups {
         Ok(Groups { hierarchy: hierarchy.clone(), nested, first })
     }
 
-    /// Files that a process writes `0` to in order to be in a group.
+    /// Files into which a process writes `0` to enter the group.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn doors(&self, path: &str) -> Result<Vec<File>, CgroupError> {
         self.nested.doors(path)
     }
 
-    /// The periods of the first worker's group; `None`: it has none, or the kernel does not say.
+    /// Periods of the first worker's group; `None` if it has none or the kernel does not say.
     pub fn periods_of_first(&self) -> Option<Periods> {
         let stat = self.hierarchy.cpu_stat(self.first.as_ref()?);
         Some(Periods { all: stat.nr_periods?, throttled: stat.nr_throttled? })
     }
 
-    /// The periods since then.
+    /// Periods since `before`.
     pub fn periods_since(&self, before: Periods) -> Option<Periods> {
         let now = self.periods_of_first()?;
         Some(Periods {

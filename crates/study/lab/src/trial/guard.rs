@@ -1,11 +1,11 @@
-//! Who ends the workers with all their children if this program is killed: a death signal would
-//! reach the workers only, not what they started.
+//! Kills the workers with all their children if this program is killed: a death signal would reach
+//! the workers only.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// Notes process groups, forgets them, and ends those it still knows when its input ends.
+/// A script that notes and forgets process groups, and kills the noted ones when its input ends.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
 all=
@@ -21,35 +21,35 @@ done
 for group in $all; do kill -9 "-$group" 2>/dev/null; done
 "#;
 
-/// A shell that waits for our end.
+/// A shell that waits for the end of this program.
 pub struct Guard(Child);
 
 impl Guard {
-    /// Starts it.
+    /// Starts the shell.
     ///
     /// # Errors
-    /// When there is no shell.
+    /// There is no shell.
     pub fn new() -> io::Result<Guard> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", SCRIPT]).stdin(Stdio::piped());
-        // Out of reach of a terminal's ^C.
+        // In its own process group: a terminal's ^C does not reach it.
         shell.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         shell.spawn().map(Guard)
     }
 
-    /// From now on a process group is to end with us.
+    /// Notes a process group, to be killed with this program.
     pub fn note(&mut self, group: u32) {
         self.tell('+', group);
     }
 
-    /// It has ended; its number may be another's next.
+    /// Forgets a process group that has ended: its number may be reused.
     pub fn forget(&mut self, group: u32) {
         self.tell('-', group);
     }
 
     fn tell(&mut self, what: char, group: u32) {
         if let Some(input) = &mut self.0.stdin {
-            // It does not end before we do.
+            // The shell does not end before this program does.
             let _ = writeln!(input, "{what} {group}");
         }
     }

@@ -1,4 +1,4 @@
-//! The figure of a trial.
+//! Computes the figure of a trial.
 
 use super::workers::Workers;
 use super::{progress, Setup, Taken, Trouble};
@@ -7,14 +7,14 @@ use crate::record::Point;
 use exactop_model::run::statistics::median;
 use exactop_model::Window;
 
-/// What one connection cost, of `exactop load herd`.
+/// Output of `exactop load herd`.
 #[derive(serde::Deserialize)]
 struct Herd {
     served: u64,
     server_cpu_ns: u64,
 }
 
-/// The figure; `None`: there is nothing to divide by.
+/// The figure; `None` if the divisor is 0.
 pub(super) fn value(
     setup: &Setup,
     point: &Point,
@@ -23,7 +23,7 @@ pub(super) fn value(
     taken: &Taken,
 ) -> Result<Option<f64>, Trouble> {
     let specs = &setup.condition.workers;
-    // By worker: those of a kind together.
+    // Sum by worker: processes of one kind together.
     let mut run = vec![0u64; specs.len()];
     for (started, seen) in workers.started.iter().zip(&point.workers) {
         run[started.worker] += seen.run_ns.ok_or(missing("a worker's CPU time"))?;
@@ -41,7 +41,7 @@ pub(super) fn value(
             let time = |of: fn(&exactop_model::CpuSample) -> u64| {
                 window.cpus.iter().map(|cpu| of(&cpu.time)).sum::<u64>()
             };
-            // What has no name of a CPU's time need not have been executed on that CPU.
+            // A CPU's time without a name may not have been executed on that CPU.
             let executed = time(|t| t.task_ns + t.unnamed_ns);
             let unnamed = time(|t| t.unnamed_ns + t.no_name_ns);
             over(executed.saturating_sub(unnamed), executed)
@@ -81,7 +81,7 @@ fn over(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A figure that the first worker tells itself.
+/// A figure that the first worker reports itself.
 fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
     let first = workers.specs.iter().position(|spec| !spec.background);
     let output = workers.started.iter().find(|s| Some(s.worker) == first).map(|s| &s.output);
@@ -105,7 +105,7 @@ fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
     })
 }
 
-/// Nice over user and nice, of the lab's CPUs.
+/// Nice time over user and nice time, on the lab's CPUs.
 fn nice_time(window: Option<&Window>, cpus: &[usize]) -> Option<f64> {
     let ours = window?.cpu_ticks.iter().filter(|(cpu, _)| cpus.contains(&(*cpu as usize)));
     let (nice, user) = ours.fold((0, 0), |(n, u), (_, ticks)| (n + ticks.nice, u + ticks.user));

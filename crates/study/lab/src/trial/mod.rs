@@ -1,4 +1,4 @@
-//! One trial: workers are started, the ledger accounts a window, the workers are ended.
+//! Runs one trial: starts the workers, measures a window with the ledger, ends the workers.
 
 mod bursts;
 mod groups;
@@ -30,35 +30,35 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// How long workers that end by themselves may take.
+/// Longest time of workers that end by themselves.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long the machine rests after the ledger was opened again, seconds.
+/// Pause after the ledger was opened again, seconds.
 const REST_S: f64 = 0.2;
-/// How much of a window is drawn, seconds, with a quota more, to see some periods; and room for its
-/// events.
+/// Length of a drawn strip, seconds; with a quota longer, to show several periods; and the size of
+/// the log's buffer, bytes.
 const STRIP_S: f64 = 0.3;
 const QUOTA_STRIP_S: f64 = 0.5;
 const LOG_BUFFER: u32 = 1 << 24;
-/// How often it is looked whether they have.
+/// Interval of checking if workers have ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Where trials are made.
+/// Runs trials.
 pub struct Lab<'a> {
-    /// This program, for workloads.
+    /// This program, which runs the workloads.
     pub exactop: PathBuf,
-    /// CPUs by number.
+    /// Numbers of the CPUs.
     pub cpus: Vec<usize>,
-    /// That of trials on one CPU.
+    /// The CPU of trials on one CPU.
     pub lab_cpu: usize,
-    /// Sleeps until then, or says that all is to end.
+    /// Sleeps until an instant; fails if the run should stop.
     pub wait: &'a mut dyn FnMut(Instant) -> Result<(), LabError>,
-    /// The ledger's; none while a trial is made without it.
+    /// Session of the ledger; `None` during a trial without it.
     session: Option<Session>,
     guard: Rc<RefCell<Guard>>,
     hierarchy: Result<Hierarchy, String>,
 }
 
-/// Everyone is told of: the header's ticks too.
+/// Reports all tasks, and the machine's ticks.
 const REQUEST: Request = Request { needs: Needs::MACHINE, watch: None, interval_ns: None };
 
 /// Opens the exact ledger.
@@ -73,7 +73,7 @@ impl<'a> Lab<'a> {
     /// Opens the ledger.
     ///
     /// # Errors
-    /// [`LabError::Machine`]: why there is none.
+    /// [`LabError::Machine`]: the ledger is not available.
     pub fn open(
         exactop: PathBuf,
         wait: &'a mut dyn FnMut(Instant) -> Result<(), LabError>,
@@ -89,7 +89,7 @@ impl<'a> Lab<'a> {
         Ok(Lab { exactop, cpus, lab_cpu, wait, session, guard, hierarchy })
     }
 
-    /// Why an experiment's condition cannot be tried here, if it cannot.
+    /// Why a condition cannot run here; `None` if it can.
     pub fn lacks(&self, experiment: &Experiment, condition: &Condition) -> Option<String> {
         if let Err(why) = self.groups(condition) {
             return Some(why);
@@ -108,10 +108,10 @@ impl<'a> Lab<'a> {
         missing.map(|program| format!("{program} is not installed"))
     }
 
-    /// Makes one trial. What makes it not count is in the point; an error ends the run.
+    /// Runs one trial. The point says why a trial is invalid; an error ends the run.
     ///
     /// # Errors
-    /// [`LabError::Stopped`], and when the ledger cannot be read any more.
+    /// [`LabError::Stopped`], or the ledger cannot be read any more.
     pub fn trial(
         &mut self,
         experiment: &Experiment,
@@ -129,13 +129,13 @@ impl<'a> Lab<'a> {
             ..Point::default()
         };
         if !condition.ledger {
-            // The programs go with the session.
+            // Dropping the session detaches the programs.
             self.session = None;
         }
         let measured = self.measure(&setup, &mut point);
         if self.session.is_none() {
             self.session = Some(ledger()?);
-            // The kernel frees and makes programs on whatever CPU.
+            // The kernel may free and load programs on any CPU.
             self.sleep(REST_S)?;
         }
         match measured {
@@ -152,7 +152,7 @@ impl<'a> Lab<'a> {
         Ok(point)
     }
 
-    /// Groups are made, workers run in them, and what was taken meanwhile is told.
+    /// Creates groups, runs workers in them, and records what was measured.
     fn measure(&mut self, setup: &Setup, point: &mut Point) -> Result<(), Trouble> {
         let groups = self.groups(setup.condition).map_err(Trouble::Trial)?;
         if setup.ends == Ends::Done {
@@ -176,7 +176,7 @@ impl<'a> Lab<'a> {
         }
         workers.note_niceness();
         workers.end();
-        // What is drawn does not count.
+        // A drawn trial does not count.
         if !setup.turn.drawn {
             point.value = metric::value(setup, point, &workers, &cpus, &taken)?;
         }
@@ -191,7 +191,7 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// The groups of a condition, or why there can be none.
+    /// Groups of a condition, or why they cannot be created.
     fn groups(&self, condition: &Condition) -> Result<Option<Groups>, String> {
         if condition.groups.is_empty() {
             return Ok(None);
@@ -200,7 +200,7 @@ impl<'a> Lab<'a> {
         Groups::new(hierarchy, condition).map(Some).map_err(|error| error.to_string())
     }
 
-    /// Workers settle; then a window is closed around a part of what they do.
+    /// Workers that run all the time: they settle, then a window measures a part of their run.
     fn in_window(
         &mut self,
         setup: &Setup,
@@ -212,10 +212,10 @@ impl<'a> Lab<'a> {
         self.sleep(setup.experiment.settle_of(setup.condition))?;
         self.close()?;
         if let Some(watched) = &mut watched {
-            // What came before the window is nobody's.
+            // Drop what came before the window.
             let _ = moved::by_cause(watched);
         }
-        // Of the window alone: a program's start takes CPU time, too.
+        // Only of the window: starting a program takes CPU time, too.
         let before = groups.and_then(Groups::periods_of_first);
         let length_s = setup.experiment.window_s;
         let top = (setup.metric == Metric::TopSum).then(|| top::start(length_s)).transpose();
@@ -224,7 +224,7 @@ impl<'a> Lab<'a> {
         match (setup.turn.drawn, setup.metric) {
             (true, _) => point.strip = Some(self.draw(setup, workers)?),
             (_, Metric::Burst | Metric::Period) => bursts = Some(self.bursts(length_s, workers)?),
-            // top looks once at its start and once at its end.
+            // top reads once at its start and once at its end.
             (_, Metric::TopSum) => self.sleep(length_s + 0.3)?,
             _ => self.sleep(length_s)?,
         }
@@ -236,7 +236,7 @@ impl<'a> Lab<'a> {
         Ok(Taken { window, top, bursts, periods })
     }
 
-    /// Workers end by themselves.
+    /// Workers that end by themselves.
     fn until_done(
         &mut self,
         setup: &Setup,
@@ -264,7 +264,7 @@ impl<'a> Lab<'a> {
         (self.wait)(Instant::now() + Duration::from_secs_f64(seconds))
     }
 
-    /// Who runs when, for a part of the window.
+    /// Records the strip of a part of the window.
     fn draw(&mut self, setup: &Setup, workers: &Workers) -> Result<Strip, Trouble> {
         let most = if setup.has_quota() { QUOTA_STRIP_S } else { STRIP_S };
         let (events, lost) = self.logged(setup.experiment.window_s.min(most))?;
@@ -273,7 +273,7 @@ impl<'a> Lab<'a> {
         Ok(strip::of(&events, &workers.by_pid(), &cpus, setup.has_quota(), lost))
     }
 
-    /// The first worker's, for a window.
+    /// Bursts of the first worker in a window.
     fn bursts(&mut self, window_s: f64, workers: &Workers) -> Result<Bursts, Trouble> {
         match self.logged(window_s)? {
             (events, 0) => Ok(bursts::of(&events, &workers.pids_of_first())),
@@ -283,7 +283,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// The switch log of so many seconds, and how many events it lost.
+    /// Switch log of `seconds` seconds, and the number of lost events.
     fn logged(&mut self, seconds: f64) -> Result<(Vec<SwitchEvent>, u64), Trouble> {
         let mut log = SwitchLog::open(LOG_BUFFER).map_err(broken)?;
         self.sleep(seconds)?;
@@ -298,7 +298,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Closes the window that was open, and opens the next; without the ledger there are none.
+    /// Closes the open window and opens the next; `None` without the ledger.
     fn close(&mut self) -> Result<Option<Window>, Trouble> {
         let Some(session) = &mut self.session else { return Ok(None) };
         session.advance(&REQUEST).map_err(broken)?;
@@ -306,7 +306,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// A trial as it is to be made.
+/// A trial to run.
 struct Setup<'a> {
     experiment: &'a Experiment,
     condition: &'a Condition,
@@ -321,23 +321,23 @@ impl Setup<'_> {
     }
 }
 
-/// What was taken while workers ran.
+/// Measurements of a trial.
 struct Taken {
-    /// The ledger's, with the ledger.
+    /// The ledger's window; `None` without the ledger.
     window: Option<Window>,
-    /// What top's rows added up to.
+    /// Sum of top's rows.
     top: Option<f64>,
-    /// The first worker's, if the switch log was on.
+    /// Bursts of the first worker, if the switch log was on.
     bursts: Option<Bursts>,
-    /// The quota's periods.
+    /// Periods of the quota.
     periods: Option<Periods>,
 }
 
-/// What ends a trial before its end.
+/// Why a trial ends early.
 pub(crate) enum Trouble {
-    /// The trial does not count.
+    /// The trial is invalid.
     Trial(String),
-    /// The run is over.
+    /// The run ends.
     Lab(LabError),
 }
 
@@ -347,7 +347,7 @@ impl From<LabError> for Trouble {
     }
 }
 
-/// The ledger or the switch log does not answer: no further trial would do better.
+/// The ledger or the switch log failed: further trials would fail, too.
 fn broken(error: SourceError) -> Trouble {
     Trouble::Lab(LabError::Machine(error.to_string()))
 }

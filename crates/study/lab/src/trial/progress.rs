@@ -1,34 +1,34 @@
-//! What `exactop load progress` says of its processes.
+//! Parses the output of `exactop load progress`.
 
 use super::workers::Workers;
 use serde::Deserialize;
 
-/// Points kept of each process for drawing.
+/// Points that are kept of each process, for drawing.
 const PARTS: usize = 50;
 
 /// The last line.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Done {
-    /// Steps of each.
+    /// Steps of each process.
     pub steps: u64,
-    /// Processes.
+    /// Number of processes.
     pub procs: u64,
-    /// Until the last was done.
+    /// Time until the last was done, ns.
     pub elapsed_ns: u64,
 }
 
-/// A step that was done.
+/// A finished step.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Step {
-    /// Which process.
+    /// Number of the process.
     pub id: usize,
-    /// How many steps were done.
+    /// Steps done so far.
     pub step: usize,
-    /// When.
+    /// Time since the start, ns.
     pub elapsed_ns: u64,
 }
 
-/// What came of it.
+/// The last line of the output.
 pub fn done(text: &str) -> Option<Done> {
     text.lines().rev().find_map(|line| serde_json::from_str(line).ok())
 }
@@ -37,7 +37,7 @@ fn steps(text: &str) -> impl Iterator<Item = Step> + '_ {
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
-/// Steps of the first process over those of all, until one was done with all its steps.
+/// Steps of the first process over those of all, until one process had done all its steps.
 pub fn share_until_first(text: &str) -> Option<f64> {
     let last = done(text)?;
     let all: Vec<Step> = steps(text).collect();
@@ -52,8 +52,8 @@ pub fn share_until_first(text: &str) -> Option<f64> {
     (sum > 0).then(|| own as f64 / sum as f64)
 }
 
-/// For each process of the first worker that tells of steps, when (ms) it had done 0, 1/50, 2/50 ...
-/// of them.
+/// For each process of the first worker that reports steps: times (ms) at which 0, 1/50, 2/50 ...
+/// of them were done.
 pub fn parts(workers: &Workers) -> Vec<Vec<f64>> {
     let told = workers.started.iter().find_map(|w| Some((done(&w.output)?, &w.output)));
     let Some((last, text)) = told else { return Vec::new() };
@@ -86,7 +86,7 @@ mod tests {
         text += &line(1, 3, 45);
         text += &line(1, 4, 50);
         text += "{\"event\":\"done\",\"procs\":2,\"steps\":4,\"elapsed_ns\":50000000}\n";
-        // Four of the first, two of the second.
+        // Four of the first process, two of the second.
         assert_eq!(share_until_first(&text), Some(4.0 / 6.0));
         assert_eq!(done(&text).unwrap().elapsed_ns, 50_000_000);
         assert_eq!(share_until_first("nothing"), None);

@@ -1,4 +1,4 @@
-//! What the ledger saw of a trial: the workers with all their children, and who else was on the
+//! What the ledger measured in a trial: the workers with all their children, and other tasks on the
 //! lab's CPUs.
 
 use super::workers::Workers;
@@ -6,10 +6,10 @@ use crate::record::{Point, WorkerSeen};
 use exactop_model::ledger::window::{CpuDelta, TaskDelta};
 use exactop_model::{Book, Counter, Counters, Window};
 
-/// Generations between a worker and its grandchildren.
+/// Most generations between a worker and a descendant.
 const GENERATIONS: usize = 8;
 
-/// Fills in all but the value.
+/// Fills in all fields except the value.
 pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, cpus: &[usize]) {
     point.window_ns = window.length_ns();
     point.workers = workers
@@ -31,7 +31,7 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
     let (irq, all) =
         ticks.fold((0, 0), |(irq, all), (_, t)| (irq + t.irq + t.softirq, all + t.total()));
     point.irq_pct = (all > 0).then(|| 100.0 * irq as f64 / all as f64);
-    // Signs must not cancel each other.
+    // The largest residual: signs must not cancel.
     point.residual_ns = window.cpus.iter().map(|cpu| cpu.residual_ns).max_by_key(|off| off.abs());
     let errors = exactop_model::ErrorKind::ALL.iter().map(|&kind| window.errors.get(kind)).sum();
     point.errors = Some(errors);
@@ -39,7 +39,7 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
     point.cost_pct = Some(cost_pct);
 }
 
-/// What all processes ran that this one started, the dead included: nothing else is ours.
+/// CPU time of all processes that this one started, including exited ones.
 fn descendants_ns(window: &Window, book: &Book) -> Option<u64> {
     let me = std::process::id();
     let living = window.tasks.iter().filter(|task| {
@@ -54,7 +54,7 @@ fn descendants_ns(window: &Window, book: &Book) -> Option<u64> {
     all.map(|delta| delta.get(Counter::RunNs)).sum()
 }
 
-/// A process and all its descendants, the dead included.
+/// A process and all its descendants, including exited ones.
 fn of_worker(pid: u32, name: String, window: &Window, book: &Book) -> WorkerSeen {
     let ours = |t: &&TaskDelta| descends(t.sample.key.tgid, t.sample.ident.ppid, pid, book);
     let living = window.tasks.iter().filter(ours).map(|task| &task.delta);

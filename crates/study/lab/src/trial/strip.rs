@@ -1,16 +1,16 @@
-//! From the switch log: who was on which CPU when.
+//! Strips from the switch log: the task on each CPU over time.
 
 use crate::record::Strip;
 use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use std::collections::HashMap;
 
-/// Pieces of a strip at most: more cannot be told apart.
+/// Most pieces of a strip: more cannot be distinguished.
 const MOST: usize = 3_000;
-/// Workers with a name of their own at most.
+/// Most workers with their own name.
 const NAMES: usize = 7;
 
-/// The strip of some CPUs. A worker is its process and that process's children; `capped`: a quota
-/// may keep them from running.
+/// Strip of some CPUs. A worker is its process and that process's children. `capped`: a quota may
+/// stop them.
 pub fn of(
     events: &[SwitchEvent],
     workers: &[(u32, String)],
@@ -52,7 +52,7 @@ pub fn of(
         }
         held.switched(worker(&who), worker(&next), event);
     }
-    // Who is on a CPU to the end.
+    // Tasks that are on a CPU to the end.
     for (cpu, (since, who)) in on {
         if let Some(who) = who.filter(|_| since < last && strip.pieces.len() < MOST) {
             strip.pieces.push((cpu, ms(since), ms(last), who));
@@ -64,8 +64,7 @@ pub fn of(
     strip
 }
 
-/// Workers that can run and have no CPU. Is the only CPU they may use idle meanwhile, then a quota
-/// keeps them from it.
+/// Workers that can run but have no CPU. If their only CPU is idle meanwhile, a quota stops them.
 #[derive(Default)]
 struct Held(Vec<usize>);
 
@@ -86,7 +85,7 @@ pub(super) mod drawn {
     use super::*;
     use exactop_model::Comm;
 
-    /// A switch to a task, whose process is itself, from one that can still run.
+    /// A switch to a task, which is its own process, from a task that can still run.
     pub fn switch(at_ms: u64, cpu: u32, next: u32, ppid: u32) -> SwitchEvent {
         SwitchEvent {
             at_ns: 1_000_000_000 + at_ms * 1_000_000,

@@ -1,13 +1,13 @@
-//! What the rows of `top -b` add up to, in a window as long as the ledger's.
+//! Sum of the rows of `top -b`, in a window as long as the ledger's.
 
 use exactop_files::programs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
-/// A top at work.
+/// A running top.
 pub struct Top(Child);
 
-/// Starts one that looks twice.
+/// Starts a top that reads twice.
 pub fn start(window_s: f64) -> Result<Top, String> {
     let top = programs::system("top").map_err(|error| error.to_string())?;
     let mut command = Command::new(top);
@@ -18,7 +18,7 @@ pub fn start(window_s: f64) -> Result<Top, String> {
 }
 
 impl Top {
-    /// The sum of its rows over all CPUs, 1 is all of them.
+    /// Sum of its rows over all CPUs; 1 is all of them.
     pub fn sum(mut self, cpus: usize) -> Result<f64, String> {
         let mut text = String::new();
         let read = self.0.stdout.take().map(|mut out| out.read_to_string(&mut text));
@@ -39,7 +39,7 @@ impl Drop for Top {
     }
 }
 
-/// The sum of %CPU in the last list.
+/// Sum of %CPU in the last list.
 fn sum_of_last(text: &str) -> Option<f64> {
     let lines: Vec<&str> = text.lines().collect();
     let head = lines.iter().rposition(|line| line.split_whitespace().any(|w| w == "%CPU"))?;

@@ -1,5 +1,4 @@
-//! Those who run in a trial: started under their conditions, each in a process group of its own,
-//! which dies with this program.
+//! Workers of a trial: each runs in its own process group, which dies with this program.
 
 use super::groups::Groups;
 use super::guard::Guard;
@@ -15,15 +14,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
-/// A process that was started.
+/// A started process.
 pub struct Started {
-    /// An index of the condition's workers.
+    /// Index of the condition's worker.
     pub worker: usize,
-    /// Its PID, which is its process group's too.
+    /// PID, which is also the number of its process group.
     pub pid: u32,
-    /// What it printed so far or at all.
+    /// Its output so far.
     pub output: String,
-    /// The niceness it turned out to have.
+    /// Its effective niceness.
     pub niceness: Option<i64>,
     child: Option<Child>,
     guard: Rc<RefCell<Guard>>,
@@ -31,13 +30,13 @@ pub struct Started {
     complaint: File,
 }
 
-/// All of a trial.
+/// All workers of a trial.
 pub struct Workers {
     /// In the order of the definition.
     pub started: Vec<Started>,
-    /// Names and backgrounds, by worker.
+    /// The definitions of the workers.
     pub specs: Vec<Worker>,
-    /// Not on the lab's CPU alone.
+    /// True if they are not confined to the lab's CPU.
     pub run_everywhere: bool,
 }
 
@@ -55,7 +54,7 @@ impl Workers {
         if setup.turn.reversed {
             order.reverse();
         }
-        // What was started is ended when this is dropped, also if a later one fails.
+        // Dropping this ends the started workers, also if a later one fails.
         let mut workers = Workers {
             started: Vec::new(),
             specs: condition.workers.clone(),
@@ -79,12 +78,12 @@ impl Workers {
         Ok(workers)
     }
 
-    /// What tables call a worker.
+    /// Name of a worker in tables.
     pub fn name(&self, index: usize) -> String {
         label(&self.specs[index])
     }
 
-    /// PIDs with the names to draw them by; several of a kind are numbered.
+    /// PIDs and names for drawing; several of a kind are numbered.
     pub fn by_pid(&self) -> Vec<(u32, String)> {
         let alike = |worker: usize| self.started.iter().filter(|s| s.worker == worker).count();
         let mut numbers = vec![0; self.specs.len()];
@@ -98,13 +97,13 @@ impl Workers {
         self.started.iter().map(|s| (s.pid, name(s.worker))).collect()
     }
 
-    /// PIDs of the first worker that counts.
+    /// PIDs of the first worker that is not in the background.
     pub fn pids_of_first(&self) -> Vec<u32> {
         let first = self.specs.iter().position(|spec| !spec.background);
         self.started.iter().filter(|s| Some(s.worker) == first).map(|s| s.pid).collect()
     }
 
-    /// Why one that should still run does not.
+    /// Fails if a worker that should still run has ended.
     pub(super) fn all_alive(&mut self) -> Result<(), Trouble> {
         for started in &mut self.started {
             if let Some(status) = started.ended() {
@@ -116,7 +115,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Whether all but those in the background have ended, and well.
+    /// True if all workers except those in the background have ended successfully.
     pub(super) fn are_done(&mut self) -> Result<bool, Trouble> {
         let mut done = true;
         for started in &mut self.started {
@@ -135,14 +134,14 @@ impl Workers {
         Ok(done)
     }
 
-    /// Reads the niceness of those that still run.
+    /// Reads the niceness of the running workers.
     pub(super) fn note_niceness(&mut self) {
         for started in &mut self.started {
             started.niceness = niceness(started.pid);
         }
     }
 
-    /// Ends them and takes what they printed.
+    /// Kills the workers and reads their output.
     pub(super) fn end(&mut self) {
         for started in &mut self.started {
             started.end();
@@ -152,8 +151,8 @@ impl Workers {
 }
 
 impl Started {
-    /// With which status it has ended, if it has; `Some(None)`: by a signal. It is left to be waited
-    /// for: until then its number is nobody else's.
+    /// Exit status if it has ended; `Some(None)` after a signal. It is not reaped, so its number is
+    /// not reused.
     fn ended(&self) -> Option<Option<i32>> {
         let pid = Pid::from_raw(self.pid as i32).filter(|_| self.child.is_some())?;
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -161,7 +160,7 @@ impl Started {
         Some(status.exit_status())
     }
 
-    /// What it said of its end, or else its status.
+    /// Its message, else its exit status.
     fn why(&mut self, status: Option<i32>) -> String {
         let said = read(&mut self.complaint);
         let status =
@@ -172,7 +171,7 @@ impl Started {
     fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         if let Some(group) = Pid::from_raw(self.pid as i32) {
-            // Not there: it ended by itself, with all its children.
+            // The group may not exist: it ended by itself, with all its children.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = child.wait();
@@ -235,19 +234,19 @@ fn start_one(
     })
 }
 
-/// Everything that must be so before it begins.
+/// Everything that must be set before the program starts.
 fn prepare(command: &mut Command, nice: i64, doors: Vec<File>, cpus: &[usize]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu));
-    // Beyond the range of an int is beyond every niceness, too.
+    // The system call takes an int; any value beyond that range is clamped anyway.
     let nice = nice.clamp(-1000, 1000) as libc::c_int;
     let before = move || {
-        // SAFETY: these take numbers; what is started dies with the thread that started it, which
-        // is the program's first.
+        // SAFETY: these calls take numbers. A worker dies with the thread that started it, which is
+        // the program's first.
         unsafe {
             libc::setpgid(0, 0);
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            // As it was started, not as this program was.
+            // Set its own niceness, not this program's.
             if libc::setpriority(libc::PRIO_PROCESS, 0, nice) == -1 {
                 return Err(io::Error::last_os_error());
             }
@@ -270,13 +269,13 @@ fn read(file: &mut File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// getpriority(2); `None`: it is gone.
+/// getpriority(2); `None` if the process has ended.
 fn niceness(pid: u32) -> Option<i64> {
     let pid = Pid::from_raw(pid as i32)?;
     rustix::process::getpriority_process(Some(pid)).ok().map(i64::from)
 }
 
-/// CPUs this program may use.
+/// CPUs that this program may use.
 pub fn allowed_cpus() -> Vec<usize> {
     let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
@@ -287,12 +286,12 @@ pub fn leave(lab_cpu: usize, cpus: &[usize]) {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| cpu != lab_cpu).for_each(|&cpu| set.set(cpu));
     if set.count() > 0 {
-        // Refused: then we are part of what is foreign there, and the trials say so.
+        // If this fails, this program counts as foreign there, and the trials show it.
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
 }
 
-/// Whether a program can be found.
+/// True if a program can be found.
 pub fn is_there(program: &str) -> bool {
     if program.contains('/') {
         return Path::new(program).exists();

@@ -1,5 +1,5 @@
-//! Fuzz targets: what is typed in (an experiment) and what is read back (a run, its trials). What is
-//! taken goes all the way to predictions, verdicts, page and comparison.
+//! Fuzz targets: typed-in experiments and files of a run. Accepted input goes through predictions,
+//! verdicts, page and comparison.
 
 use exactop_fuzzing::{corpus, Target};
 use exactop_lab::definition::Experiment;
@@ -92,7 +92,7 @@ fn points(run: &Run) -> Vec<Point> {
     points
 }
 
-/// Everything that is made of a run.
+/// Makes everything that is made of a run.
 fn all_of(run: &Run, points: &[Point]) {
     for experiment in &run.experiments {
         for condition in &experiment.conditions {
@@ -125,7 +125,7 @@ fn fuzz_experiment() {
             let Ok(experiment) = Experiment::read(text, "own") else { return };
             let quick = experiment.clone().quickened();
             for mut experiment in [experiment, quick] {
-                // So many trials are planned, not made.
+                // The trials are only planned, not run.
                 experiment.repeats = experiment.repeats.min(6);
                 let turns = plan::turns(&experiment, 1);
                 assert!(turns.iter().all(|turn| turn.condition < experiment.conditions.len()));
@@ -137,7 +137,7 @@ fn fuzz_experiment() {
         });
 }
 
-/// The parser goes one call deeper for each.
+/// The parser recurses once for each bracket.
 #[test]
 fn brackets_closed_by_the_wrong_ones_leave_it_its_stack() {
     let never_closed =

@@ -1,5 +1,4 @@
-//! Results that someone wrote to harm whoever reads them: in Markdown, HTML, SVG, CSV and on the
-//! terminal.
+//! Results that attack their reader: in Markdown, HTML, SVG, CSV and on the terminal.
 
 use exactop_files::Directory;
 use exactop_lab::definition::Experiment;
@@ -12,11 +11,11 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What the fields may hold that are no names: all of it at once.
+/// Attacks for all fields that are not names.
 const HOSTILE: &str = "=cmd|' /C calc'!A0 \x1b[2J\x1b]0;pwned\x07 <script>alert(1)</script> & ]]> \
     \"'`*_[a](javascript:x) ![i](//x) https://evil.example @SUM(1) | \r\n# head \u{9b}31m \u{202e}txt \
     \u{fffe} {{x}} $x$ ../../X";
-/// What names may hold: everything that moves no cursor.
+/// Attacks for names: everything except cursor movements.
 const NAME: &str = "=cmd|' /C'!A0 <script>x</script> & \"`*_[a](javascript:x) ../../X";
 
 const EXPERIMENT: &str = "\
@@ -39,7 +38,7 @@ relative_to = 'first'
 workers = [{ name = 'a' }, { name = 'b' }]
 ";
 
-/// A run whose every field is hostile, as far as fields may be.
+/// A run with an attack in every field, as far as fields accept it.
 fn hostile() -> (Run, Vec<Point>) {
     let mut experiment = Experiment::read(EXPERIMENT, "own").expect("it is one");
     for text in [&mut experiment.title, &mut experiment.question, &mut experiment.method] {
@@ -130,20 +129,20 @@ fn read(home: &TempDir) -> Result<(Run, Vec<Point>), String> {
     read_back::read(&directory).map_err(|error| error.to_string())
 }
 
-/// What is wrong with a run that differs in one place.
+/// The error for a run with one change.
 fn refused(change: impl FnOnce(&mut Value, &mut Vec<Value>)) -> String {
     let (mut run, mut points) = as_values();
     change(&mut run, &mut points);
     read(&written(&run, &points)).err().unwrap_or("it is taken".into())
 }
 
-/// Nothing a terminal acts on.
+/// Checks that a terminal interprets nothing.
 fn quiet(text: &str) {
     let acts = |c: &char| (c.is_control() && *c != '\n') || matches!(*c, '\u{202e}' | '\u{fffe}');
     assert_eq!(text.chars().find(acts), None, "{text:?}");
 }
 
-/// The page as XML, once what HTML has of its own is.
+/// The page as XML, without the parts that only HTML has.
 fn xml(html: &str) -> String {
     let body = html.split_once("<body>").expect("a body").1;
     format!("<body>{body}").replace("</html>", "")
@@ -175,7 +174,7 @@ fn hostile_text_in_every_field_stays_text_everywhere() {
 
     let markdown = fs::read_to_string(home.path().join("report.md")).expect("Markdown");
     quiet(&markdown);
-    // What is escaped is no markup.
+    // Escaped characters are not markup.
     let markup = markdown.replace("\\[", "").replace("\\]", "").replace("\\`", "");
     for bad in ["<script", "](javascript", "![i", "https://", "\n# head", "*_", "`"] {
         assert!(!markup.contains(bad), "{bad}: {markdown}");
@@ -199,7 +198,7 @@ fn hostile_text_in_every_field_stays_text_everywhere() {
     cells(&home.path().join("points.csv"));
 }
 
-/// Text that a spreadsheet would carry out is text.
+/// Checks that a spreadsheet takes formulas as text.
 fn cells(path: &Path) {
     let mut reader = csv::Reader::from_path(path).expect("CSV");
     let mut hostile = 0;
@@ -211,7 +210,7 @@ fn cells(path: &Path) {
             hostile += usize::from(cell.starts_with("'=cmd"));
         }
     }
-    // Nine trials of the condition with that name, and one of each of five is discarded.
+    // Nine trials of the condition with that name, and one discarded trial of each of five.
     assert_eq!(hostile, 9 + 5);
 }
 
@@ -299,7 +298,7 @@ fn a_report_goes_through_no_planted_link() {
     let directory = Directory::open(home.path()).expect("ours");
     report::write(&directory, &run, &points).expect("a report");
     assert_eq!(fs::read_to_string(&victim).expect("there"), "kept");
-    // Nor into a directory somewhere else.
+    // Nor through a link to another directory.
     fs::remove_dir_all(home.path().join("plots")).expect("removed");
     std::os::unix::fs::symlink(outside.path(), home.path().join("plots")).expect("a link");
     assert!(report::write(&directory, &run, &points).is_err());

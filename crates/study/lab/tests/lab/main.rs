@@ -1,4 +1,4 @@
-//! Experiments and results that someone else wrote.
+//! Experiments and results from other people.
 
 mod fuzz;
 mod hostile;

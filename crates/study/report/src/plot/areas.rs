@@ -1,42 +1,42 @@
-//! Parts of a whole over time: areas upon each other that fill all of it.
+//! Stacked areas: the parts of a whole over time.
 
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT};
 use plotters::prelude::*;
 
-/// What a stretch of time consisted of.
+/// The parts of a piece of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
-    /// When it begins and ends.
+    /// Beginning.
     pub from: f64,
-    /// Its end.
+    /// End.
     pub to: f64,
-    /// The parts, one for each of [`Areas::names`]; together they are the whole.
+    /// The parts, one for each of [`Areas::names`]; their sum is the whole.
     pub parts: Vec<u64>,
 }
 
-/// Areas.
+/// A chart of stacked areas.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Areas {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What time is counted in.
+    /// Label of the time axis.
     pub x_label: String,
-    /// What a whole is, at the upward axis.
+    /// Label of the vertical axis: what the whole is.
     pub y_label: String,
-    /// Names of the parts, the lowest first, and the numbers of their colours.
+    /// Names of the parts and their colour numbers, the lowest part first.
     pub names: Vec<(String, usize)>,
-    /// Stretches of time.
+    /// Pieces of time.
     pub wholes: Vec<Whole>,
 }
 
 const SIZE: (u32, u32) = (760, 380);
 
 impl Areas {
-    /// The drawing.
+    /// Draws the chart.
     ///
     /// # Errors
-    /// What the drawing library cannot do.
+    /// The drawing library failed.
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
@@ -85,7 +85,7 @@ impl Areas {
     }
 }
 
-/// Where each part begins and ends, per cent of all; the last ends at exactly 100.
+/// Beginning and end of each part, per cent of the whole; the last ends at exactly 100.
 pub(crate) fn stacked(parts: &[u64]) -> impl Iterator<Item = (f64, f64)> + '_ {
     let all: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     let mut below: u128 = 0;

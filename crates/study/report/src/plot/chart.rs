@@ -1,4 +1,4 @@
-//! Figures over figures: lines, points, intervals.
+//! Charts of lines, points and intervals.
 
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT};
@@ -6,21 +6,21 @@ use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use std::ops::Range;
 
-/// A direction.
+/// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it is, with its unit.
+    /// Label with the unit.
     pub label: String,
-    /// From where to where; `None`: as the figures lie.
+    /// Range; `None` derives it from the figures.
     pub range: Option<(f64, f64)>,
-    /// Equal steps are equal factors. Figures up to 0 are left out.
+    /// Logarithmic; figures up to 0 are left out.
     pub log: bool,
     /// Names of 0, 1, 2 ... instead of numbers.
     pub names: Vec<String>,
 }
 
 impl Axis {
-    /// Numbers.
+    /// An axis of numbers.
     pub fn of(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), ..Axis::default() }
     }
@@ -29,67 +29,65 @@ impl Axis {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A line from point to point.
+    /// A line through the points.
     Line,
     /// A dashed line: a prediction.
     Prediction,
-    /// Points.
     Points,
     /// Points with their intervals.
     Intervals,
 }
 
-/// A figure.
+/// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// To the right.
+    /// Horizontal value.
     pub x: f64,
-    /// Upwards.
+    /// Vertical value.
     pub y: f64,
-    /// Its interval, where known.
+    /// Its interval, if known.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Point {
-    /// Without an interval.
+    /// A point without an interval.
     pub fn at(x: f64, y: f64) -> Point {
         Point { x, y, interval: None }
     }
 }
 
-/// Figures that belong together.
+/// A series of points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What the legend says; empty: nothing.
+    /// Name in the legend; empty for no entry.
     pub name: String,
-    /// How they are drawn.
+    /// How the series is drawn.
     pub mark: Mark,
-    /// The colour's number; `None`: the next.
+    /// Colour number; `None` for the next.
     pub colour: Option<usize>,
-    /// The figures.
+    /// The points.
     pub points: Vec<Point>,
 }
 
-/// A chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// To the right.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn, the last on top.
+    /// The series; the last is on top.
     pub series: Vec<Series>,
 }
 
 const SIZE: (u32, u32) = (760, 440);
 
 impl Chart {
-    /// The drawing.
+    /// Draws the chart.
     ///
     /// # Errors
-    /// What the drawing library cannot do.
+    /// The drawing library failed.
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
@@ -133,7 +131,7 @@ impl Chart {
 }
 
 impl Chart {
-    /// The colour of each series: its own, or the one after the last.
+    /// Colour of each series: its own, or the one after the last.
     fn colours(&self) -> Vec<usize> {
         let mut next = 0;
         let mut take = |series: &Series| {
@@ -144,7 +142,7 @@ impl Chart {
         self.series.iter().map(&mut take).collect()
     }
 
-    /// What the legend says.
+    /// Entries of the legend.
     fn entries(&self) -> Vec<Entry<'_>> {
         let named = self.series.iter().zip(self.colours()).filter(|(s, _)| !s.name.is_empty());
         named
@@ -190,7 +188,7 @@ fn draw_series(
     Ok(drawn.map(|_| ())?)
 }
 
-/// Where figures lie on an axis.
+/// Maps figures to an axis.
 #[derive(Clone, Debug)]
 struct Scale {
     log: bool,
@@ -207,7 +205,7 @@ impl Scale {
         let (low, high) =
             figures.filter_map(placed).fold((f64::INFINITY, f64::NEG_INFINITY), within);
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        // Figures that differ in their last digits only are drawn as one.
+        // Figures that differ only in their last digits count as equal.
         let apart = high - low > NEAR * high.abs().max(low.abs());
         let room = if apart { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.1 };
         let own = match axis.names.len() {
@@ -224,10 +222,10 @@ impl Scale {
     }
 }
 
-/// Figures beyond are left out: the difference of two would not be a number.
+/// Figures beyond this are left out: the difference of two would not be a number.
 const FARTHEST: f64 = 1e15;
-/// The part of a figure by which two must differ to be told apart: a step of the axis must be larger
-/// than what is lost when it is added.
+/// Relative difference below which two figures count as equal: a step of the axis must exceed the
+/// rounding error.
 const NEAR: f64 = 1e-9;
 
 fn place(value: f64, log: bool) -> Option<f64> {
@@ -244,7 +242,7 @@ impl Ranged for Scale {
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let part = (value - self.range.start) / (self.range.end - self.range.start);
-        // A figure outside of the chart is drawn at its edge, not far away.
+        // A figure outside the chart is drawn at its edge.
         let part = part.clamp(-0.02, 1.02);
         limit.0 + ((limit.1 - limit.0) as f64 * part).round() as i32
     }

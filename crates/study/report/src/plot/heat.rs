@@ -1,4 +1,4 @@
-//! How much of something there was, row by row over time: the darker the more.
+//! Heat maps: intensity by row over time; darker is more.
 
 use super::{label, number, PlotError, FONT};
 use plotters::prelude::*;
@@ -6,22 +6,22 @@ use plotters::prelude::*;
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The row, from 0 at the top.
+    /// Row, from 0 at the top.
     pub row: usize,
-    /// When it begins.
+    /// Beginning.
     pub from: f64,
-    /// When it ends.
+    /// End.
     pub to: f64,
-    /// How much, from 0 to 1; a cell that is not known is not there.
+    /// Intensity from 0 to 1; unknown cells are absent.
     pub part: f64,
 }
 
-/// Rows of cells.
+/// A heat map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heat {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What time is counted in.
+    /// Label of the time axis.
     pub x_label: String,
     /// Names of the rows, the first at the top.
     pub rows: Vec<String>,
@@ -29,13 +29,13 @@ pub struct Heat {
     pub cells: Vec<Cell>,
 }
 
-/// Pixels of a row, and of all rows at most.
+/// Height of a row and largest height of all rows, pixels.
 const ROW: u32 = 30;
 const TALLEST: u32 = 480;
-/// So many rows have a name beside them.
+/// Most rows with a name beside them.
 const NAMED: usize = 16;
 
-/// From nothing to all: paler to darker of one blue.
+/// Shade of blue from pale (0) to dark (1).
 fn shade(part: f64) -> RGBColor {
     let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
     let between = |from: u8, to: u8| {
@@ -45,10 +45,10 @@ fn shade(part: f64) -> RGBColor {
 }
 
 impl Heat {
-    /// The drawing.
+    /// Draws the heat map.
     ///
     /// # Errors
-    /// What the drawing library cannot do.
+    /// The drawing library failed.
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;

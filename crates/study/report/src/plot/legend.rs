@@ -1,4 +1,4 @@
-//! What the colours stand for, below a drawing, where it hides nothing.
+//! The legend, below the drawing.
 
 use super::{colour, label, FONT};
 use plotters::coord::Shift;
@@ -6,20 +6,20 @@ use plotters::prelude::*;
 
 /// Entries in a row.
 const IN_A_ROW: usize = 4;
-/// Pixels of a row and of an entry.
+/// Height of a row and width of an entry, pixels.
 const ROW: u32 = 24;
 const ENTRY: i32 = 168;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// An entry: its colour's number, and whether it is drawn dashed.
+/// An entry: its name, its colour number, and whether it is dashed.
 pub struct Entry<'a> {
     pub name: &'a str,
     pub colour: usize,
     pub dashed: bool,
 }
 
-/// Pixels that so many entries take.
+/// Height of `entries` entries, pixels.
 pub fn height(entries: usize) -> u32 {
     ROW * entries.div_ceil(IN_A_ROW) as u32
 }

@@ -1,8 +1,7 @@
-//! Charts of reports and benchmarks, as SVG that needs nothing beside itself: lines, points with
-//! their intervals, predictions, strips of who was where when, areas that fill a whole, and heat maps;
-//! and the pages that reports put them on.
+//! Charts of reports and benchmarks, as self-contained SVG: lines, points with intervals,
+//! predictions, strips by CPU, stacked areas and heat maps; and the pages that hold them.
 //!
-//! Everything in here is pure: figures in, text out.
+//! Everything here is pure: figures in, text out.
 
 mod areas;
 mod chart;
@@ -22,9 +21,9 @@ use plotters::style::RGBColor;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw '{title}': {why}")]
 pub struct PlotError {
-    /// Which chart.
+    /// Title of the chart.
     pub title: String,
-    /// What the drawing library says.
+    /// Error of the drawing library.
     pub why: String,
 }
 
@@ -34,7 +33,7 @@ impl PlotError {
     }
 }
 
-/// Colours that also those tell apart who see fewer (Okabe and Ito, "Color Universal Design").
+/// Colours for readers with and without colour blindness (Okabe and Ito, "Color Universal Design").
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -46,10 +45,10 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 75, 0),
 ];
 
-/// The number of a colour that stands back behind all others.
+/// Colour number of the background grey.
 pub const PALE: usize = usize::MAX;
 
-/// Of what is drawn first, second, and so on.
+/// Colour of a number.
 fn colour(index: usize) -> RGBColor {
     if index == PALE {
         return RGBColor(214, 214, 214);
@@ -57,10 +56,10 @@ fn colour(index: usize) -> RGBColor {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Instants beyond are not drawn.
+/// Instants beyond this are not drawn.
 const FARTHEST: f64 = 1e15;
 
-/// From where to where an axis goes that shows these stretches; from 0 to 1 if it cannot.
+/// Range of an axis that shows these pieces; 0 to 1 if there is none.
 fn range(stretches: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     let within = |(low, high): (f64, f64), (from, to): (f64, f64)| (low.min(from), high.max(to));
     let (from, to) = stretches.fold((f64::INFINITY, f64::NEG_INFINITY), within);
@@ -71,10 +70,10 @@ fn range(stretches: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     }
 }
 
-/// Characters of a text in a drawing: longer ones would leave it.
+/// Longest text in a drawing, characters.
 const LONGEST: usize = 160;
 
-/// Text from anywhere as a drawing can hold it: XML has no place for control characters.
+/// Escapes a foreign text for a drawing: XML does not allow control characters.
 fn label(text: &str) -> String {
     let text = exactop_model::text::escape::harmless(text);
     match text.char_indices().nth(LONGEST) {
@@ -83,14 +82,14 @@ fn label(text: &str) -> String {
     }
 }
 
-/// What all charts are set in.
+/// Font of all charts.
 const FONT: &str = "sans-serif";
 
-/// A number as short as it is told from its neighbours `step` away.
+/// A number with just enough decimals to differ from its neighbours `step` away.
 fn number(value: f64, step: f64) -> String {
     let decimals = (-step.abs().max(1e-9).log10()).ceil().clamp(0.0, 6.0) as usize;
     let text = format!("{value:.decimals$}");
-    // Not "-0".
+    // Avoid "-0".
     if text.trim_matches(['-', '0', '.']).is_empty() {
         text.replace('-', "")
     } else {

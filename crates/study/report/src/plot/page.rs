@@ -1,4 +1,4 @@
-//! A page of headings, paragraphs, tables and pictures, as HTML, as Markdown and as text.
+//! A page of headings, paragraphs, tables and pictures, as HTML, Markdown and text.
 
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_model::text::escape::harmless;
@@ -7,23 +7,22 @@ use std::fmt::Write;
 /// A part of a page.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A heading; 1 is the page's.
+    /// A heading; level 1 is the page's.
     Heading(u8, String),
-    /// A paragraph, with a word in front that says what it is; that may be empty.
+    /// A paragraph with a label in front, which may be empty.
     Paragraph(&'static str, String),
-    /// Rows of cells below titles; the first column is words.
+    /// Titles and rows of cells; the first column is text.
     Table(Vec<String>, Vec<Vec<String>>),
-    /// Lines.
+    /// A list of lines.
     List(Vec<String>),
-    /// A picture: its file, what it shows, the drawing.
+    /// A picture: its file name, its caption, its SVG.
     Picture(String, String, String),
 }
 
-/// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Document(pub Vec<Block>);
 
-/// Readable on a phone, in the dark, and on paper; nothing from elsewhere.
+/// Readable on a phone, in the dark and on paper; loads nothing.
 const STYLE: &str = "\
 :root{color-scheme:light}
 body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:56rem;margin:0 auto;padding:1rem}
@@ -42,7 +41,7 @@ figcaption{font-size:.85rem;color:#555}
 ";
 
 impl Document {
-    /// Its pictures: file and drawing.
+    /// File name and SVG of each picture.
     pub fn pictures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|block| match block {
             Block::Picture(file, _, svg) => Some((file.as_str(), svg.as_str())),
@@ -50,7 +49,7 @@ impl Document {
         })
     }
 
-    /// One file that needs nothing beside itself.
+    /// One self-contained file.
     pub fn html(&self) -> String {
         let title = self.0.iter().find_map(|block| match block {
             Block::Heading(1, title) => Some(html(title)),
@@ -68,7 +67,7 @@ impl Document {
         out + "</body>\n</html>\n"
     }
 
-    /// Lines for a terminal or a mail; what is drawn is left out.
+    /// Text for a terminal or a mail, without pictures.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for block in &self.0 {
@@ -77,7 +76,7 @@ impl Document {
         out
     }
 
-    /// With its pictures in `plots/`.
+    /// Markdown; its pictures are in `plots/`.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         for block in &self.0 {
@@ -88,12 +87,12 @@ impl Document {
     }
 }
 
-/// Text from anywhere on one line.
+/// Escapes a foreign text onto one line.
 fn line(text: &str) -> String {
     harmless(&text.replace(['\n', '\t'], " "))
 }
 
-/// Text from anywhere, harmless in HTML.
+/// Escapes a foreign text for HTML.
 fn html(text: &str) -> String {
     let mut out = String::new();
     for c in line(text).chars() {
@@ -150,17 +149,17 @@ fn td(cell: &str) -> String {
     format!("<td{class}>{}</td>", html(cell))
 }
 
-/// Text from anywhere, harmless in Markdown: no markup, no links, no heading, list or quotation.
+/// Escapes a foreign text for Markdown: no markup, link, heading, list or quotation.
 fn markdown(text: &str) -> String {
     let mut out = String::new();
-    // A figure below 0 and the sign for a missing one do not.
+    // A negative figure and the sign for a missing one do not begin a block.
     let begins_a_block = text.len() > 1 && text.parse::<f64>().is_err();
     for (i, c) in line(text).chars().enumerate() {
         match c {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
-            // What viewers make links of by themselves.
+            // Viewers turn these into links by themselves.
             ':' | '@' if text.contains("://") || c == '@' => {
                 let _ = write!(out, "&#{};", c as u32);
             }

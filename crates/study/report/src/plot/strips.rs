@@ -1,49 +1,49 @@
-//! Who was where when: a lane for each CPU, a piece for each stretch.
+//! Strips: a lane for each CPU, and a piece for each run of a task.
 
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
 
-/// A stretch.
+/// A piece of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// The lane, from 0 at the top.
+    /// Lane, from 0 at the top.
     pub lane: usize,
-    /// Whose: an index of [`Strips::names`], or [`super::PALE`].
+    /// Index in [`Strips::names`], or [`super::PALE`].
     pub of: usize,
-    /// When it begins and ends.
+    /// Beginning.
     pub from: f64,
-    /// Its end.
+    /// End.
     pub to: f64,
 }
 
-/// Lanes over time.
+/// A chart of lanes over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Strips {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What time is counted in.
+    /// Label of the time axis.
     pub x_label: String,
-    /// From when to when.
+    /// Range of time.
     pub range: (f64, f64),
     /// Names of the lanes, the first at the top.
     pub lanes: Vec<String>,
-    /// Names of those whose pieces there are.
+    /// Names of the pieces.
     pub names: Vec<String>,
-    /// What pieces of [`super::PALE`] are; empty: there are none.
+    /// Legend of [`super::PALE`] pieces; empty if there are none.
     pub pale: String,
     /// The pieces.
     pub pieces: Vec<Piece>,
 }
 
-/// Pixels of a lane.
+/// Height of a lane, pixels.
 const LANE: u32 = 44;
 
 impl Strips {
-    /// The drawing.
+    /// Draws the strips.
     ///
     /// # Errors
-    /// What the drawing library cannot do.
+    /// The drawing library failed.
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;

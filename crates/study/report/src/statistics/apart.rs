@@ -1,35 +1,34 @@
-//! Which of many figures differ between two sides by more than their own coming and going explains.
+//! Finds the figures that differ between two sides by more than their own variation explains.
 //!
-//! The repeats of both sides are dealt out anew at random, again and again, and each time the figure
-//! that then differs most, measured in its own standard error, is noted. A figure differs beyond noise
-//! if it is further apart than all but one in a hundred of these. So however many figures are looked
-//! at, two sides between which there is nothing are said to differ in any of them once in a hundred
-//! times (the permutation of the largest statistic: Westfall and Young, "Resampling-Based Multiple
-//! Testing").
+//! The test permutes the repeats of both sides at random many times. Each time it notes the largest
+//! difference of any figure, in units of that figure's standard error. A figure differs beyond
+//! noise if its difference exceeds 99 % of these. So for any number of figures, two equal sides
+//! show a difference in any figure only once in a hundred times (the permutation of the largest
+//! statistic: Westfall and Young, "Resampling-Based Multiple Testing").
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::SeedableRng;
 
-/// How sure all intervals are together, per cent.
+/// Confidence of all intervals together, per cent.
 pub const CONFIDENCE: u32 = 99;
-/// With fewer repeats on a side nothing can be said.
+/// Fewest repeats on a side.
 pub const FEWEST: usize = 6;
-/// How often the repeats are dealt out.
+/// Number of permutations.
 pub(crate) const DEALS: usize = 2_000;
 
-/// How far apart two sides are in one figure.
+/// Difference of one figure between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// The mean of the second side less that of the first.
+    /// Mean of the second side minus that of the first.
     pub difference: f64,
-    /// Where that may lie; `None`: anywhere.
+    /// Confidence interval of the difference; `None` if it is unbounded.
     pub interval: Option<(f64, f64)>,
-    /// Whether it is beyond noise.
+    /// True if the difference exceeds noise.
     pub beyond: bool,
 }
 
-/// Sums of one side of one figure.
+/// Sums of one figure on one side.
 #[derive(Clone, Copy, Default)]
 struct Side {
     n: f64,
@@ -48,25 +47,25 @@ impl Side {
         self.sum / self.n
     }
 
-    /// The square of the mean's standard error.
+    /// Squared standard error of the mean.
     fn error(&self) -> f64 {
         let spread = (self.squares - self.sum * self.sum / self.n).max(0.0);
-        // What is left of equal figures is rounding.
+        // The spread of equal figures is a rounding error.
         let rounding = 1e-12 * self.squares;
         let spread = if spread <= rounding { 0.0 } else { spread };
         spread / (self.n - 1.0) / self.n
     }
 }
 
-/// Compares two sides figure by figure; both have the same repeats for all figures, `FEWEST` or more.
-/// `None`: they have not.
+/// Compares two sides figure by figure. All figures must have the same repeats, at least `FEWEST`
+/// on each side; else `None`.
 pub fn apart(figures: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Vec<Apart>> {
     let (first, second) = figures.first().map(|(a, b)| (a.len(), b.len()))?;
     let same = |(a, b): &(Vec<f64>, Vec<f64>)| a.len() == first && b.len() == second;
     if first < FEWEST || second < FEWEST || !figures.iter().all(same) {
         return None;
     }
-    // Around each figure's own mean, so that its squares lose no digits.
+    // Centre each figure, so that its squares keep their digits.
     let pooled: Vec<Vec<f64>> = figures.iter().map(|(a, b)| centred(a, b)).collect();
     let mut order: Vec<bool> = (0..first + second).map(|at| at >= first).collect();
     let seen: Vec<(f64, f64)> = pooled.iter().map(|figure| statistic(figure, &order)).collect();
@@ -94,7 +93,7 @@ fn centred(a: &[f64], b: &[f64]) -> Vec<f64> {
     all().map(|value| value - mean).collect()
 }
 
-/// The difference of the means, and its standard error (Welch).
+/// Difference of the means, and its standard error (Welch).
 fn statistic(values: &[f64], second: &[bool]) -> (f64, f64) {
     let mut sides = [Side::default(); 2];
     for (&value, &second) in values.iter().zip(second) {
@@ -113,7 +112,7 @@ fn largest(figures: &[Vec<f64>], second: &[bool]) -> f64 {
     figures.iter().map(of).fold(0.0, f64::max)
 }
 
-/// What rounding is measured by.
+/// Largest absolute value, to which rounding errors are relative.
 fn scale(figure: &[f64]) -> f64 {
     figure.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
 }
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
     use rand::RngExt;
 
-    /// Figures as CPU times are: some even, some that come and go, one that is the same always.
+    /// Random figures like CPU times: some steady, some intermittent, one constant.
     fn drawn(random: &mut StdRng, figures: usize, n: usize) -> Vec<Vec<f64>> {
         let one = |at: usize, random: &mut StdRng| match at % 3 {
             0 => 50.0 + random.random::<f64>(),

@@ -1,18 +1,20 @@
-//! Which of many figures changed on those who have them twice, before and after, by more than their own coming and going
-//! explains.
+//! Finds the figures that changed between two measurements of the same subjects by more than their
+//! own variation explains.
 //!
-//! If nothing happened, a change is as likely to be the other way round. So the signs of all that changed on one of them are
-//! turned together at random, again and again, and each time the figure that then changed most, measured in its own
-//! standard error, is noted: the paired form of [`super::apart`], with the same promise over all figures at once.
+//! Without a change, both signs of a difference are equally likely. The test flips the signs of all
+//! changes of a subject together, at random, many times. Each time it notes the largest change of
+//! any figure, in units of that figure's standard error. It is the paired form of [`super::apart`],
+//! with the same guarantee over all figures at once.
 
 use super::apart::{Apart, CONFIDENCE, DEALS};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// With fewer of them nothing can be said: of seven even the most one-sided change comes by chance in 2 of 128 turns.
+/// Fewest pairs: with seven, even the most one-sided change occurs by chance in 2 of 128 flips.
 pub const FEWEST_PAIRS: usize = 8;
 
-/// Judges the changes, figure by figure, of the same ones in the same order, [`FEWEST_PAIRS`] or more. `None`: they are not.
+/// Tests the changes figure by figure, over the same subjects in the same order, at least
+/// [`FEWEST_PAIRS`]; else `None`.
 pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Apart>> {
     let n = figures.first()?.len();
     if n < FEWEST_PAIRS || figures.iter().any(|figure| figure.len() != n) {
@@ -37,10 +39,10 @@ pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Apart>> {
     Some(figures.iter().map(told).collect())
 }
 
-/// One figure's changes.
+/// The changes of one figure.
 struct Figure<'a> {
     changes: &'a [f64],
-    /// No sign changes it.
+    /// Sum of squares; independent of signs.
     squares: f64,
 }
 
@@ -53,16 +55,16 @@ impl Figure<'_> {
         self.changes.iter().zip(turned).map(|(change, sign)| change * sign).sum()
     }
 
-    /// The mean's standard error.
+    /// Standard error of the mean.
     fn error(&self, mean: f64) -> f64 {
         let n = self.changes.len() as f64;
         let spread = (self.squares - n * mean * mean).max(0.0);
-        // What is left of equal changes is rounding.
+        // The spread of equal changes is a rounding error.
         let spread = if spread <= 1e-12 * self.squares { 0.0 } else { spread };
         (spread / (n - 1.0) / n).sqrt()
     }
 
-    /// The mean in its standard errors.
+    /// The mean in units of its standard error.
     fn statistic(&self, turned: &[f64]) -> f64 {
         let mean = self.sum(turned) / self.changes.len() as f64;
         match self.error(mean) {
@@ -77,7 +79,8 @@ fn largest(figures: &[Figure], turned: &[f64]) -> f64 {
     figures.iter().map(|figure| figure.statistic(turned)).fold(0.0, f64::max)
 }
 
-/// Signs: all there are where they are few, else some drawn at random. To turn all of them is the same again, so the first stays.
+/// Signs: all combinations if they are few, else random ones. Flipping all signs gives the same
+/// result, so the first sign is fixed.
 enum Signs {
     All(u64, u64),
     Drawn(Box<StdRng>, usize),
@@ -91,7 +94,7 @@ impl Signs {
         }
     }
 
-    /// The next ones; `false`: there are no more.
+    /// Takes the next signs; returns false if there are no more.
     fn next(&mut self, turned: &mut [f64]) -> bool {
         match self {
             Signs::All(at, end) if *at < *end => {
@@ -121,7 +124,7 @@ impl Signs {
 mod tests {
     use super::*;
 
-    /// Changes of hosts on which nothing happened: some figures come and go, some hardly move, one never does.
+    /// Changes of unchanged hosts: some figures vary, some hardly, one never.
     fn drawn(random: &mut StdRng, figures: usize, n: usize) -> Vec<Vec<f64>> {
         let one = |at: usize, random: &mut StdRng| match at % 3 {
             0 => random.random::<f64>() - random.random::<f64>(),
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn what_changed_is_found_and_its_interval_holds_the_change() {
         let mut random = StdRng::seed_from_u64(2);
-        // Of eight a change that all have.
+        // A change of one figure on all eight.
         for (n, by) in [(8, 10.0), (12, 5.0), (60, 1.0)] {
             let mut changes = drawn(&mut random, 40, n);
             changes[0].iter_mut().for_each(|change| *change += by);

@@ -1,5 +1,6 @@
-//! What repeats come to: medians with intervals, and which of many figures differ beyond noise. The
-//! unit is the repeat: a trial, or windows next to each other; what happens within one is one figure.
+//! Statistics of repeats: medians with intervals, and the figures that differ beyond noise. The
+//! unit is the repeat: a trial, or adjacent windows. All that happens within a repeat is one
+//! figure.
 
 mod apart;
 mod changed;
@@ -11,25 +12,25 @@ use exactop_model::run::statistics::{median, median_interval};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Samples drawn for a bootstrap.
+/// Bootstrap samples.
 const DRAWS: usize = 4_000;
-/// What lies below and above a 95 % interval.
+/// Probability below and above a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// A median and where it may lie.
+/// A median and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Estimate {
-    /// Repeats.
+    /// Number of repeats.
     pub n: usize,
     /// Their median.
     pub median: f64,
-    /// 95 %; `None`: too few repeats to say (fewer than six).
+    /// The 95 % interval; `None` with fewer than six repeats.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The median of some repeats and its 95 % interval: the percentile bootstrap's, widened to that of
-/// the order statistics. Of few repeats the bootstrap alone holds the median less often than it
-/// says.
+/// Median and 95 % interval of some repeats: the percentile bootstrap, widened to the interval of
+/// the order statistics. With few repeats the bootstrap alone holds the median less often than in
+/// 95 %.
 pub fn estimate(values: &[f64], seed: u64) -> Option<Estimate> {
     let median = median(values)?;
     let interval = median_interval(values).map(|(low, high)| {
@@ -54,7 +55,7 @@ fn bootstrap(values: &[f64], seed: u64) -> (f64, f64) {
     (at(TAIL), at(1.0 - TAIL))
 }
 
-/// The median of the differences between two sets of repeats, drawn independently of each other.
+/// Median difference between two sets of repeats, drawn independently.
 pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Option<Estimate> {
     let between = median(a)? - median(b)?;
     let enough = median_interval(a).is_some() && median_interval(b).is_some();
@@ -70,7 +71,7 @@ pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Option<Estimate> {
     Some(Estimate { n: a.len().min(b.len()), median: between, interval })
 }
 
-/// The smallest difference from a prediction that so many repeats with such a spread would show:
+/// Smallest difference from a prediction that this number of repeats with this spread would show:
 /// half the interval's width.
 pub fn detectable(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|(low, high)| (high - low) / 2.0)
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn an_interval_holds_the_median_in_at_least_93_of_100() {
         let mut random = StdRng::seed_from_u64(1);
-        // Of seven the bootstrap alone would hold it in 87 of 100.
+        // With seven repeats the bootstrap alone would hold it in 87 of 100.
         for n in [6, 7, 9] {
             let holds = (0..400)
                 .filter(|&turn| {
