@@ -1,25 +1,25 @@
-//! Choices read from an input's bytes, for targets that are not fed with bytes.
+//! Choices read from an input's bytes, for targets that need other inputs than bytes.
 
-/// What is left of an input.
+/// The rest of an input.
 ///
-/// When it is used up every choice is the first, so an input that was cut is an input still.
+/// Once it is used up, every choice is the first, so a truncated input is still valid.
 #[derive(Clone, Debug)]
 pub struct Choices<'a> {
     left: &'a [u8],
 }
 
 impl<'a> Choices<'a> {
-    /// All of an input.
+    /// Starts at an input's beginning.
     pub fn new(bytes: &'a [u8]) -> Choices<'a> {
         Choices { left: bytes }
     }
 
-    /// Whether the input is used up.
+    /// True if the input is used up.
     pub fn is_empty(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// The next byte.
+    /// The next byte; 0 at the end.
     pub fn byte(&mut self) -> u8 {
         match self.left.split_first() {
             Some((&byte, left)) => {
@@ -42,7 +42,7 @@ impl<'a> Choices<'a> {
         (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte()))
     }
 
-    /// A number below `n`, which is not 0.
+    /// A number below `n`; `n` must not be 0.
     pub fn below(&mut self, n: usize) -> usize {
         let drawn = match n {
             0..=0x100 => u64::from(self.byte()),
@@ -51,12 +51,12 @@ impl<'a> Choices<'a> {
         (drawn % n as u64) as usize
     }
 
-    /// Once in `n` times, about.
+    /// True about once in `n` times.
     pub fn once_in(&mut self, n: u8) -> bool {
         self.byte() % n == n - 1
     }
 
-    /// One of them.
+    /// One of the elements.
     pub fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
         &of[self.below(of.len())]
     }

@@ -1,13 +1,13 @@
-//! What was found, kept as files.
+//! The corpus: inputs that failed, kept as files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The inputs in a corpus directory, in the order of their names; none where there is no directory.
+/// The inputs in a corpus directory, sorted by name; none if it does not exist.
 ///
 /// # Panics
-/// When one cannot be read: a finding that is silently left out is no longer tested.
+/// If one cannot be read: a finding that is silently skipped is no longer tested.
 pub fn kept(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -27,7 +27,7 @@ pub fn kept(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     inputs
 }
 
-/// Writes an input under a name that follows from it (FNV-1a); yields where, or where not.
+/// Writes an input under its hash (FNV-1a); returns the path, or why it was not written.
 pub fn keep(directory: &Path, input: &[u8]) -> String {
     let name = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)

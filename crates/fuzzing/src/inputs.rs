@@ -1,28 +1,27 @@
-//! Inputs made of others, as a proptest strategy: a failing one shrinks by leaving parts out.
+//! Mutated inputs, as a proptest strategy: a failing one shrinks by leaving parts out.
 
 use proptest::prelude::{Rng, RngExt};
 use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// Longer ones are cut.
+/// Longest input, bytes; longer ones are truncated.
 const LONGEST: usize = 64 << 10;
 
-/// What terminals, parsers and formats take for more than text, and numbers at which counting
-/// goes wrong.
+/// Texts that terminals, parsers and formats treat specially, and numbers at which counting fails.
 const HOSTILE: &str = "\x1b[2J|\x1b]0;x\x07|\0|\n|\r|\t|\\|\"|'|(|)|%s|\u{202e}|\u{200b}|日本語|e\u{301}|\u{9b}|../../|\x7f| |=|\
     -0|1|-1|127|128|255|256|32768|65535|65536|2147483647|2147483648|-2147483648|4294967295|4294967296|9007199254740993|\
     9223372036854775807|9223372036854775808|-9223372036854775808|18446744073709551615|18446744073709551616|\
     1e308|-1e308|1e-308|1e999|inf|NaN|0x10|1_000|00000000000000000000000000000000001|0.1|.5|5.|+5";
 
-/// The same that is not UTF-8.
+/// The same, but not UTF-8.
 const NO_TEXT: [&[u8]; 3] = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80"];
 
 /// Mutations of examples.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// What they begin with.
+    /// The examples.
     pub examples: Vec<Vec<u8>>,
-    /// Words that mean something to what is tested.
+    /// Words that the tested code knows.
     pub words: Vec<Vec<u8>>,
 }
 
@@ -38,7 +37,7 @@ impl Strategy for Inputs {
 impl Inputs {
     fn mutated(&self, rng: &mut impl Rng) -> Vec<u8> {
         let mut input = pick(&self.examples, rng).to_vec();
-        // Mostly a few changes, so that most of a structure stands; now and then many.
+        // Mostly a few changes, so that most of the structure stays; sometimes many.
         let most = if rng.random_ratio(1, 8) { 64 } else { 4 };
         for _ in 0..rng.random_range(1..=most) {
             self.change(&mut input, rng);
@@ -47,7 +46,7 @@ impl Inputs {
         input
     }
 
-    /// Puts a piece into the input, in the place of nothing, of a part or of all that follows.
+    /// Inserts a piece, or replaces a part or all that follows by it.
     fn change(&self, input: &mut Vec<u8>, rng: &mut impl Rng) {
         let mut at = rng.random_range(0..=input.len());
         let piece = match rng.random_range(0..11) {
@@ -61,7 +60,7 @@ impl Inputs {
             7 => return with_byte(input, at, rng),
             8 => return binary(input, at, rng),
             _ => {
-                // Another number in the place of the digits at or behind this.
+                // Replaces the digits at or behind this place by another number.
                 at += input[at..].iter().position(u8::is_ascii_digit).unwrap_or(0);
                 let digits = input[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
                 input.drain(at..at + digits);
@@ -77,7 +76,7 @@ impl Inputs {
     }
 }
 
-/// One of them; empty where there is none.
+/// One of the elements; empty if there are none.
 fn pick<'a>(of: &'a [impl AsRef<[u8]>], rng: &mut impl Rng) -> &'a [u8] {
     let Some(last) = of.len().checked_sub(1) else { return &[] };
     of[rng.random_range(0..=last)].as_ref()
@@ -99,7 +98,7 @@ fn with_byte(input: &mut [u8], at: usize, rng: &mut impl Rng) {
     };
 }
 
-/// A length, a count or a version as binary formats have them, in the place of what is there.
+/// Replaces bytes by a length, a count or a version, as in binary formats.
 fn binary(input: &mut [u8], at: usize, rng: &mut impl Rng) {
     let value = match rng.random_range(0..3) {
         0 => u64::MAX - rng.random_range(0..4),
@@ -112,7 +111,7 @@ fn binary(input: &mut [u8], at: usize, rng: &mut impl Rng) {
     }
 }
 
-/// An input that becomes smaller: halves are left out, then quarters, down to single bytes.
+/// An input that shrinks: without a half, then a quarter, down to single bytes.
 #[derive(Debug)]
 pub struct Parts {
     input: Vec<u8>,
@@ -123,7 +122,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// An input of which nothing is left out yet.
+    /// Starts with the whole input.
     pub fn new(input: Vec<u8>) -> Parts {
         Parts { length: input.len().div_ceil(2), before: Vec::new(), input, at: 0 }
     }

@@ -1,5 +1,6 @@
-//! Fuzz targets as ordinary tests: examples, mutations of them, and inputs that failed before. It takes a function
-//! of bytes and gives a test, which keeps each input that fails. Tests alone may depend on it.
+//! Fuzz targets as ordinary tests: examples, mutations of them, and inputs that failed before. It
+//! takes a function of bytes and gives a test, which keeps each input that fails. Tests alone may
+//! depend on it.
 //!
 //! ```no_run
 //! #[test]
@@ -11,14 +12,15 @@
 //! }
 //! ```
 //!
-//! A target's name begins with `fuzz_`: `make fuzz` finds it by that. proptest draws the mutations and
-//! makes a failing one smaller. As part of the tests a target runs what was found before, the
-//! examples, and a few thousand mutations that are the same each time; with `EXACTOP_FUZZ_SECONDS=N` new ones for N seconds (`EXACTOP_FUZZ_FROM=SEED`: the same each time). Inputs are bytes; a target that
-//! needs something else reads its choices from them ([`Choices`]), so that they can be kept,
-//! mutated and made smaller all the same.
+//! A target's name begins with `fuzz_`, by which `make fuzz` finds it. proptest draws the mutations
+//! and shrinks a failing one. As part of the tests, a target runs the inputs that failed before,
+//! the examples, and a few thousand mutations that are the same each time. `EXACTOP_FUZZ_SECONDS=N`
+//! runs new mutations for N seconds; with `EXACTOP_FUZZ_FROM=SEED` they are the same each time.
+//! Inputs are bytes. A target that needs something else reads its choices from them ([`Choices`]),
+//! so that its inputs can be kept, mutated and shrunk, too.
 //!
-//! What makes a target panic, or takes longer than any input may, is made smaller and written to
-//! the target's corpus directory (`tests/corpus/NAME` of its crate), to be committed with the
+//! An input fails if it makes the target panic or takes longer than any input may. It is shrunk and
+//! written to the target's corpus directory (`tests/corpus/NAME` of its crate); commit it with the
 //! fix.
 
 mod choices;
@@ -29,7 +31,7 @@ mod target;
 pub use choices::Choices;
 pub use target::Target;
 
-/// The corpus directory of a target: `tests/corpus/NAME` in the crate that asks.
+/// The corpus directory of a target: `tests/corpus/NAME` in the calling crate.
 #[macro_export]
 macro_rules! corpus {
     ($name:literal) => {

@@ -1,4 +1,4 @@
-//! One target: its inputs, how long it runs, and what becomes of a finding.
+//! A fuzz target: its inputs, its running time, and its findings.
 
 use crate::corpus::{keep, kept};
 use crate::inputs::{Inputs, Parts};
@@ -13,20 +13,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Mutations when no time is asked for.
+/// Default number of mutations.
 const CASES: u32 = 3_000;
-/// The seed of these, so that a test which passed passes again.
+/// Their seed, so that a test which passed passes again.
 const SEED: u64 = 1;
-/// An input that keeps a CPU this long, and as long again for every 10 KiB of it, is a finding.
+/// CPU time after which an input is a finding, s; each 10 KiB of input add as much.
 const LONGEST_S: u64 = 10;
-/// An input whose case has not ended by then never will, even where others have the CPUs.
+/// Time after which a case counts as endless, even if others use the CPUs.
 const NEVER: Duration = Duration::from_secs(1200);
-/// The variable that lengthens a run.
+/// Environment variable with the seconds of a longer run.
 const SECONDS: &str = "EXACTOP_FUZZ_SECONDS";
-/// Where the drawing of cases begins; else each run has its own.
+/// Environment variable with the seed of a longer run; by default each run has its own.
 const FROM: &str = "EXACTOP_FUZZ_FROM";
 
-/// A fuzz target in the making.
+/// A fuzz target.
 #[derive(Debug)]
 pub struct Target {
     directory: PathBuf,
@@ -35,39 +35,39 @@ pub struct Target {
 }
 
 impl Target {
-    /// A target with its corpus directory ([`corpus!`](crate::corpus)).
+    /// Creates a target with its corpus directory ([`corpus!`](crate::corpus)).
     pub fn new(directory: impl Into<PathBuf>) -> Target {
         let inputs = Inputs { examples: Vec::new(), words: Vec::new() };
         Target { directory: directory.into(), inputs, cases: CASES }
     }
 
-    /// Inputs to begin with: real ones, whose structure the mutations then mostly have.
+    /// Adds example inputs: real ones, whose structure most mutations keep.
     pub fn examples<T: AsRef<[u8]>>(mut self, examples: impl IntoIterator<Item = T>) -> Target {
         self.inputs.examples.extend(examples.into_iter().map(|example| example.as_ref().to_vec()));
         self
     }
 
-    /// Words that mean something to what is tested.
+    /// Adds words that the tested code knows.
     pub fn words<T: AsRef<[u8]>>(mut self, words: impl IntoIterator<Item = T>) -> Target {
         self.inputs.words.extend(words.into_iter().map(|word| word.as_ref().to_vec()));
         self
     }
 
-    /// How many mutations an ordinary test run makes, for targets that are slow.
+    /// Sets the number of mutations of an ordinary test run, for slow targets.
     pub fn cases(mut self, cases: u32) -> Target {
         self.cases = cases;
         self
     }
 
-    /// Feeds `case`: what was found before, the examples, mutations.
+    /// Runs `case` on the corpus, the examples and mutations.
     ///
     /// # Panics
-    /// When `case` does; the input is then kept.
+    /// If `case` panics; the input is then kept.
     pub fn run(self, case: impl Fn(&[u8])) {
         self.run_for(number(SECONDS).map(Duration::from_secs), &case);
     }
 
-    /// Makes mutations for that long, else as many as it has cases.
+    /// Runs mutations for this time, else for the number of cases.
     fn run_for(mut self, time: Option<Duration>, case: &dyn Fn(&[u8])) {
         let name = self.name();
         for (path, input) in kept(&self.directory) {
@@ -98,14 +98,14 @@ impl Target {
         eprintln!("fuzz {name}: {done} cases in {seconds} s, seed {seed}, nothing found");
     }
 
-    /// Feeds one input; makes it smaller, keeps it and panics where it fails.
+    /// Runs one input; if it fails, shrinks it, keeps it and panics.
     fn try_one(&self, tree: Parts, runner: &mut TestRunner, watch: &Watch, case: &dyn Fn(&[u8])) {
         let failed = Cell::new(false);
         let done = runner.run_one(tree, |input| {
             watch.begins(&input);
             let result = check(case, &input);
             if result.is_err() && !failed.replace(true) {
-                // A finding is told once, not as often as it is tried while it is made smaller.
+                // Print a finding once, not at every step of shrinking.
                 panic::set_hook(Box::new(|_| ()));
             }
             result
@@ -124,14 +124,14 @@ impl Target {
         name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    /// Where the input that is being tried is, in case it takes the whole program with it: a stack
-    /// that overflows cannot be caught.
+    /// File with the current input, in case it ends the whole program: a stack overflow cannot be
+    /// caught.
     fn place(&self) -> PathBuf {
         self.directory.with_file_name(format!("{}.trying", self.name()))
     }
 }
 
-/// Fails where an input makes the case panic, or takes it too long.
+/// Fails if an input makes the case panic or takes too long.
 fn check(case: &dyn Fn(&[u8]), input: &[u8]) -> Result<(), TestCaseError> {
     let before = thread_cpu_s();
     let done = panic::catch_unwind(AssertUnwindSafe(|| case(input)));
@@ -143,21 +143,21 @@ fn check(case: &dyn Fn(&[u8]), input: &[u8]) -> Result<(), TestCaseError> {
     }
 }
 
-/// CPU time, so that a busy machine makes nothing slow.
+/// CPU time, so that a busy machine does not make a case slow.
 fn thread_cpu_s() -> u64 {
     clock_gettime(ClockId::ThreadCPUTime).tv_sec.unsigned_abs()
 }
 
-/// A whole number of the environment.
+/// A whole number from the environment.
 ///
 /// # Panics
-/// When it is there and is none.
+/// If the variable is set but is not a number.
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: write a number")))
 }
 
-/// Ends the program when a case never does; its input is then in a file, where it has one.
+/// Ends the program if a case is endless; the current input is then in its file.
 struct Watch {
     since: Arc<Mutex<Instant>>,
     trying: Option<(PathBuf, File)>,
@@ -198,7 +198,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// The program was not ended by its input: a finding is in the corpus.
+    /// The program survived the input: a finding is in the corpus.
     fn drop(&mut self) {
         self.trying.take().map(|(place, _)| fs::remove_file(place));
     }
@@ -222,7 +222,7 @@ mod tests {
         assert!(panic::catch_unwind(AssertUnwindSafe(|| found.run(case))).is_err());
         let kept = kept(&directory.path().join("planted"));
         assert_eq!(kept.iter().map(|(_, input)| input.as_slice()).collect::<Vec<_>>(), [b"needle"]);
-        // Without any mutation it fails on what is kept.
+        // Without any mutation it fails on the kept input.
         let again = Target::new(directory.path().join("planted")).cases(0);
         assert!(panic::catch_unwind(AssertUnwindSafe(|| again.run(case))).is_err());
     }

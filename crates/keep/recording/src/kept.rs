@@ -72,6 +72,7 @@ impl Kept {
         self.pieces.iter().map(|piece| piece.windows.len()).sum()
     }
 
+    /// True if there are no windows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,14 +1,14 @@
-//! Where the CPUs' time went in some windows together.
+//! Accounts of the CPUs' time, summed over windows.
 
 use exactop_model::Books;
 
-/// Time that is told apart from whom it hit, where that is measured.
+/// Time of interrupts or steal, if it is measured separately from the tasks that it interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Taken {
     all_ns: u64,
-    /// What of it hit somebody with a name.
+    /// The part that interrupted named tasks.
     named_ns: u64,
-    /// In some window it was not measured.
+    /// A window did not measure it.
     unmeasured: bool,
 }
 
@@ -27,7 +27,7 @@ impl Taken {
         (!self.unmeasured).then_some(self.all_ns)
     }
 
-    /// What goes back to whom it hit: to those with a name, and to idle.
+    /// Returns the time to the interrupted accounts: named tasks and idle.
     fn give_back(&mut self) -> (u64, u64) {
         let parts = (self.named_ns, self.all_ns - self.named_ns);
         *self = Taken { unmeasured: true, ..Taken::default() };
@@ -35,27 +35,28 @@ impl Taken {
     }
 }
 
-/// The balance of some windows: the sum of all accounts and the residual is the capacity.
+/// The balance of some windows: the accounts and the residual sum up to the capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// CPUs x time.
+    /// CPUs x time, ns.
     pub capacity_ns: u64,
-    /// Tasks that have a name, those that exited included.
+    /// Named tasks, including exited ones, ns.
     pub named_ns: u64,
-    /// Executing, but nobody knows who.
+    /// CPU time of unknown tasks, ns.
     pub unnamed_ns: u64,
-    /// Nothing to do.
+    /// Idle time, ns.
     pub idle_ns: u64,
-    /// CPUs that were switched off.
+    /// Time of CPUs that were offline, ns.
     pub offline_ns: u64,
-    /// What is missing for the sum to come out.
+    /// Capacity minus the sum of the accounts, ns.
     pub residual_ns: i64,
     irq: Taken,
     steal: Taken,
 }
 
 impl Accounts {
-    /// Takes a window, of whose interrupts and stolen time so much hit somebody with a name.
+    /// Adds a window; the arguments are the parts of its interrupts and steal that interrupted
+    /// named tasks.
     pub(crate) fn add(&mut self, books: &Books, irq_named_ns: u64, steal_named_ns: u64) {
         self.capacity_ns += books.total_ns;
         self.named_ns += books.tasks_ns + books.exited_ns;
@@ -67,7 +68,7 @@ impl Accounts {
         self.steal.add(books.steal_ns, steal_named_ns);
     }
 
-    /// Takes those of other windows.
+    /// Adds the accounts of other windows.
     pub(crate) fn join(&mut self, other: &Accounts) {
         self.capacity_ns += other.capacity_ns;
         self.named_ns += other.named_ns;
@@ -82,36 +83,38 @@ impl Accounts {
         }
     }
 
-    /// Executing.
+    /// CPU time of named and unknown tasks, ns.
     pub fn busy_ns(&self) -> u64 {
         self.named_ns + self.unnamed_ns
     }
 
-    /// Interrupts; `None`: not measured in all windows, and part of whom they hit.
+    /// Interrupts, ns; `None` if a window did not measure them separately, as part of the
+    /// interrupted tasks' time.
     pub fn irq_ns(&self) -> Option<u64> {
         self.irq.known()
     }
 
-    /// Stolen; `None`: not measured in all windows, and part of whom it hit.
+    /// Steal, ns; `None` if a window did not measure it separately, as part of the interrupted
+    /// tasks' time.
     pub fn steal_ns(&self) -> Option<u64> {
         self.steal.known()
     }
 
-    /// Interrupts go back to whom they hit.
+    /// Returns the time of interrupts to the interrupted accounts.
     pub(crate) fn fold_irq(&mut self) {
         let (named_ns, idle_ns) = self.irq.give_back();
         self.named_ns += named_ns;
         self.idle_ns += idle_ns;
     }
 
-    /// Stolen time goes back to whom it hit.
+    /// Returns stolen time to the interrupted accounts.
     pub(crate) fn fold_steal(&mut self) {
         let (named_ns, idle_ns) = self.steal.give_back();
         self.named_ns += named_ns;
         self.idle_ns += idle_ns;
     }
 
-    /// Whether everything is accounted for.
+    /// True if the accounts equal the capacity.
     pub fn closes(&self) -> bool {
         let told = [self.irq_ns(), self.steal_ns()].into_iter().flatten().sum::<u64>();
         let sum = i128::from(self.busy_ns() + told + self.idle_ns + self.offline_ns);

@@ -1,4 +1,4 @@
-//! Where the difference between two stretches went.
+//! Compares two ranges: where the difference went.
 
 use crate::group::Group;
 use crate::measure::Per;
@@ -8,46 +8,46 @@ use exactop_model::owner::By;
 use exactop_report::statistics::{apart, Apart, FEWEST};
 use std::collections::BTreeMap;
 
-/// So many pieces of a side are compared at most: windows next to each other are alike, and are no more
-/// witnesses for being many.
+/// Most pieces of a side that are compared: adjacent windows are alike, so more of them are not
+/// more evidence.
 const PIECES: usize = 24;
-/// So many rows are weighed, those with the most time on both sides together.
+/// Most rows that are tested: those with the most time on both sides together.
 const WEIGHED: usize = 300;
-/// What a change comes to at least to be more than noise. Repeats that follow one another know nothing of
-/// what changes from one hour to the next (which pages lie where, how fast the machine is): of much that
-/// is steady the smallest change would be beyond theirs.
+/// Smallest change that counts as more than noise. Adjacent windows do not show slow variation
+/// (placement of pages, speed of the machine). Without a limit, the smallest change of a steady row
+/// would exceed its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Least {
     /// Per cent of one CPU.
     pub of_cpu_pct: f64,
-    /// Per cent of what the row had on the side where it had more.
+    /// Per cent of the row on the side where it is larger.
     pub of_row_pct: f64,
 }
 
 impl Least {
-    /// Where nothing else is said.
+    /// The default.
     pub const USUAL: Least = Least { of_cpu_pct: 0.2, of_row_pct: 3.0 };
 }
-/// What decides how repeats are dealt out: the same recordings give the same answer.
+/// Seed of the permutations: the same recordings give the same result.
 const SEED: u64 = 1;
 
-/// What became of a row.
+/// Direction of a row's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there before.
+    /// New: it was not there before.
     Came,
-    /// It used more.
+    /// More.
     Grew,
-    /// Neither more nor less.
+    /// Equal.
     Same,
-    /// It used less.
+    /// Less.
     Shrank,
-    /// It is not there any more.
+    /// Gone: it is not there any more.
     Went,
 }
 
 impl Change {
-    /// What a difference means of a row that is on both sides.
+    /// Direction of a change of a row that is on both sides.
     pub fn of_sign(difference: f64) -> Change {
         match difference {
             more if more > 0.0 => Change::Grew,
@@ -56,7 +56,7 @@ impl Change {
         }
     }
 
-    /// The word for it.
+    /// Word for the direction.
     pub const fn name(self) -> &'static str {
         match self {
             Change::Came => "came",
@@ -71,28 +71,28 @@ impl Change {
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Who; `None`: time without a name.
+    /// The group; `None` for unnamed time.
     pub group: Option<Group>,
-    /// What became of it.
+    /// Direction of the change.
     pub change: Change,
-    /// Its CPU time in the first stretch.
+    /// CPU time in the first range, ns.
     pub a_ns: u64,
-    /// In the second.
+    /// CPU time in the second range, ns.
     pub b_ns: u64,
-    /// The change, exactly.
+    /// Exact change, ns.
     pub delta_ns: i64,
-    /// By the measure asked for; `None`: there is nothing to divide by.
+    /// Figure in the first range, by the measure; `None` if its divisor is 0.
     pub a: Option<f64>,
-    /// In the second.
+    /// Figure in the second range.
     pub b: Option<f64>,
-    /// By the measure: how far apart the windows of both sides are, and where that may lie. `None`: too
-    /// few windows, or it was not weighed.
+    /// Difference between the windows of both sides by the measure, with its confidence interval.
+    /// `None` if there are too few windows or the row was not tested.
     pub apart: Option<Apart>,
 }
 
 impl Row {
-    /// The change by the measure: of what was weighed, the mean of its pieces of time; else of all the
-    /// time together.
+    /// The change by the measure: for a tested row, the mean over its pieces of time; else over all
+    /// the time.
     pub fn change_by_measure(&self) -> Option<f64> {
         if let Some(apart) = self.apart {
             return Some(apart.difference);
@@ -104,17 +104,17 @@ impl Row {
         }
     }
 
-    /// What it had by the measure where it had more.
+    /// The larger of the two figures.
     fn larger(&self) -> f64 {
         self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0))
     }
 
-    /// Whether it differs beyond noise.
+    /// True if the change exceeds noise.
     pub(crate) fn is_beyond(&self) -> bool {
         self.apart.is_some_and(|apart| apart.beyond)
     }
 
-    /// What is said to have grown is what is shown as larger.
+    /// Sets the test's result; the direction must agree with the displayed figures.
     fn weighed(&mut self, apart: Apart) {
         self.apart = Some(apart);
         if matches!(self.change, Change::Grew | Change::Shrank) {
@@ -123,21 +123,21 @@ impl Row {
     }
 }
 
-/// What can be said of all rows together.
+/// Result for all rows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A side has too few windows to tell a difference from noise.
     TooFewWindows,
     /// No row has a figure in every piece of time of both sides.
     NothingWeighed,
-    /// Of the rows that were weighed none differs.
+    /// No tested row exceeds noise.
     NothingBeyondNoise,
-    /// So many do.
+    /// Number of rows whose change exceeds noise.
     BeyondNoise(usize),
 }
 
 impl Verdict {
-    /// Its name.
+    /// Name of the verdict.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::TooFewWindows => "too_few_windows",
@@ -148,35 +148,36 @@ impl Verdict {
     }
 }
 
-/// Two stretches, compared.
+/// Two ranges, compared.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// What they are measured by.
+    /// How rows are measured.
     pub per: Per,
-    /// Changes that come to less than this are noise.
+    /// Smaller changes count as noise.
     pub least: Least,
-    /// The first stretch.
+    /// The first range.
     pub a: Stretch,
-    /// The second.
+    /// The second range.
     pub b: Stretch,
-    /// Rows with a name: first those that differ beyond noise, of each what grew before what shrank, the
-    /// largest change first.
+    /// Rows with a name: first those that exceed noise; in each part what grew before what shrank,
+    /// the largest change first.
     pub rows: Vec<Row>,
-    /// Time without a name.
+    /// Unnamed time.
     pub unnamed: Row,
 }
 
 impl Difference {
-    /// Compares; both are summed by the same. Changes below [`Least::USUAL`] are noise.
+    /// Compares two ranges that are summed in the same way. Changes below [`Least::USUAL`] are
+    /// noise.
     pub fn of(a: Stretch, b: Stretch, per: Per) -> Difference {
         Difference::from_least(a, b, per, Least::USUAL)
     }
 
-    /// Compares; changes that come to less are noise.
+    /// Compares two ranges; changes below `least` are noise.
     pub fn from_least(mut a: Stretch, mut b: Stretch, per: Per, least: Least) -> Difference {
-        // Where one side does not tell interrupts from whom they hit, the other must not either.
+        // If one side does not measure interrupts separately, the other must not either.
         if a.accounts.irq_ns().is_none() || b.accounts.irq_ns().is_none() {
             [&mut a, &mut b].into_iter().for_each(Stretch::fold_irq);
         }
@@ -195,7 +196,7 @@ impl Difference {
         difference
     }
 
-    /// Says of the largest rows and of unnamed time whether they differ beyond noise.
+    /// Tests the largest rows and unnamed time.
     fn weigh(&mut self, pairs: &[Pair], (a, b): &(Side, Side)) {
         let mut figures = vec![(a.unnamed(), b.unnamed())];
         let mut places = vec![None];
@@ -203,7 +204,7 @@ impl Difference {
             figures.push((a.row(pair.in_a), b.row(pair.in_b)));
             places.push(Some(at));
         }
-        // Nothing to divide by in some piece: nothing to be said.
+        // A row whose divisor is 0 in some piece cannot be tested.
         let known = |side: &Option<Vec<f64>>| side.is_some();
         let kept = figures.into_iter().zip(places).filter(|((a, b), _)| known(a) && known(b));
         let (figures, places): (Vec<_>, Vec<_>) =
@@ -224,24 +225,24 @@ impl Difference {
         }
     }
 
-    /// Whether there are enough windows to tell a difference from noise.
+    /// True if there are enough windows to tell a difference from noise.
     pub fn can_tell(&self) -> bool {
         self.a.slots.len() >= FEWEST && self.b.slots.len() >= FEWEST
     }
 
-    /// All rows, unnamed time included.
+    /// All rows, including unnamed time.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain([&self.unnamed])
     }
 
-    /// Rows that differ beyond noise, unnamed time included.
+    /// Rows that exceed noise, including unnamed time.
     pub fn beyond(&self) -> impl Iterator<Item = &Row> {
         self.all().filter(|row| row.is_beyond())
     }
 
-    /// What can be said of them.
+    /// Result for all rows together.
     pub fn verdict(&self) -> Verdict {
-        // Time without a name is weighed, too, but says nothing where there is none.
+        // Unnamed time is always tested, but does not count if there is none.
         let weighed = self.all().any(|row| row.apart.is_some() && (row.a_ns > 0 || row.b_ns > 0));
         match (self.can_tell(), weighed, self.beyond().count()) {
             (false, ..) => Verdict::TooFewWindows,
@@ -251,18 +252,18 @@ impl Difference {
         }
     }
 
-    /// The change of an account.
+    /// The change of an account, ns.
     pub fn delta(&self, of: impl Fn(&Stretch) -> u64) -> i64 {
         less(of(&self.b), of(&self.a))
     }
 
-    /// The change of one that is not always told apart.
+    /// The change of an account that both sides must measure, ns.
     pub fn delta_if_told(&self, of: impl Fn(&Stretch) -> Option<u64>) -> Option<i64> {
         Some(less(of(&self.b)?, of(&self.a)?))
     }
 }
 
-/// The pieces of a side that are weighed.
+/// Pieces of a side that are compared.
 struct Side {
     per: Per,
     slots: Vec<Slot>,
@@ -278,7 +279,7 @@ impl Side {
         self.slots.iter().map(of).collect()
     }
 
-    /// A row's; one that is not there used nothing.
+    /// Figures of a row; 0 for a missing row.
     fn row(&self, number: Option<u32>) -> Option<Vec<f64>> {
         let of = |slot: &Slot| number.and_then(|number| slot.rows.get(&number)).copied();
         self.figures(|slot| of(slot).map_or(Sum::default(), |sum| sum))
@@ -290,15 +291,14 @@ impl Side {
     }
 }
 
-/// A group, and which row of each side it is.
+/// A group, and its row number on each side.
 struct Pair {
     group: Group,
     in_a: Option<u32>,
     in_b: Option<u32>,
 }
 
-/// All groups, those with the most time on both sides together first: that says nothing about their
-/// difference.
+/// All groups by their time on both sides together. This order does not depend on their difference.
 fn pairs(a: &Stretch, b: &Stretch) -> Vec<Pair> {
     let mut pairs: BTreeMap<&Group, (Option<u32>, Option<u32>)> = BTreeMap::new();
     for (number, row) in (0..).zip(&a.rows) {
@@ -341,19 +341,19 @@ fn row(
         (0, 0) => Change::Same,
         (0, _) => Change::Came,
         (_, 0) => Change::Went,
-        // What grew is what the measure says: stretches need not be equally long.
+        // The measure decides, because the ranges may differ in length.
         _ => Change::of_sign(by_b.zip(by_a).map_or(less(b_ns, a_ns) as f64, |(b, a)| b - a)),
     };
     let delta_ns = less(b_ns, a_ns);
     Row { group: group.cloned(), change, a_ns, b_ns, delta_ns, a: by_a, b: by_b, apart: None }
 }
 
-/// What comes first.
+/// Order of kinds of rows.
 fn rank(row: &Row) -> (bool, bool) {
     (!row.is_beyond(), !matches!(row.change, Change::Came | Change::Grew))
 }
 
-/// The larger change first.
+/// Order within a kind: the larger change first.
 fn larger(x: &Row, y: &Row) -> std::cmp::Ordering {
     let size = |row: &Row| row.change_by_measure().map_or(0.0, f64::abs);
     let by_time = y.delta_ns.unsigned_abs().cmp(&x.delta_ns.unsigned_abs());

@@ -1,14 +1,14 @@
-//! Rows of a stretch: their names, and what they are while names are still being read.
+//! Groups: the rows of a range, and their keys while names are still being read.
 
 use exactop_model::owner::Owner;
 use std::fmt;
 
-/// A row's name, harmless wherever it is shown.
+/// A row's name, safe for every output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
-    /// What it is called, escaped.
+    /// Name, escaped.
     pub name: String,
-    /// Of a single process.
+    /// PID and start of a single process.
     pub process: Option<(u32, u64)>,
 }
 
@@ -21,11 +21,11 @@ impl fmt::Display for Group {
     }
 }
 
-/// An owner while windows are read, when not all names are known yet. Numbers that the kernel gives mean something
-/// within a boot; command names do in all.
+/// Key of an owner while windows are read, before all names are known. The kernel's numbers are
+/// unique within a boot; command names hold across boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
-    /// Which boot of those that were read; `None`: the owner has no number.
+    /// Index of the boot; `None` if the owner has no number.
     pub boot: Option<usize>,
     pub owner: Owner,
 }
@@ -42,8 +42,8 @@ impl Id {
     }
 }
 
-/// The unit that a control group was made for: the outermost service, scope or the like of its path, as what is below is
-/// its own affair; of what a user's systemd started that unit's name behind it. Where there is none, the innermost slice.
+/// The unit of a control group: the outermost service, scope or the like in its path. For a user's
+/// systemd, that unit's name follows the user's. Without a unit, the innermost slice.
 pub fn unit_of(path: &str) -> Option<String> {
     const KINDS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
     let is_unit = |part: &&str| KINDS.iter().any(|kind| part.ends_with(kind));

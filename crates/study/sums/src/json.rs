@@ -4,12 +4,12 @@ use crate::compare::{Difference, Row};
 use crate::stretch::Stretch;
 use serde_json::{json, Value};
 
-/// The schema's name.
+/// Name of the schema.
 pub const SCHEMA: &str = "exactop.diff";
-/// Its version.
+/// Version of the schema.
 pub const VERSION: u32 = 1;
 
-/// All of it, on one line.
+/// The whole difference, on one line.
 pub fn difference(difference: &Difference) -> String {
     let Difference { by, per, least, a, b, rows, unnamed } = difference;
     let value = json!({
@@ -39,7 +39,7 @@ pub fn difference(difference: &Difference) -> String {
     format!("{value}\n")
 }
 
-/// Whose it is and where the time went.
+/// Machine and accounts of a range.
 pub fn stretch(stretch: &Stretch) -> Value {
     let accounts = &stretch.accounts;
     let machine = stretch.machine.as_ref();

@@ -1,14 +1,19 @@
-//! Sums over a stretch of a recording, to the nanosecond. It takes a recording and a time, and gives a row for each
-//! group, the difference of two stretches, and a report. The command and the fleet may depend on it.
+//! Sums over a stretch of a recording, to the nanosecond. It takes a recording and a time, and
+//! gives a row for each group, the difference of two stretches, and a report. The command and the
+//! fleet may depend on it.
 //!
-//! [`Stretch::read`] sums windows into [`Accounts`], which come out as the books of each window do, and
-//! into a row for each [`Group`]. [`Difference::of`] says where the difference between two stretches
-//! went: the changes of all rows and of unnamed time are the change of busy time, and that is what idle,
-//! steal and interrupts changed by the other way round, where both had as much CPU time to give.
+//! [`Stretch::read`] sums windows into [`Accounts`], which balance like the books of each window,
+//! and into a row for each [`Group`]. [`Difference::of`] explains the difference between two
+//! stretches. The changes of all rows and of unnamed time sum up to the change of busy time. If
+//! both stretches have the same capacity, idle, steal and interrupts changed by the opposite
+//! amount.
 //!
-//! Modules: `stretch`, read by `summing` (windows into `accounts`, rows by `group` with their `names`, who stands
-//! `still`, pieces of time in `slots`, `short` windows), `compare` (a difference and what of it is noise), by
-//! `measure`; `text`, `json`; `report/` (a page, its pictures, figures).
+//! Modules:
+//!
+//! - `stretch`, read by `summing`: windows into `accounts`; rows by `group` with their `names`;
+//!   idle tasks in `still`; pieces of time in `slots`; `short` windows.
+//! - `compare`: a difference and its noise, by `measure`; `text` and `json` print it.
+//! - `report`: a page, its pictures and figures.
 #![forbid(unsafe_code)]
 
 mod accounts;

@@ -1,27 +1,27 @@
-//! What rows are measured by when they are compared: CPU time a unit of something.
+//! Measures for comparing rows: CPU time per unit of something.
 
 use crate::accounts::Accounts;
 use crate::slots::Sum;
 use exactop_model::ledger::counters::CounterUnit;
 use exactop_model::Counter;
 
-/// What a row's work is counted in.
+/// Work of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A counter of events.
+    /// Events of a counter.
     Events(Counter),
-    /// Processes that exited.
+    /// Exited processes.
     Exits,
 }
 
 impl Work {
-    /// Everything there is, by name.
+    /// All kinds of work, by name.
     pub fn all() -> impl Iterator<Item = Work> {
         let events = Counter::ALL.iter().filter(|c| c.info().unit == CounterUnit::Count);
         events.map(|&counter| Work::Events(counter)).chain([Work::Exits])
     }
 
-    /// Its name, as it is typed.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Work::Events(counter) => counter.info().id,
@@ -30,19 +30,19 @@ impl Work {
     }
 }
 
-/// What CPU time is divided by.
+/// Divisor of CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
-    /// The CPU time there was: per cent of all CPUs.
+    /// Available CPU time: per cent of all CPUs.
     Cpu,
-    /// Elapsed time: per cent of one CPU, as top has it.
+    /// Elapsed time: per cent of one CPU, as in top.
     Wall,
-    /// The row's own work: ns for each.
+    /// The row's own work: ns per unit.
     Work(Work),
 }
 
 impl Per {
-    /// Its name.
+    /// Name of the divisor.
     pub const fn name(self) -> &'static str {
         match self {
             Per::Cpu => "cpu",
@@ -51,7 +51,7 @@ impl Per {
         }
     }
 
-    /// The unit of what comes out.
+    /// Unit of the figures.
     pub fn unit(self) -> String {
         match self {
             Per::Cpu => "per cent of all CPUs".into(),
@@ -60,7 +60,7 @@ impl Per {
         }
     }
 
-    /// The work that has to be counted for it.
+    /// The work that must be counted for this measure.
     pub const fn work(self) -> Option<Work> {
         match self {
             Per::Work(work) => Some(work),
@@ -68,8 +68,8 @@ impl Per {
         }
     }
 
-    /// What a change of the figure comes to, per cent of one CPU, at so much work in such a stretch;
-    /// `None`: nothing to divide by.
+    /// A change of the figure in per cent of one CPU, for this amount of work and range; `None` if
+    /// its divisor is 0.
     pub(crate) fn of_one_cpu_pct(
         self,
         change: f64,
@@ -85,7 +85,7 @@ impl Per {
         })
     }
 
-    /// A row's figure; `None`: there was nothing of what it is divided by, or that is not known.
+    /// Figure of a row; `None` if its divisor is 0 or unknown.
     pub(crate) fn of(self, sum: &Sum, accounts: &Accounts, length_ns: u64) -> Option<f64> {
         let over = |ns: u64| (ns > 0).then(|| 100.0 * sum.run_ns as f64 / ns as f64);
         match self {

@@ -1,4 +1,4 @@
-//! What the groups of a recording are called, as far as it was read by somebody.
+//! Names of a recording's groups, as far as they were read.
 
 use crate::group::{unit_of, Group, Id};
 use exactop_model::ledger::named::{GroupName, UNKNOWN};
@@ -10,25 +10,25 @@ use exactop_recording::Replay;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A number, and which boot of those that were read gave it.
+/// A number, and the index of its boot.
 type Numbered<T> = (usize, T);
 
-/// What is known of names so far.
+/// Names known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// The boots, in the order in which they were read.
+    /// The boots, in the order of reading.
     boots: Vec<String>,
-    /// The one that is read.
+    /// Index of the current boot.
     boot: usize,
     commands: FxHashMap<Numbered<ProcessRef>, Comm>,
     paths: FxHashMap<Numbered<u64>, String>,
-    /// As the recording names them; files from before it did have none.
+    /// Names in the recording; older files have none.
     groups: FxHashMap<Numbered<u64>, Arc<GroupName>>,
     users: FxHashMap<Numbered<u32>, String>,
 }
 
 impl Names {
-    /// Windows of this boot are read from now on; whether it is the first time.
+    /// Sets the boot of the next windows; returns true if it is new.
     pub fn enter(&mut self, boot_id: &str) -> bool {
         let known = self.boots.iter().position(|boot| boot == boot_id);
         self.boot = known.unwrap_or(self.boots.len());
@@ -38,12 +38,12 @@ impl Names {
         known.is_none()
     }
 
-    /// An owner in the boot that is read.
+    /// Key of an owner in the current boot.
     pub fn id(&self, owner: Owner) -> Id {
         Id::new(owner, self.boot)
     }
 
-    /// Learns the name of a living task's owner, as far as somebody read it.
+    /// Adds the name of a living task's owner, as far as it was read.
     pub fn learn(&mut self, owner: Owner, task: &TaskSample, replay: &Replay) {
         let process = replay.book().leader(task);
         let known = || replay.known(process.account);
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// The control groups of a window by name: they may be forgotten later.
+    /// Adds the control groups of a window; the book may forget them later.
     pub fn groups(&mut self, window: &Window, book: &Book) {
         let tasks = window.tasks.iter().filter_map(|task| task.sample.ident.cgroup_id);
         let exited = window.exited.iter().filter_map(|exit| exit.sample.cgroup_id);
@@ -83,7 +83,7 @@ impl Names {
         }
     }
 
-    /// What a control group is called.
+    /// Name of a control group.
     fn group_by(&self, by: By, id: Numbered<u64>) -> String {
         match (self.groups.get(&id), by, self.paths.get(&id)) {
             (Some(group), ..) => group.under(by).unwrap_or_else(|| by.none().into()),
@@ -94,10 +94,11 @@ impl Names {
         }
     }
 
-    /// What it is called, once all is read.
+    /// Name of an owner, once all is read.
     pub fn group(&self, by: By, id: Id) -> Group {
         let named = |name: String| Group { name, process: None };
-        // Only an owner with a number has a boot. Without one no name is its: another boot's number is another's.
+        // Only an owner with a number has a boot. Without a boot no name applies: the number is
+        // another group's in another boot.
         let boot = id.boot;
         match id.owner {
             Owner::Command(comm) => named(comm.to_string()),
@@ -122,7 +123,7 @@ impl Names {
         }
     }
 
-    /// One number may be two groups of two boots.
+    /// In two boots one number may be two groups.
     fn without_path(&self, (boot, number): Numbered<u64>) -> String {
         match self.boots.len() {
             0 | 1 => format!("(control group {number}, whose path was not read)"),

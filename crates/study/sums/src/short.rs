@@ -1,11 +1,10 @@
-//! Use of all CPUs window by window, where windows are so short that they show what happens within a
-//! second.
+//! Use of all CPUs by window, if windows are short enough to show what happens within a second.
 
 use crate::slots::Slot;
 
-/// Windows of half a second are never quite that long: a tenth more is all right.
+/// Longest window, ns: half a second and a tenth, because windows jitter.
 const LONGEST_NS: u64 = 550_000_000;
-/// So many are kept: half an hour of them. More seconds are no picture any more.
+/// Most windows kept: half an hour. More seconds would not make a readable picture.
 const MOST: usize = 3_600;
 
 /// One window.
@@ -17,7 +16,7 @@ pub(crate) struct Used {
     pub capacity_ns: u64,
 }
 
-/// All of them, as long as each is short and they are few enough.
+/// All windows, as long as each is short and there are few enough.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Short {
     windows: Vec<Used>,
@@ -41,7 +40,7 @@ impl Short {
         });
     }
 
-    /// All windows, and how long the longest is; `None`: one is too long, or there are too many.
+    /// All windows, and the length of the longest; `None` if one is too long or there are too many.
     pub fn all(&self) -> Option<(&[Used], u64)> {
         (self.longest_ns > 0 && !self.given_up).then_some((&self.windows[..], self.longest_ns))
     }

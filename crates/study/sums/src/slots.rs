@@ -1,21 +1,21 @@
-//! A stretch in pieces of time: windows, or as many of them together as there are too many.
+//! Pieces of a range: windows, or several joined if there are too many.
 
 use crate::accounts::Accounts;
 use rustc_hash::FxHashMap;
 
-/// So many pieces are kept at most; with one more, each two become one.
+/// Most pieces; above it, each two are joined.
 const MOST: usize = 480;
 
-/// What one group used.
+/// CPU time of one group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Executing.
+    /// CPU time, ns.
     pub run_ns: u64,
     pub(crate) irq_ns: u64,
     pub(crate) steal_ns: u64,
-    /// Units of the work that was asked for.
+    /// Units of the requested work.
     pub work: u64,
-    /// Of some of it the work is not known.
+    /// A part of the work is unknown.
     pub work_unknown: bool,
 }
 
@@ -37,7 +37,7 @@ impl Sum {
     }
 }
 
-/// How long a CPU executed tasks.
+/// CPU time that a CPU spent on tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CpuUse {
@@ -48,21 +48,21 @@ pub struct CpuUse {
 /// A piece.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slot {
-    /// When it begins, ns since the epoch.
+    /// Beginning, ns since the epoch.
     pub from_wall_ns: i128,
-    /// When it ends.
+    /// End, ns since the epoch.
     pub to_wall_ns: i128,
-    /// How long its windows are together.
+    /// Total length of its windows, ns.
     pub length_ns: u64,
-    /// How many they are.
+    /// Number of its windows.
     pub windows: u64,
-    /// It begins where the one before ends: no gap and no boot lies between.
+    /// It begins where the piece before ends, without a gap or a boot between.
     pub goes_on: bool,
-    /// Where the time went.
+    /// Its accounts.
     pub accounts: Accounts,
-    /// What each row used, by its number.
+    /// CPU time of each row, by row number.
     pub rows: FxHashMap<u32, Sum>,
-    /// How each CPU was used.
+    /// Use of each CPU.
     pub cpus: FxHashMap<u32, CpuUse>,
 }
 
@@ -87,10 +87,10 @@ impl Slot {
     }
 }
 
-/// The pieces, as they come.
+/// Collects pieces.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// Windows of each.
+    /// Windows per piece.
     each: u64,
     done: Vec<Slot>,
 }
@@ -112,7 +112,7 @@ impl Slots {
         }
     }
 
-    /// Each two become one; over gaps only where these are so many that there is no other way.
+    /// Joins each two pieces; across gaps only if there are too many gaps.
     fn halve(&mut self) {
         self.each *= 2;
         self.done = joined(std::mem::take(&mut self.done), 2, Gaps::Part);
@@ -126,16 +126,16 @@ impl Slots {
     }
 }
 
-/// What becomes of gaps when pieces are joined.
+/// Treatment of gaps when pieces are joined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gaps {
-    /// A piece ends where one begins.
+    /// A gap ends a piece.
     Part,
-    /// They do not matter.
+    /// Gaps are ignored.
     Ignored,
 }
 
-/// Each so many become one.
+/// Joins each `each` pieces.
 fn joined(slots: Vec<Slot>, each: usize, gaps: Gaps) -> Vec<Slot> {
     let mut out: Vec<Slot> = Vec::with_capacity(slots.len().div_ceil(each));
     let mut taken = each;
@@ -154,7 +154,7 @@ fn joined(slots: Vec<Slot>, each: usize, gaps: Gaps) -> Vec<Slot> {
     out
 }
 
-/// At most so many pieces, each of as many of those; what is left over belongs to the last.
+/// Joins pieces so that at most `most` remain; the rest joins the last.
 pub(crate) fn at_most(slots: &[Slot], most: usize) -> Vec<Slot> {
     let each = slots.len().div_ceil(most.max(1)).max(1);
     let mut out = joined(slots.to_vec(), each, Gaps::Ignored);
@@ -166,7 +166,7 @@ pub(crate) fn at_most(slots: &[Slot], most: usize) -> Vec<Slot> {
     out
 }
 
-/// About so many pieces, none of which goes over a gap: to be drawn.
+/// Joins pieces for drawing: about `most`, none across a gap.
 pub(crate) fn to_draw(slots: &[Slot], most: usize) -> Vec<Slot> {
     let each = slots.len().div_ceil(most.max(1)).max(1);
     joined(slots.to_vec(), each, Gaps::Part)

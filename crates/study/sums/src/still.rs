@@ -1,10 +1,10 @@
-//! What tasks do while nothing happens to them: they stay in the state they are in, and are in no
-//! window until something does. Their time in that state counts all the same.
+//! Time of tasks without events. Such a task stays in its state and is in no window until an event
+//! happens; its time in that state counts all the same.
 
 use exactop_model::{AccountId, Counter, MicroState};
 use rustc_hash::FxHashMap;
 
-/// A task since something happened to it last.
+/// A task since its last event.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     state: MicroState,
@@ -12,7 +12,7 @@ struct Standing {
     row: u32,
 }
 
-/// Time in a state, of a row.
+/// Time of a row in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stood {
     pub row: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Stood {
 }
 
 impl Stood {
-    /// What grew meanwhile. Who runs is in every window, with what the books say of it.
+    /// Counters that grew meanwhile. A running task is in every window, with its charged time.
     pub fn counters(&self) -> impl Iterator<Item = Counter> {
         self.state.counters().iter().copied().filter(|&counter| counter != Counter::RunNs)
     }
@@ -34,14 +34,14 @@ impl Standing {
     }
 }
 
-/// Everyone who lives, over windows that follow each other.
+/// All living tasks, over consecutive windows.
 #[derive(Debug, Default)]
 pub(crate) struct Still {
     tasks: FxHashMap<AccountId, Standing>,
 }
 
 impl Still {
-    /// Something happened to a task by then; what it did up to the beginning of that window.
+    /// A task had an event; returns its time up to the beginning of that window.
     pub fn changes(
         &mut self,
         (account, state): (AccountId, MicroState),
@@ -52,23 +52,24 @@ impl Still {
         self.tasks.insert(account, now).and_then(|before| before.to(t0_ns))
     }
 
-    /// Whether a task is known already.
+    /// True if the task is known.
     pub fn has(&self, account: AccountId) -> bool {
         self.tasks.contains_key(&account)
     }
 
-    /// How many there are.
+    /// Number of tasks.
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Those who live no more did this up to the beginning of the window they ended in.
+    /// Removes exited tasks; returns their time up to the beginning of the window in which they
+    /// ended.
     pub fn end(&mut self, lives: impl Fn(AccountId) -> bool, t0_ns: u64) -> Vec<Stood> {
         let ended = self.tasks.extract_if(|&account, _| !lives(account));
         ended.filter_map(|(_, standing)| standing.to(t0_ns)).collect()
     }
 
-    /// Windows do not go on from there: what everyone did up to it.
+    /// The windows do not continue; returns the time of all tasks up to there.
     pub fn leave(&mut self, at_ns: u64) -> Vec<Stood> {
         self.tasks.drain().filter_map(|(_, standing)| standing.to(at_ns)).collect()
     }

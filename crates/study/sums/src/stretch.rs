@@ -1,4 +1,4 @@
-//! The windows of some time, summed.
+//! A stretch: the windows of a range of time, summed.
 
 use crate::accounts::Accounts;
 use crate::group::Group;
@@ -8,21 +8,21 @@ use exactop_model::owner::By;
 use exactop_model::Counters;
 use exactop_recording::{Gap, Machine};
 
-/// What a group did in all of the stretch.
+/// Sums of a group over the whole stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Total {
-    /// Who.
+    /// The group.
     pub group: Group,
     /// CPU time.
     pub sum: Sum,
-    /// Everything else; what is not known of all of it is not known.
+    /// All other counters; a counter is unknown if a part is unknown.
     pub counters: Counters,
-    /// Processes that exited.
+    /// Exited processes.
     pub exits: u64,
 }
 
 impl Total {
-    /// Nothing is known to have happened to it, and all of it is known.
+    /// True if all counters are known and 0.
     pub(crate) fn is_nothing(&self) -> bool {
         self.sum.run_ns == 0 && self.exits == 0 && self.counters == Counters::zero()
     }
@@ -31,38 +31,39 @@ impl Total {
 /// A stretch.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// What its rows stand for.
+    /// How rows are summed.
     pub by: By,
-    /// Whose it is, as of its first window.
+    /// Machine, as of the first window.
     pub machine: Option<Machine>,
-    /// And as of the first of each later boot.
+    /// Machines of later boots, as of their first windows.
     pub later: Vec<Machine>,
-    /// Names in it stand for others.
+    /// Names were replaced.
     pub anonymous: bool,
-    /// The most CPUs that were online in a window.
+    /// Most CPUs online in a window.
     pub cpus: usize,
-    /// Its first window's beginning and its last one's end, ns since the epoch.
+    /// Beginning of the first window and end of the last, ns since the epoch.
     pub spans: Option<(i128, i128)>,
-    /// How many windows there are.
+    /// Number of windows.
     pub windows: u64,
-    /// How long they are together.
+    /// Total length of the windows, ns.
     pub length_ns: u64,
-    /// Time between them that is not recorded.
+    /// Gaps between the windows.
     pub gaps: Vec<Gap>,
-    /// Windows that are inexact.
+    /// Number of inexact windows.
     pub inexact: u64,
-    /// Where all of the CPUs' time went.
+    /// Accounts of all CPUs' time.
     pub accounts: Accounts,
-    /// Everyone who used any, by number.
+    /// The groups, by row number.
     pub rows: Vec<Total>,
     /// The same in pieces of time.
     pub slots: Vec<Slot>,
-    /// Use of all CPUs by window, where these are short.
+    /// Use of all CPUs by window, if the windows are short.
     pub(crate) short: Short,
 }
 
 impl Stretch {
-    /// Interrupts go back to whom they hit, as where they are not measured.
+    /// Returns the time of interrupts to the interrupted accounts, as if it was not measured
+    /// separately.
     pub(crate) fn fold_irq(&mut self) {
         self.accounts.fold_irq();
         self.rows.iter_mut().for_each(|row| row.sum.fold_irq());
@@ -72,7 +73,7 @@ impl Stretch {
         }
     }
 
-    /// Stolen time, too.
+    /// Does the same with stolen time.
     pub(crate) fn fold_steal(&mut self) {
         self.accounts.fold_steal();
         self.rows.iter_mut().for_each(|row| row.sum.fold_steal());

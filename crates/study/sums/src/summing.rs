@@ -1,4 +1,4 @@
-//! A stretch that is being read, window by window.
+//! Sums a stretch, window by window.
 
 use crate::accounts::Accounts;
 use crate::group::{Group, Id};
@@ -24,7 +24,7 @@ pub(crate) struct Summing {
     totals: Vec<Total>,
     slots: Slots,
     still: Still,
-    /// Where the last window ended.
+    /// End of the last window, CLOCK_MONOTONIC ns.
     until_ns: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Summing {
         }
     }
 
-    /// Takes a window.
+    /// Adds a window.
     pub fn window(&mut self, window: &Window, span: Span, replay: &Replay) {
         self.enter(replay);
         let goes_on = self.until_ns == Some(window.t0_ns);
@@ -100,13 +100,13 @@ impl Summing {
         self.slots.take(slot);
     }
 
-    /// Takes what is not recorded before the next one, or after the last.
+    /// Adds gaps before the next window, or after the last.
     pub fn gaps(&mut self, gaps: &[Gap]) {
         self.stretch.gaps.extend_from_slice(gaps);
         self.leave();
     }
 
-    /// Whose windows are read from now on.
+    /// Notes the machine of the next windows.
     fn enter(&mut self, replay: &Replay) {
         let Some(machine) = replay.reader().machine() else { return };
         self.stretch.anonymous |= replay.reader().is_anonymous();
@@ -117,12 +117,12 @@ impl Summing {
             None => self.stretch.machine = Some(machine.clone()),
             Some(_) => self.stretch.later.push(machine.clone()),
         }
-        // Another boot's clock may stand where this one's stood.
+        // Another boot's clock may have the same value.
         self.leave();
     }
 
-    /// All time of the window, by owner. What tasks did that did nothing but wait is counted once something happens to
-    /// them.
+    /// Charges all time of the window to owners. Time of tasks that only waited is added at their
+    /// next event.
     fn rows(&mut self, window: &Window, replay: &Replay, slot: &mut Slot) {
         let (by, book) = (self.stretch.by, replay.book());
         let books = Books::of(window);
@@ -139,7 +139,7 @@ impl Summing {
             let stood = self.still.changes(now, row, (window.t0_ns, window.t1_ns));
             self.stood(stood);
         });
-        // Threads that exited belong to their process, if it lives.
+        // Exited threads belong to their process, if it lives.
         for exit in &window.exited {
             if let Some(process) = book.living(exit.sample.of) {
                 self.names.learn(Owner::of_exit(by, &exit.sample, book), process, replay);
@@ -150,7 +150,7 @@ impl Summing {
         }
     }
 
-    /// Windows begin: all others who live do what they did.
+    /// Starts consecutive windows: notes all other living tasks.
     fn begin(&mut self, window: &Window, replay: &Replay) {
         let book = replay.book();
         for &account in book.processes().flat_map(|(_, process)| &process.tasks) {
@@ -165,7 +165,7 @@ impl Summing {
         }
     }
 
-    /// Who ended is known no more.
+    /// Removes exited tasks.
     fn ended(&mut self, window: &Window, replay: &Replay) {
         let book = replay.book();
         if self.still.len() != book.census().total as usize {
@@ -174,7 +174,7 @@ impl Summing {
         }
     }
 
-    /// Windows do not go on.
+    /// Ends consecutive windows.
     fn leave(&mut self) {
         if let Some(until_ns) = self.until_ns.take() {
             let stood = self.still.leave(until_ns);
@@ -191,7 +191,7 @@ impl Summing {
 
     fn sum(&self, charge: &Charge<'_>, (irq, steal): (bool, bool)) -> Sum {
         let delta = charge.counters;
-        // What a first look does not know is nobody's in the window's books either.
+        // Time that a first window does not know is in no account of its books, too.
         let part = |counter, told: bool| delta.get(counter).filter(|_| told).map_or(0, |ns| ns);
         let work = match self.work {
             None => Some(0),
@@ -230,7 +230,7 @@ impl Summing {
         number
     }
 
-    /// Names are given, and what has the same one is one row.
+    /// Resolves names and merges rows with equal names.
     pub fn finish(mut self) -> Stretch {
         self.leave();
         let Summing { mut stretch, names, order, totals, slots, .. } = self;
@@ -267,7 +267,7 @@ impl Summing {
 }
 
 impl Stretch {
-    /// Reads it.
+    /// Reads a stretch.
     ///
     /// # Errors
     /// [`RecordingError`]: a file cannot be read.

@@ -1,4 +1,4 @@
-//! A difference in words and figures.
+//! A difference as text.
 
 use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
@@ -8,10 +8,10 @@ use exactop_model::text::escape::escape_str;
 use exactop_report::statistics::{CONFIDENCE, FEWEST};
 use std::fmt::Write;
 
-/// How a wall clock's time is written.
+/// Formats a wall clock time.
 pub type Clock<'a> = &'a dyn Fn(i128) -> String;
 
-/// All of it; `most` rows of each kind.
+/// The whole difference; at most `most` rows of each kind.
 pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String {
     let mut out = String::new();
     let Difference { a, b, per, .. } = difference;
@@ -41,7 +41,7 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
     out
 }
 
-/// What one stretch is.
+/// Description of a stretch.
 pub fn head(stretch: &Stretch, clock: Clock) -> String {
     let Some((from, to)) = stretch.spans else { return "no window".into() };
     let machine = stretch.machine.as_ref();
@@ -70,7 +70,7 @@ pub fn head(stretch: &Stretch, clock: Clock) -> String {
     text
 }
 
-/// What makes two stretches unlike.
+/// Notes on what makes the two stretches hard to compare.
 fn apples_and_oranges(a: &Stretch, b: &Stretch) -> String {
     let (Some(of_a), Some(of_b)) = (&a.machine, &b.machine) else { return String::new() };
     let mut out = String::new();
@@ -114,7 +114,7 @@ fn verdict(difference: &Difference) -> String {
     }
 }
 
-/// Where the time went, of both sides, and what that comes to.
+/// Accounts of both sides, and their changes.
 fn books(difference: &Difference) -> String {
     let Difference { a, b, .. } = difference;
     let mut table = table(["", "A", "B", "CHANGE", "A %", "B %"]);
@@ -203,12 +203,12 @@ fn shown(value: f64, per: Per) -> String {
     }
 }
 
-/// So many of something.
+/// A number with a noun in the right form.
 fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Seconds with three digits that count, or so.
+/// Seconds with about three significant digits.
 pub(crate) fn seconds(ns: f64) -> String {
     let s = ns / 1e9;
     match s.abs() {

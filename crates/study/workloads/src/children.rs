@@ -1,4 +1,4 @@
-//! Children of a role: forked or run from a program, and dying with it.
+//! Children of a role: forked or started from a program; they die with it.
 
 use crate::error::Refusal;
 use rustix::process::{getpid, getppid, set_parent_process_death_signal, Pid, Signal};
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 /// Forks a child that runs `body` and exits.
 ///
-/// The child has the one thread. If the caller has others, `body` may only make system calls and
-/// touch memory: a lock that another thread held, the allocator's too, stays locked in the child.
+/// The child has one thread. If the caller has others, `body` may only make system calls and touch
+/// memory. A lock that another thread held stays locked in the child, including the allocator's.
 /// The child is killed when the calling *thread* ends.
 pub(crate) fn fork(body: impl FnOnce()) -> io::Result<u32> {
     let parent = getpid();
@@ -21,9 +21,9 @@ pub(crate) fn fork(body: impl FnOnce()) -> io::Result<u32> {
     Ok(child)
 }
 
-/// As [`fork`], for a child that may outlive its parent: an orphan to be.
+/// Like [`fork`], for a child that may outlive its parent as an orphan.
 pub(super) fn fork_free(body: impl FnOnce()) -> io::Result<u32> {
-    // SAFETY: the child keeps to what the callers' contract allows, and never returns.
+    // SAFETY: the child does only what the callers' contract allows, and never returns.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -35,7 +35,7 @@ pub(super) fn fork_free(body: impl FnOnce()) -> io::Result<u32> {
     }
 }
 
-/// Has the kernel kill this process when its parent ends. Fails if the parent is gone already.
+/// Makes the kernel kill this process when its parent ends. Fails if the parent has already ended.
 pub(super) fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) {
@@ -45,17 +45,17 @@ pub(super) fn die_with(parent: Pid) -> io::Result<()> {
     }
 }
 
-/// Runs a program as child, without input and output.
+/// Runs a program as a child, without input and output.
 pub(super) fn run(command: &mut Command) -> io::Result<u32> {
     let parent = getpid();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: two system calls, which allocate nothing and take no lock.
     unsafe { command.pre_exec(move || die_with(parent)) };
-    // The handle would be of use only to wait, and the load runs until it is killed.
+    // The handle only serves to wait, and the load runs until it is killed.
     Ok(command.spawn()?.id())
 }
 
-/// Makes `wanted` children, or says how many there could be.
+/// Starts `wanted` children; else returns how many could be started.
 pub(super) fn make(
     wanted: usize,
     mut one: impl FnMut() -> io::Result<u32>,
@@ -67,7 +67,7 @@ pub(super) fn make(
     Ok(made)
 }
 
-/// The refusal for a task that could not be made.
+/// The refusal for a task that could not be created.
 pub(crate) fn too_few(made: usize, wanted: usize, error: &io::Error) -> Refusal {
     match error.raw_os_error() {
         Some(errno) => Refusal::TooFewTasks { made: made as u64, wanted: wanted as u64, errno },
@@ -75,11 +75,11 @@ pub(crate) fn too_few(made: usize, wanted: usize, error: &io::Error) -> Refusal 
     }
 }
 
-/// Names this thread and those it will make, for the reader of a process list.
+/// Names this thread and those that it will create, for process lists.
 pub(crate) fn set_name(name: &str) {
     let short: String = name.chars().take(15).collect();
     if let Ok(name) = std::ffi::CString::new(short) {
-        // Only a name: the load is the same without.
+        // A failure only affects the name.
         let _ = rustix::thread::set_name(&name);
     }
 }

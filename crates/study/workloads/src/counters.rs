@@ -1,4 +1,4 @@
-//! Counters that processes share, over fork and over exec.
+//! Counters that processes share, across fork and exec.
 
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
 use rustix::mm::{mmap, MapFlags, ProtFlags};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::AtomicU64;
 
-/// As many as fit a page are there; no role needs more.
+/// One page of counters; no role needs more, bytes.
 const BYTES: usize = 4096;
 
 /// A page of counters. It stays mapped until the process ends.
@@ -14,9 +14,9 @@ const BYTES: usize = 4096;
 pub(crate) struct Counters(&'static [AtomicU64; BYTES / size_of::<AtomicU64>()]);
 
 impl Counters {
-    /// Makes counters, all zero, and a descriptor that a program run later finds them by.
+    /// Creates counters, all zero, and the descriptor by which a program started later finds them.
     pub(crate) fn new() -> io::Result<(Self, RawFd)> {
-        // No close-on-exec: the descriptor is to be inherited.
+        // No close-on-exec: children inherit the descriptor.
         let file = memfd_create("exactop-workload-counters", MemfdFlags::empty())?;
         ftruncate(&file, BYTES as u64)?;
         let counters = Self::map(file.as_fd())?;
@@ -25,9 +25,9 @@ impl Counters {
         Ok((counters, number))
     }
 
-    /// Takes over the counters behind an inherited descriptor.
+    /// Maps the counters behind an inherited descriptor.
     pub(super) fn inherited(number: RawFd) -> io::Result<Self> {
-        // SAFETY: the program that ran us left this descriptor open for us, and nothing here
+        // SAFETY: the program that started this one left the descriptor open, and nothing here
         // closes it.
         let file = std::mem::ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
         Self::map(file.as_fd())
@@ -35,8 +35,8 @@ impl Counters {
 
     fn map(file: BorrowedFd<'_>) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a mapping of its own, placed by the kernel, never unmapped, as large as the
-        // file, page-aligned, and of a type that any bits are valid for.
+        // SAFETY: a new mapping, placed by the kernel, never unmapped, as large as the file,
+        // page-aligned, and of a type for which all bits are valid.
         let page = unsafe {
             let at = mmap(std::ptr::null_mut(), BYTES, access, MapFlags::SHARED, file, 0)?;
             &*at.cast()
@@ -44,7 +44,7 @@ impl Counters {
         Ok(Self(page))
     }
 
-    /// The counter with a number.
+    /// The counter with this number.
     pub(crate) fn at(&self, number: usize) -> &'static AtomicU64 {
         &self.0[number]
     }
@@ -52,6 +52,6 @@ impl Counters {
 
 /// Closes the descriptor of counters that only forked children share.
 pub(crate) fn close(number: RawFd) {
-    // SAFETY: the descriptor is the caller's from `Counters::new`, and goes no further.
+    // SAFETY: the descriptor is the caller's, from `Counters::new`, and is not used again.
     drop(unsafe { OwnedFd::from_raw_fd(number) });
 }

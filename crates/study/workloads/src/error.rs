@@ -1,38 +1,38 @@
-//! Why a workload could not be started, or stopped answering.
+//! Errors of workloads.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What can go wrong with a workload.
+/// A workload could not be started, or stopped answering.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no worker program to run the workload in.
+    /// The worker program was not found.
     #[error(
         "the program exactop-workload-worker was not found at {looked:?}: \
          build it with `cargo build -p exactop-workloads`, or name it in EXACTOP_WORKLOAD_WORKER"
     )]
     WorkerNotFound {
-        /// Where it was looked for.
+        /// Paths that were searched.
         looked: Vec<PathBuf>,
     },
-    /// The worker program could not be run.
+    /// The worker program could not be started.
     #[error("running {}", program.display())]
     Spawn {
         /// The program.
         program: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The worker runs, but the load could not be started.
+    /// The worker runs, but could not start the load.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The worker is gone, or speaks another language: one of another version, perhaps.
+    /// The worker ended, or sent an unknown answer, perhaps because it is of another version.
     #[error("the {role} worker ended, or its answer made no sense: {answer:?}")]
     BadAnswer {
         /// The workload.
         role: &'static str,
-        /// What it said last.
+        /// Its last answer.
         answer: String,
     },
     /// The worker did not answer.
@@ -40,45 +40,45 @@ pub enum Error {
     Silent {
         /// The workload.
         role: &'static str,
-        /// How long it was waited for.
+        /// How long the library waited, s.
         seconds: u64,
     },
 }
 
-/// Why a worker can't run the load it was asked for. Crosses the pipe as a line of text.
+/// Why a worker cannot run the load. Crosses the pipe as a line of text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The limit of open files is too small, and could not be raised.
+    /// The limit of open files is too small and could not be raised.
     #[error(
         "{needed} open files are needed but the limit is {found}: \
          run `ulimit -n {needed}` first (as root, `ulimit -Hn {needed}` too), or start fewer"
     )]
     TooFewFiles {
-        /// The limit as it is.
+        /// The current limit.
         found: u64,
-        /// What the load needs.
+        /// The limit that the load needs.
         needed: u64,
     },
-    /// Not all processes or threads could be made.
+    /// Not all processes or threads could be created.
     #[error(
         "only {made} of {wanted} tasks could be made ({}): look at `ulimit -u`, pids.max of the \
          cgroup and /proc/sys/kernel/pid_max, or start fewer", io::Error::from_raw_os_error(*errno)
     )]
     TooFewTasks {
-        /// How many there were.
+        /// Number of created tasks.
         made: u64,
-        /// How many were asked for.
+        /// Number of requested tasks.
         wanted: u64,
-        /// The error of the first that failed.
+        /// Error of the first that failed.
         errno: i32,
     },
-    /// Something else, in words.
+    /// Another cause, as text.
     #[error("the load could not be started: {0}")]
     Other(String),
 }
 
 impl Refusal {
-    /// A refusal with the words of `error`.
+    /// A refusal with the text of `error`.
     pub fn other(error: impl fmt::Display) -> Self {
         Self::Other(error.to_string().replace('\n', " "))
     }

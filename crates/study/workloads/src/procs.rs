@@ -1,11 +1,11 @@
-//! Which processes a workload consists of, as /proc tells it.
+//! The processes of a workload, from /proc.
 
 use std::fs;
 
-/// The processes of a process group, zombies included. A workload's group has the number of its
+/// The processes of a process group, including zombies. A workload's group has the number of its
 /// first process.
 ///
-/// A process that ends while /proc is read may be in the answer or not.
+/// A process that ends during the read may be missing.
 pub fn group_members(group: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -14,16 +14,16 @@ pub fn group_members(group: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A number of /proc/PID/stat, counted from 1 as in proc(5), from the fourth on; `None` if the
-/// process is gone.
+/// A field of /proc/PID/stat, counted from 1 as in proc(5), from the fourth on; `None` if the
+/// process has ended.
 pub fn stat_field(pid: u32, number: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, field 2, may hold spaces and parentheses; state, field 3, follows the last one.
+    // The name, field 2, may hold spaces and parentheses; the state, field 3, follows the last one.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(number.checked_sub(3)?)?.parse().ok()
 }
 
-/// The number of threads of a process; `None` if it is gone.
+/// Number of threads of a process; `None` if it has ended.
 pub fn thread_count(pid: u32) -> Option<usize> {
     Some(fs::read_dir(format!("/proc/{pid}/task")).ok()?.count())
 }

@@ -1,9 +1,9 @@
-//! The library's end of a worker process: find the program, start it, talk to it, end it.
+//! The library's end of a worker process: finds the program, starts it, talks to it, ends it.
 //!
-//! The two speak in lines: a request is a word, its answer `ok` and numbers, or `refused` and a
+//! The protocol is lines: a request is a word; its answer is `ok` and numbers, or `refused` and a
 //! reason. The worker lives as long as its standard input is open, so it ends when the handle is
-//! dropped and also when this program is killed. (A parent death signal would not do: it comes
-//! when the *thread* that started the worker ends, and handles travel between threads.)
+//! dropped, and also when this program is killed. (A parent death signal would not work: it comes
+//! when the *thread* that started the worker ends, and handles move between threads.)
 
 use crate::error::{Error, Refusal};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// The variable that names the worker program.
+/// Environment variable that names the worker program.
 pub const WORKER_VARIABLE: &str = "EXACTOP_WORKLOAD_WORKER";
 
 const PROGRAM: &str = "exactop-workload-worker";
 
-/// How long an answer may take. Ten thousands of forks in an emulated machine take a while.
+/// Longest wait for an answer, s. Ten thousands of forks in an emulated machine take a while.
 const PATIENCE_SECONDS: u64 = 600;
 
 /// A running worker.
@@ -32,7 +32,7 @@ pub(crate) struct Worker {
     started_with: Vec<u64>,
 }
 
-/// Both directions of the talk. The input is an `Option` because closing it ends the worker.
+/// Both directions of the connection. The input is an `Option` because closing it ends the worker.
 #[derive(Debug)]
 struct Talk {
     input: Option<ChildStdin>,
@@ -41,7 +41,7 @@ struct Talk {
 }
 
 impl Worker {
-    /// Starts a worker in a role, and returns when its load is complete.
+    /// Starts a worker in a role; returns when its load is complete.
     pub(crate) fn start(role: &'static str, args: &[String]) -> Result<Self, Error> {
         let program = find()?;
         let mut supervisor = Command::new(&program)
@@ -49,7 +49,8 @@ impl Worker {
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Out of reach of a terminal's ^C: it ends in order, when we do.
+            // In its own process group: a terminal's ^C does not reach it, and it ends in order
+            // with this program.
             .process_group(0)
             .spawn()
             .map_err(|source| Error::Spawn { program, source })?;
@@ -66,17 +67,17 @@ impl Worker {
         Ok(worker)
     }
 
-    /// The first process of the load; its number is also that of the load's process group.
+    /// First process of the load; its number is also that of the load's process group.
     pub(crate) fn pid(&self) -> u32 {
         self.first
     }
 
-    /// What the worker said about the load it started, thread or process numbers.
+    /// Ids of the threads or processes that the worker started.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         self.started_with.iter().map(|id| *id as u32)
     }
 
-    /// Asks the worker something.
+    /// Sends a request.
     pub(crate) fn ask(&self, request: &str) -> Result<Vec<u64>, Error> {
         let mut talk = self.lock();
         let sent = talk.input.as_mut().map(|input| writeln!(input, "{request}"));
@@ -86,7 +87,7 @@ impl Worker {
         }
     }
 
-    /// Asks for an answer of `N` numbers.
+    /// Sends a request whose answer is `N` numbers.
     pub(crate) fn ask_for<const N: usize>(&self, request: &str) -> Result<[u64; N], Error> {
         let numbers = self.ask(request)?;
         numbers.try_into().map_err(|numbers| self.nonsense(&format!("{numbers:?}")))
@@ -155,19 +156,19 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.lock().input = None;
         if !self.ends() {
-            // Something is badly wrong with it. Its processes die with their parents.
+            // The supervisor hangs. Its processes die with their parents.
             let _ = self.supervisor.kill();
             if let Some(group) = Pid::from_raw(self.first as i32) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
-        // An error here means that it is reaped already.
+        // An error here means that it is already reaped.
         let _ = self.supervisor.wait();
     }
 }
 
-/// Finds the worker program: where the variable says, else next to this program, or (test programs
-/// live in a directory of their own) one directory up.
+/// Finds the worker program: where the variable says, else next to this program, else one directory
+/// up (test programs have their own directory).
 fn find() -> Result<PathBuf, Error> {
     let mut looked = Vec::new();
     match std::env::var_os(WORKER_VARIABLE) {

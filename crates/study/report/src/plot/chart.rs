@@ -33,6 +33,7 @@ pub enum Mark {
     Line,
     /// A dashed line: a prediction.
     Prediction,
+    /// Points without a line.
     Points,
     /// Points with their intervals.
     Intervals,
@@ -69,6 +70,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
+/// A chart of series over two axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// Title.

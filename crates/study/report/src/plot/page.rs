@@ -19,6 +19,7 @@ pub enum Block {
     Picture(String, String, String),
 }
 
+/// A page: its parts in order.
 #[derive(Clone, Debug, Default)]
 pub struct Document(pub Vec<Block>);
 

@@ -1,4 +1,4 @@
-//! A stretch as one JSON object: its accounts, its rows with all of their counters, and pieces of time.
+//! A range as one JSON object: its accounts, its rows with all counters, and pieces of time.
 
 use super::ordered;
 use crate::json::stretch as facts;
@@ -7,12 +7,12 @@ use crate::stretch::{Stretch, Total};
 use exactop_model::Counter;
 use serde_json::{json, Map, Value};
 
-/// The schema's name.
+/// Name of the schema.
 const SCHEMA: &str = "exactop.report";
-/// Its version.
+/// Version of the schema.
 const VERSION: u32 = 1;
 
-/// All of it, on one line.
+/// The whole range, on one line.
 pub fn json(stretch: &Stretch) -> String {
     let rows = ordered(stretch);
     let value = json!({
@@ -45,7 +45,7 @@ fn row(total: &Total) -> Value {
     row
 }
 
-/// CPU time of each row in it, in the order of the rows.
+/// A piece of time, with the CPU time of each row in the order of the rows.
 fn piece(slot: &Slot, rows: &[(u32, &Total)]) -> Value {
     let accounts = &slot.accounts;
     let run_ns = |number: &u32| slot.rows.get(number).map_or(0, |sum| sum.run_ns);

@@ -1,4 +1,4 @@
-//! What happened in a stretch, as a page: in words, in figures and drawn.
+//! The report of a range as a page: summary, figures and pictures.
 
 mod figures;
 mod plots;
@@ -11,10 +11,10 @@ use exactop_model::Counter;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::plot::PlotError;
 
-/// The page; `most` rows in its table. `drawn`: with its pictures.
+/// Makes the page; its table has at most `most` rows. `drawn` adds the pictures.
 ///
 /// # Errors
-/// When a picture cannot be drawn.
+/// A picture cannot be drawn.
 pub fn page(
     stretch: &Stretch,
     most: usize,
@@ -44,7 +44,7 @@ pub fn page(
     Ok(Document(blocks))
 }
 
-/// Rows with the most CPU time first; who did nothing at all is left out.
+/// Rows, those with the most CPU time first; without rows that did nothing.
 pub(crate) fn ordered(stretch: &Stretch) -> Vec<(u32, &Total)> {
     let mut rows: Vec<(u32, &Total)> = (0..).zip(&stretch.rows).collect();
     rows.retain(|(_, row)| !row.is_nothing());
@@ -61,7 +61,7 @@ fn part(ns: u64, of: u64) -> String {
     }
 }
 
-/// What a person would say of it.
+/// The summary in words.
 fn in_words(stretch: &Stretch) -> String {
     let accounts = &stretch.accounts;
     let all = accounts.capacity_ns;

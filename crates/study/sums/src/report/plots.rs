@@ -1,4 +1,4 @@
-//! The pictures of a stretch: where the time went, who used it, and which CPUs did.
+//! Pictures of a range: where the time went, which groups used it, and on which CPUs.
 
 use super::ordered;
 use crate::slots::{to_draw, Slot};
@@ -8,18 +8,18 @@ use exactop_report::plot::page::Block;
 use exactop_report::plot::{Areas, Cell, Heat, PlotError, Whole, PALE};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many pieces of time are drawn at most, and one more for each gap.
+/// Most pieces of time that are drawn; each gap may add one.
 const PIECES: usize = 160;
-/// Rows with a colour of their own.
+/// Rows with their own colour.
 const TOP: usize = 5;
-/// The colours of all others together, of what has no name, of interrupts, of steal.
+/// Colours of others, unnamed time, interrupts and steal.
 const OTHERS: usize = 6;
 const UNNAMED: usize = 5;
 const IRQ: usize = 4;
 const STEAL: usize = 1;
 const SECOND: i128 = 1_000_000_000;
 
-/// How instants are placed: since the beginning, in a unit that suits the length.
+/// The time axis: since the beginning, in a unit that suits the length.
 struct Axis {
     from: i128,
     unit_ns: f64,
@@ -42,7 +42,7 @@ impl Axis {
     }
 }
 
-/// All of them.
+/// All pictures.
 pub fn of(stretch: &Stretch, clock: Clock) -> Result<Vec<Block>, PlotError> {
     let Some(axis) = Axis::of(stretch, clock) else { return Ok(Vec::new()) };
     let pieces = to_draw(&stretch.slots, PIECES);
@@ -78,7 +78,7 @@ fn names(names: &[(&str, usize)]) -> Vec<(String, usize)> {
     names.iter().map(|&(name, colour)| (name.to_string(), colour)).collect()
 }
 
-/// Time that is in no account, a residual, is left out of both.
+/// The accounts over time; a residual is in no account and is left out.
 fn accounts(pieces: &[Slot], axis: &Axis) -> Areas {
     let parts = |slot: &Slot| {
         let accounts = &slot.accounts;
@@ -138,7 +138,7 @@ fn rows(stretch: &Stretch, pieces: &[Slot], axis: &Axis) -> Areas {
     }
 }
 
-/// A row for each CPU.
+/// CPU use over time, a row for each CPU.
 fn cpus(stretch: &Stretch, pieces: &[Slot], axis: &Axis) -> Heat {
     let numbers: BTreeSet<u32> =
         stretch.slots.iter().flat_map(|slot| slot.cpus.keys().copied()).collect();
@@ -160,17 +160,18 @@ fn cpus(stretch: &Stretch, pieces: &[Slot], axis: &Axis) -> Heat {
     }
 }
 
-/// Where windows are short: a column for each second, from its beginning at the top to its end.
+/// Use within each second, if windows are short: a column for each second, its beginning at the
+/// top.
 fn sub_second(stretch: &Stretch, clock: Clock) -> Option<Heat> {
     let (from, _) = stretch.spans?;
     let (windows, longest_ns) = stretch.short.all()?;
     let rows = (SECOND as u64 / longest_ns).clamp(2, 20) as usize;
     let length = SECOND / rows as i128;
     let begin = from.div_euclid(SECOND) * SECOND;
-    // What falls into one cell is one figure.
+    // Windows in one cell are summed.
     let mut sums: BTreeMap<(i128, usize), (u64, u64)> = BTreeMap::new();
     for window in windows {
-        // A window belongs where its middle is.
+        // A window belongs to the cell of its middle.
         let middle = (window.from_wall_ns + window.to_wall_ns) / 2 - begin;
         let row = (middle.rem_euclid(SECOND) / length) as usize;
         let cell = sums.entry((middle.div_euclid(SECOND), row.min(rows - 1))).or_default();

@@ -1,5 +1,5 @@
-//! A number means something within a boot: groups and users of two boots are told apart, and pieces of
-//! time end where windows do not go on.
+//! Numbers are unique within a boot: equal numbers of two boots are different groups and users, and
+//! a piece of time ends where windows do not continue.
 
 use crate::drawn::{self, machine, read, Drawn, Planted, OFFSET};
 use exactop_model::{Book, Frame, FrameOptions, Tap};
@@ -8,7 +8,7 @@ use exactop_sums::{report, text, By, Stretch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Windows of a boot, in which every number has a name of its own, if names are `told`.
+/// Records windows of a boot. If `told`, every number has its own name.
 fn boot(path: &Path, name: &str, drawn: &mut Drawn, windows: usize, told: bool) -> u64 {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let about = Machine { boot_id: name.into(), kernel: format!("6.18.0-{name}"), ..machine() };
@@ -80,7 +80,7 @@ fn no_piece_goes_over_a_gap_or_a_boot() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut drawn = Drawn::new(3, Planted::default());
-    // More windows than there are pieces, of sessions an hour apart, and another boot.
+    // More windows than pieces, in sessions an hour apart, and another boot.
     for _ in 0..3 {
         boot(&path, "one", &mut drawn, 201, false);
         drawn.pass(3600 * drawn::SECOND);
@@ -99,7 +99,7 @@ fn no_piece_goes_over_a_gap_or_a_boot() {
 
 #[test]
 fn windows_of_half_a_second_or_so_show_what_happens_within_a_second() {
-    // They jitter: some are a little longer than half a second.
+    // Jitter: some windows are a little longer than half a second.
     for (length, windows, shown) in
         [(501_000_000, 30, true), (500_000_000, 1500, true), (600_000_000, 30, false)]
     {

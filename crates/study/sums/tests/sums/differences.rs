@@ -1,5 +1,5 @@
-//! Sums are what there was, a difference's rows are the change of busy time, what is planted is found
-//! and what is not there is not.
+//! Sums are true, the rows of a difference sum up to the change of busy time, planted changes are
+//! found, and nothing else is.
 
 use crate::drawn::{self, stretch, Drawn, Planted, Truth};
 use exactop_recording::When;
@@ -12,7 +12,7 @@ fn named(stretch: &Stretch) -> u64 {
     stretch.rows.iter().map(|row| row.sum.run_ns).sum()
 }
 
-/// The identities, from what tools are told.
+/// Checks the identities in the JSON output.
 fn books_come_out(difference: &Difference) {
     let told: serde_json::Value =
         serde_json::from_str(&json::difference(difference)).expect("JSON");
@@ -82,7 +82,7 @@ fn every_command_has_what_it_used() {
 
 #[test]
 fn pieces_of_time_hold_what_the_whole_holds() {
-    // More windows than there are pieces, and no multiple of them.
+    // More windows than pieces, and not a multiple of them.
     let (side, _) = stretch(4, Planted::default(), 1111, By::Command, None);
     assert!(side.slots.len() <= 480 && side.slots.len() > 200, "{}", side.slots.len());
     assert_eq!(side.slots.iter().map(|slot| slot.windows).sum::<u64>(), 1111);
@@ -157,7 +157,7 @@ fn work_tells_slower_from_more_often() {
     assert!(cc1.b_ns > 90 * cc1.a_ns && (b / a - 1.0).abs() < 0.1, "{a} {b}");
     let daemon = difference.rows.iter().find(|row| row.b_ns > 0 && row.b.is_none());
     assert!(daemon.is_some(), "who never exits has no figure");
-    // More runs at the same cost are no difference by the run: it was weighed, and is within noise.
+    // More runs at the same cost are no difference per run: tested, and within noise.
     let cc1 = cc1.apart.expect("weighed");
     assert!(!cc1.beyond && difference.verdict() == Verdict::NothingBeyondNoise, "{cc1:?}");
     let slower = Planted { run_ns: 1_300_000, ..planted };
@@ -169,7 +169,7 @@ fn work_tells_slower_from_more_often() {
 
 #[test]
 fn where_nothing_is_weighed_nothing_is_said_to_be_within_noise() {
-    // Nobody exits but those of a command that did not at all on one side.
+    // Only processes of one command exit, and on one side not even those.
     let none = Planted { runs: 0, nobody_brief: true, ..USUAL };
     let side = |seed, planted| stretch(seed, planted, 30, By::Command, Some(Work::Exits)).0;
     let difference = Difference::of(side(1, none), side(2, none), Per::Work(Work::Exits));
@@ -180,10 +180,7 @@ fn where_nothing_is_weighed_nothing_is_said_to_be_within_noise() {
     assert_eq!(told["verdict"], "nothing_weighed");
     let said = text::difference(&difference, 100, &|ns| ns.to_string());
     assert!(!said.contains("ithin noise") && !said.contains("Nothing beyond"), "{said}");
-    assert!(
-        said.contains("\nNot tested:\n") && said.contains("Nothing could be tested"),
-        "{said}"
-    );
+    assert!(said.contains("\nNot tested:\n") && said.contains("Nothing could be tested"), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A drawn machine with two CPUs, whose every nanosecond is known, and recordings of it.
+//! A random machine with two CPUs, whose every nanosecond is known, and recordings of it.
 
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
@@ -12,31 +12,31 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub const SECOND: u64 = 1_000_000_000;
-/// Wall clock minus CLOCK_MONOTONIC.
+/// Wall clock minus CLOCK_MONOTONIC, ns.
 pub const OFFSET: i64 = 1_760_000_000_000_000_000;
-/// Commands that live, two processes each.
+/// Long-lived commands, with two processes each.
 pub const COMMANDS: u64 = 15;
-/// Commands that come and go.
+/// Short-lived commands.
 pub const BRIEF: u64 = 5;
 
-/// What is planted, beside what is drawn.
+/// Planted load, beside the random one.
 #[derive(Clone, Copy, Default)]
 pub struct Planted {
-    /// CPU time of a worker in each window, a little more or less.
+    /// CPU time of a worker in each window, with small variation, ns.
     pub worker_ns: u64,
-    /// How often a command runs in each window, a ms each.
+    /// Runs of a command in each window, a millisecond each.
     pub runs: u64,
-    /// What each run takes, if it is not that.
+    /// CPU time of each run, ns; 0 for a millisecond.
     pub run_ns: u64,
-    /// Nobody else comes and goes.
+    /// No other short-lived processes.
     pub nobody_brief: bool,
-    /// Time without a name in each window on each CPU, beside what is drawn.
+    /// Additional unnamed time in each window on each CPU, ns.
     pub unnamed_ns: u64,
-    /// Interrupts are not told apart.
+    /// Interrupts are not measured separately.
     pub no_irq: bool,
 }
 
-/// What was drawn: CPU time by command, and the accounts.
+/// The true sums: CPU time by command, and the accounts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Truth {
     pub by_command: BTreeMap<String, u64>,
@@ -54,7 +54,7 @@ pub struct Drawn {
     exited: Vec<ExitSample>,
     cpus: Vec<CpuSample>,
     pub truth: Truth,
-    /// Of a window, or a little more.
+    /// Length of a window, ns; each is a little longer.
     pub length_ns: u64,
 }
 
@@ -101,7 +101,7 @@ impl Drawn {
         }
     }
 
-    /// Time in which nobody looks, and nothing happens.
+    /// Time without windows and without events.
     pub fn pass(&mut self, ns: u64) {
         self.at_ns += ns;
     }
@@ -135,7 +135,7 @@ impl Drawn {
         [run, if self.planted.no_irq { 0 } else { irq_ns }, steal_ns]
     }
 
-    /// The next window's end; `first` only opens the book.
+    /// Snapshot at the next window's end; `first` only opens the book.
     pub fn next(&mut self, first: bool) -> Snapshot {
         let length = self.length_ns + self.below(1000);
         self.at_ns += length;
@@ -147,7 +147,7 @@ impl Drawn {
             for (n, task) in tasks.iter_mut().enumerate() {
                 let run = match n {
                     0 => self.planted.worker_ns * (97 + self.below(7)) / 100,
-                    // Some are even, some come and go, some have long tails.
+                    // Some are steady, some intermittent, some have long tails.
                     _ if n % 3 == 0 => 10_000_000 + self.below(2_000_000),
                     _ if n % 3 == 1 && self.below(4) > 0 => 0,
                     _ => 1_000_000 * (1 << self.below(6)) / (1 + self.below(3)),
@@ -181,7 +181,7 @@ impl Drawn {
         self.snapshot(changed)
     }
 
-    /// Tasks' time half and half, and a little for nobody.
+    /// Divides the tasks' time between the CPUs; a little is unnamed.
     fn cpu_time(&mut self, [run, irq, steal]: [u64; 3], length: u64) {
         for at in 0..2u64 {
             let half = |all: u64| (all + at) / 2;
@@ -243,7 +243,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Records so many windows; what there was in them.
+/// Records `windows` windows; returns the true sums.
 pub fn record(path: &Path, drawn: &mut Drawn, windows: usize) -> Truth {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, machine(), options).expect("a recorder");
@@ -261,7 +261,7 @@ pub fn record(path: &Path, drawn: &mut Drawn, windows: usize) -> Truth {
     drawn.truth.clone()
 }
 
-/// All of a recording.
+/// Reads a whole recording.
 pub fn read(path: &Path, by: By, work: Option<Work>) -> Stretch {
     read_when(path, When::default(), by, work)
 }
@@ -271,7 +271,7 @@ pub fn read_when(path: &Path, when: When, by: By, work: Option<Work>) -> Stretch
     Stretch::read(recording, when, by, work).expect("it can be read")
 }
 
-/// A recording of so many drawn windows, read.
+/// Records windows and reads them.
 pub fn stretch(
     seed: u64,
     planted: Planted,

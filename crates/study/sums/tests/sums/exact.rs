@@ -1,4 +1,4 @@
-//! A window is exact if the books of each CPU close, not only those of all of them together.
+//! A window is exact only if the books of each CPU balance, not just their sum.
 
 use crate::drawn;
 use exactop_model::{Book, Snapshot, SourceKind};

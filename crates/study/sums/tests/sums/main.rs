@@ -1,4 +1,4 @@
-//! Sums over windows of a drawn machine, whose every nanosecond is known.
+//! Sums over windows of a random machine, whose every nanosecond is known.
 
 mod boots;
 mod differences;

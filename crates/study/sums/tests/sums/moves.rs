@@ -1,4 +1,4 @@
-//! Who changes its control group in a window has waited in the one it left, too.
+//! Waits of a task that changes its control group count in the group where they happened.
 
 use crate::drawn;
 use exactop_model::ledger::snapshot::GroupMove;

@@ -1,4 +1,4 @@
-//! A report says what the sums say, in every form, and no name in it is more than a name.
+//! A report shows the sums, in every form, and escapes every name.
 
 use crate::drawn::{stretch, Planted};
 use exactop_sums::{report, By, Stretch};

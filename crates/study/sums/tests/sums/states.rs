@@ -1,5 +1,5 @@
-//! What nobody did anything to counts all the same: a task's states in a stretch are its life in it,
-//! whether it is in a window's list or not.
+//! Tasks without events count all the same: the states of a task in a stretch sum up to its life in
+//! it, whether it is in a window's list or not.
 
 use crate::drawn;
 use exactop_model::{
@@ -12,10 +12,10 @@ use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What a task is in from a second on, up to the next.
+/// States of a task, each from a second on.
 type Script = &'static [(u64, MicroState)];
 
-/// Everyone: name, when it ends, and what it is in. All begin before the first window.
+/// All tasks: name, end, and states. All begin before the first window.
 const TASKS: [(&str, u64, Script); 6] = [
     ("sleeper", 99, &[(0, MicroState::Sleep)]),
     ("starved", 99, &[(0, MicroState::Sleep), (12, MicroState::Lat)]),
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// A second later; `all`: everyone is in it, else who changed, somewhere within.
+    /// Snapshot a second later, with all tasks or only those that changed.
     fn next(&mut self, all: bool) -> Snapshot {
         if !all {
             self.at_ns += SECOND;
@@ -61,7 +61,7 @@ impl World {
         let (mut listed, mut gone) = (Vec::new(), Vec::new());
         for (task, n) in &mut self.tasks {
             let (_, ends, script) = TASKS[*n];
-            // As the kernel's side of the ledger does it: up to the change, and from it to now.
+            // Like the ledger's BPF side: charge up to the change, and from it to now.
             let Some(&(_, next)) = script.iter().find(|(from, _)| !all && *from == second) else {
                 if ends == second {
                     gone.push(task.account);
@@ -118,7 +118,7 @@ fn a_task_s_states_are_its_life() {
     let path = dir.path().join("recording");
     recorded(&path, 10);
     for by in [By::Command, By::Process] {
-        // From 10 s on to 20 s, and parts of that.
+        // From 10 s to 20 s, and parts of that.
         for (from, to) in [(10, 20), (11, 20), (13, 16), (15, 18), (19, 20)] {
             let ns = |second: u64| Some(i128::from(second * SECOND));
             let recording = Recording::open(&path).expect("it");
@@ -129,7 +129,7 @@ fn a_task_s_states_are_its_life() {
                 if ends <= from {
                     continue;
                 }
-                // Of the window in which it ends its group of the exited tells.
+                // Its exited group counts the window in which it ends.
                 let until = if ends <= to { ends - 1 } else { to };
                 let row = stretch.rows.iter().find(|row| row.group.name == name);
                 let told = row.map_or(0, life);
@@ -155,7 +155,7 @@ fn who_waits_all_through_has_waited() {
     assert_eq!(ns("sleeper", Counter::SleepNs), Some(10 * SECOND));
     assert_eq!(ns("ender", Counter::LatNs), Some(3 * SECOND + quarter), "up to its last window");
     assert_eq!(ns("stopped", Counter::StopNs), Some(4 * SECOND));
-    // They are in the report, though nobody of them ran.
+    // They are in the report, though none of them ran.
     let told: serde_json::Value =
         serde_json::from_str(&exactop_sums::report::json(&stretch)).expect("JSON");
     let rows = told["rows"].as_array().expect("rows");

@@ -1,4 +1,5 @@
-//! By command the kernel's workers are one row for each pool; who only calls himself a worker is not.
+//! By command, the kernel's workers are one row for each pool; a process that only has a worker's
+//! name is not.
 
 use crate::drawn;
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -12,12 +13,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
-/// kthreadd's PID, and a shell's.
+/// PID of kthreadd, and of a shell.
 const KTHREADD: u32 = 2;
 const SHELL: u32 = 900;
 
-/// Whose time is what: a name, whether a kernel thread bears it, and its CPU time in a window. Of no two
-/// sets is the sum the same.
+/// Living tasks: name, kernel thread or not, and CPU time in a window. Every subset has a different
+/// sum.
 const ALIVE: [(&str, bool, u64); 11] = [
     ("kthreadd", true, 1),
     ("bash", false, 2),
@@ -31,7 +32,7 @@ const ALIVE: [(&str, bool, u64); 11] = [
     ("kworker/0:1", false, 512),
     ("kworker/dying", false, 1024),
 ];
-/// What exited: the name, its parent, its CPU time.
+/// Exited tasks: name, parent, and CPU time.
 const EXITED: [(&str, u32, u64); 3] =
     [("kworker/dying", KTHREADD, 2048), ("kworker/dying", SHELL, 4096), ("true", KTHREADD, 8192)];
 
@@ -97,7 +98,7 @@ fn a_pool_is_a_row_whatever_its_workers_are_called() {
         ("kworker (exited, of any pool)", 2048),
         ("kworker/R-netns", 256),
         ("kworker/0:1", 512),
-        // Both the one that lives and the shell's child.
+        // The living one and the shell's child.
         ("kworker/dying", 1024 + 4096),
         ("true", 8192),
     ];
@@ -105,7 +106,7 @@ fn a_pool_is_a_row_whatever_its_workers_are_called() {
     assert_eq!(told(&path, By::Command), BTreeMap::from(expected));
     let all = 3 * ((1 << 14) - 1);
     assert_eq!(told(&path, By::Command).values().sum::<u64>(), all);
-    // One by one they are what they were.
+    // By process each keeps its own time.
     let single = told(&path, By::Process);
     assert_eq!(single["kworker/0:1 (12)"], 3 * 4);
     assert_eq!(single.values().sum::<u64>(), all);

@@ -1,5 +1,4 @@
-//! The Ackermann function by plain recursion: much CPU time, hardly any memory, and a result that is
-//! known beforehand.
+//! The Ackermann function by plain recursion: much CPU time, little memory, and a known result.
 
 use super::since;
 use std::hint::black_box;
@@ -10,22 +9,22 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
-/// The largest first argument: with 4 the second result could not be written down.
+/// Largest first argument: with 4 the second result would not fit anywhere.
 pub const MAX_M: u64 = 3;
-/// The largest second argument: more would need more than the stack there is.
+/// Largest second argument: more would exceed the stack.
 pub const MAX_N: u64 = 16;
 
-/// A call of the recursion takes less than this of a stack, also without optimisation.
+/// Most stack of one call, bytes, also without optimisation.
 const FRAME_BYTES: usize = 256;
 
-/// Who computes.
+/// Threads that compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// One thread for all, one after the other.
+    /// One thread for all results in order.
     Single,
-    /// A thread for each.
+    /// One thread for each result.
     PerTask,
-    /// So many threads, each taking the next.
+    /// This number of threads; each takes the next result.
     Number(usize),
 }
 
@@ -38,17 +37,17 @@ pub struct Answer {
     pub n: u64,
     /// ackermann(m, n).
     pub value: u64,
-    /// Whether it is what the closed form says.
+    /// True if the closed form gives the same.
     pub right: bool,
-    /// How long it took, ns.
+    /// Time it took, ns.
     pub elapsed_ns: u64,
 }
 
-/// Computes ackermann(m, 0) to ackermann(m, n), each twice if asked, and sends each answer when it
-/// is there.
+/// Computes ackermann(m, 0) to ackermann(m, n), each twice on request, and sends each answer at
+/// once.
 ///
 /// # Errors
-/// When a thread cannot be started.
+/// A thread cannot be started.
 pub fn start(
     m: u64,
     n: u64,
@@ -69,7 +68,7 @@ pub fn start(
         let (jobs, next, tell) = (jobs.clone(), next.clone(), tell.clone());
         Builder::new().stack_size(stack).spawn(move || {
             while let Some(&n) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                // Nobody listens any more: the program ends.
+                // The receiver is gone: the program ends.
                 if tell.send(answer(m, n)).is_err() {
                     return;
                 }
@@ -79,7 +78,7 @@ pub fn start(
     (0..workers).map(start).collect()
 }
 
-/// How deep the recursion goes: as deep as the result is large.
+/// Depth of the recursion, which is about the result.
 fn depth(m: u64, n: u64) -> usize {
     usize::try_from(closed_form(m, n)).unwrap_or(usize::MAX / FRAME_BYTES / 2)
 }
@@ -100,7 +99,7 @@ fn ackermann(m: u64, n: u64) -> u64 {
     }
 }
 
-/// What it must be, for m up to 3.
+/// The result by its closed form, for m up to 3.
 fn closed_form(m: u64, n: u64) -> u64 {
     match m {
         0 => n + 1,

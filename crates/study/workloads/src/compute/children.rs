@@ -1,4 +1,4 @@
-//! Child processes that sleep, or come and go.
+//! Child processes that sleep, or that are short-lived.
 
 use crate::children::{fork, too_few};
 use crate::error::Refusal;
@@ -10,20 +10,19 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Processes that do nothing, killed and reaped when dropped. They die with the thread that made
-/// them.
+/// Sleeping processes; killed and reaped on drop. They die with the thread that started them.
 pub struct Sleepers(Vec<u32>);
 
 impl Sleepers {
-    /// Starts so many. The calling process must have one thread.
+    /// Starts `wanted` processes. The calling process must have one thread.
     ///
     /// # Errors
-    /// How many there could be, and why not more.
+    /// How many could be started, and why not more.
     pub fn start(wanted: usize) -> Result<Sleepers, Refusal> {
         let mut sleepers = Sleepers(Vec::with_capacity(wanted));
         for _ in 0..wanted {
             let child = fork(|| loop {
-                // SAFETY: takes and gives nothing.
+                // SAFETY: takes no arguments and returns nothing.
                 unsafe { libc::pause() };
             });
             match child {
@@ -34,12 +33,12 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no processes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,7 +56,7 @@ impl Drop for Sleepers {
     }
 }
 
-/// Lanes in each of which a child is started when the one before has ended.
+/// Lanes; each starts a child when the one before has ended.
 pub struct Spawner {
     stop: Arc<AtomicBool>,
     children: Arc<AtomicU64>,
@@ -66,10 +65,10 @@ pub struct Spawner {
 }
 
 impl Spawner {
-    /// Starts `lanes`; together they start at most `rate` children a second, if there is a rate.
+    /// Starts `lanes`; together they start at most `rate` children per second, if there is a rate.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// A thread cannot be started.
     pub fn start(lanes: usize, rate: Option<f64>) -> io::Result<Spawner> {
         let (stop, children, failed) = (
             Arc::new(AtomicBool::new(false)),
@@ -95,12 +94,12 @@ impl Spawner {
         Ok(Spawner { stop, children, failed, lanes })
     }
 
-    /// Children that came and went, and starts that failed.
+    /// Finished children, and failed starts.
     pub fn counts(&self) -> (u64, u64) {
         (self.children.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
     }
 
-    /// Ends the lanes; the counts.
+    /// Ends the lanes; returns the counts.
     pub fn stop(self) -> (u64, u64) {
         self.stop.store(true, Ordering::Relaxed);
         let (children, failed) = (self.children.clone(), self.failed.clone());

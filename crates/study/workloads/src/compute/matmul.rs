@@ -1,56 +1,56 @@
-//! Two dense square matrices multiplied, column by column, by as many threads as wanted.
+//! Multiplies two dense square matrices, column by column, in any number of threads.
 
 use super::since;
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// The largest size, as in the program this is modelled on.
+/// Largest size, as in the program that this is modelled on.
 pub const MAX_SIZE: usize = 65_536;
 
-/// What it cannot do.
+/// Why matrices cannot be multiplied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Beyond [`MAX_SIZE`].
+    /// The size is not in 1..=[`MAX_SIZE`].
     #[error("matrix size {0}: must be between 1 and 65536")]
     Size(usize),
-    /// The matrices would not fit.
+    /// The matrices do not fit into memory.
     #[error("{size} x {size} takes {needed} MiB, and {available} MiB are available: choose a smaller size")]
     Memory {
         /// The size.
         size: usize,
-        /// MiB it would take.
+        /// Required memory, MiB.
         needed: u64,
-        /// MiB there are.
+        /// Available memory, MiB.
         available: u64,
     },
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
-    /// Columns of the result that were computed: all, unless it was stopped.
+    /// Computed columns: all, unless stopped.
     pub columns: usize,
-    /// How long filling the matrices took, ns.
+    /// Time to fill the matrices, ns.
     pub generate_ns: u64,
-    /// How long multiplying took, ns.
+    /// Time to multiply, ns.
     pub multiply_ns: u64,
-    /// Whether a single thread gets the same, if that was asked.
+    /// True if a single thread gets the same result; `None` if not requested.
     pub verified: Option<bool>,
 }
 
-/// How to do it.
+/// Options of a multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Rows and columns.
     pub size: usize,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Compute it once more in one thread and compare.
+    /// Compute once more in one thread and compare.
     pub verify: bool,
 }
 
-/// Multiplies; `began` is called when the matrices are filled.
+/// Multiplies; calls `began` when the matrices are filled.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -76,7 +76,7 @@ pub fn run(options: Options, stop: &AtomicBool, began: impl FnOnce()) -> Result<
     Ok(Product { columns, generate_ns, multiply_ns, verified })
 }
 
-/// Memory that is promised but not there would end the program in the middle.
+/// Checks memory first: overcommitted memory would end the program in the middle.
 fn check_memory(size: usize, matrices: u64) -> Result<(), Refusal> {
     let needed = matrices * (size as u64 * size as u64 * 8).div_ceil(1 << 20);
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -88,7 +88,7 @@ fn check_memory(size: usize, matrices: u64) -> Result<(), Refusal> {
     }
 }
 
-/// Values of 0 to 1 from a xorshift generator: the same each time.
+/// Values of 0 to 1 from a xorshift generator: the same in each run.
 fn random(size: usize, seed: u64) -> Vec<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15 ^ seed;
     let mut next = || {
@@ -100,7 +100,7 @@ fn random(size: usize, seed: u64) -> Vec<f64> {
     (0..size * size).map(|_| next()).collect()
 }
 
-/// The columns of the product; those not computed before `stop` are empty.
+/// Columns of the product; those not computed before `stop` are empty.
 fn multiply(a: &[f64], b: &[f64], size: usize, threads: usize, stop: &AtomicBool) -> Vec<Vec<f64>> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -117,7 +117,7 @@ fn multiply(a: &[f64], b: &[f64], size: usize, threads: usize, stop: &AtomicBool
     std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads.max(1)).map(|_| scope.spawn(work)).collect();
         let mut done = work();
-        // A worker has nothing to panic about.
+        // Workers do not panic.
         done.extend(workers.into_iter().filter_map(|w| w.join().ok()).flatten());
         for (column, values) in done {
             product[column] = values;
@@ -126,7 +126,7 @@ fn multiply(a: &[f64], b: &[f64], size: usize, threads: usize, stop: &AtomicBool
     product
 }
 
-/// In the order of the program this is modelled on: a row of A times a column of B.
+/// In the order of the program that this is modelled on: a row of A times a column of B.
 fn one_column(a: &[f64], b: &[f64], size: usize, column: usize) -> Vec<f64> {
     a.chunks_exact(size)
         .map(|row| row.iter().enumerate().map(|(i, x)| x * b[i * size + column]).sum())
@@ -154,7 +154,7 @@ mod tests {
             |size| run(Options { size, threads: 1, verify: false }, &AtomicBool::new(true), || ());
         assert_eq!(run(0), Err(Refusal::Size(0)));
         assert_eq!(run(65_537), Err(Refusal::Size(65_537)));
-        // 96 GiB: refused where they are not there, and never taken for 0.
+        // 96 GiB: refused if not available, and never computed as 0.
         if let Err(refusal) = check_memory(65_536, 3) {
             assert!(matches!(refusal, Refusal::Memory { needed: 98_304, .. }), "{refusal}");
         }

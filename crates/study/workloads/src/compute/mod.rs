@@ -1,6 +1,6 @@
-//! Work with a result: programs that keep CPUs busy for a known job and say what came out.
+//! Work with a result: programs that keep CPUs busy with a known job and print the result.
 //!
-//! They run in the program that calls them; each looks at a flag to stop where its loops allow.
+//! They run in the calling program; each checks a flag to stop where its loops allow.
 
 pub mod ackermann;
 pub mod children;

@@ -1,4 +1,4 @@
-//! Two threads that pass one byte to and fro: as many context switches as the machine can do.
+//! Two threads that pass one byte back and forth: as many context switches as the machine can do.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ pub struct PingPong {
 }
 
 impl PingPong {
-    /// Starts the two.
+    /// Starts the two threads.
     ///
     /// # Errors
-    /// When pipes or threads cannot be had.
+    /// Pipes or threads cannot be created.
     pub fn start() -> io::Result<PingPong> {
         let ((mut ping, mut to_ping), (mut pong, mut to_pong)) = (io::pipe()?, io::pipe()?);
         let rounds = Arc::new(AtomicU64::new(0));
@@ -31,7 +31,7 @@ impl PingPong {
         Ok(PingPong { rounds })
     }
 
-    /// How often the byte came back so far.
+    /// Round trips so far.
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }

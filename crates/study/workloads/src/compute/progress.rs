@@ -1,5 +1,5 @@
-//! Processes that each work off the same number of equal steps, and note when each was done: how a
-//! scheduler shares a CPU, seen from the inside.
+//! Processes that each do the same number of equal steps and note the time of each: how a scheduler
+//! shares a CPU, seen from inside.
 
 use crate::children::{fork, too_few};
 use crate::error::Refusal;
@@ -9,36 +9,36 @@ use rustix::time::ClockId;
 use std::hint::black_box;
 use std::io::{self, PipeReader, Read, Write};
 
-/// How much CPU time a step takes when that is not said otherwise, ns.
+/// Default CPU time of a step, ns.
 const STEP_NS: u64 = 500_000;
 
-/// What each does.
+/// Options of the processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Processes.
+    /// Number of processes.
     pub procs: usize,
     /// Nicenesses of the first processes; the others keep that of the calling process.
     pub nice: Vec<i32>,
-    /// Steps of each.
+    /// Steps of each process.
     pub steps: usize,
     /// Loops in a step.
     pub loops: u64,
 }
 
-/// A step that was done: `step` 0 is the beginning.
+/// A finished step; `step` 0 is the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which process, from 0.
+    /// Number of the process, from 0.
     pub id: usize,
     /// Its PID.
     pub pid: u32,
-    /// How many steps were done.
+    /// Steps done so far.
     pub step: usize,
-    /// When, ns after the barrier opened, CLOCK_MONOTONIC.
+    /// Time since the barrier opened, CLOCK_MONOTONIC ns.
     pub elapsed_ns: u64,
 }
 
-/// How many loops take about half a millisecond of CPU time here and now.
+/// Number of loops that take about half a millisecond of CPU time now.
 pub fn loops_of_a_step() -> u64 {
     let mut loops = 10_000;
     loop {
@@ -58,10 +58,11 @@ fn spin(loops: u64) {
     }
 }
 
-/// Runs them to their ends; all steps, by process. The calling process must have one thread.
+/// Runs the processes to their ends; returns all steps, by process. The calling process must have
+/// one thread.
 ///
 /// # Errors
-/// When there cannot be so many processes.
+/// The processes cannot be started.
 pub fn run(options: &Options) -> Result<Vec<Vec<Step>>, Refusal> {
     let (mut gate, mut open) = io::pipe().map_err(Refusal::other)?;
     let mut running = Vec::with_capacity(options.procs);
@@ -70,29 +71,30 @@ pub fn run(options: &Options) -> Result<Vec<Vec<Step>>, Refusal> {
         let (told, mut tell) = io::pipe().map_err(|e| failed(&e))?;
         let pid = fork(|| {
             let mut start = [0; 8];
-            // Before the barrier: from the first step on it is so. Refused: nobody begins.
+            // Set the niceness before the barrier, so that it holds from the first step on. If it
+            // fails, no process begins.
             let nice = options.nice.get(id).map_or(Ok(()), |&nice| set_nice(nice));
             if nice.is_ok() && gate.read_exact(&mut start).is_ok() {
                 let times = steps(options, u64::from_ne_bytes(start));
-                // The reader is there until the end.
+                // The reader exists until the end.
                 let _ = tell.write_all(&times);
             }
         });
         running.push((pid.map_err(|e| failed(&e))?, told));
     }
     let start = nanoseconds(ClockId::Monotonic).to_ne_bytes();
-    // One write, so that they all start at once: a pipe takes 4096 bytes in one piece (pipe(7)).
+    // A single write starts them all at once: a pipe accepts 4096 bytes atomically (pipe(7)).
     open.write_all(&start.repeat(options.procs)).map_err(Refusal::other)?;
     let all = running.into_iter().enumerate().map(|(id, (pid, told))| told_by(id, pid, told));
     all.collect::<io::Result<_>>().map_err(Refusal::other)
 }
 
-/// Of the calling process.
+/// Sets the niceness of the calling process.
 fn set_nice(nice: i32) -> io::Result<()> {
     Ok(rustix::process::setpriority_process(None, nice)?)
 }
 
-/// The work of one, its times noted in memory so that writing does not disturb.
+/// Does the steps of one process; keeps their times in memory, because writing would disturb.
 fn steps(options: &Options, start_ns: u64) -> Vec<u8> {
     let now = || nanoseconds(ClockId::Monotonic).saturating_sub(start_ns);
     let mut times = Vec::with_capacity(8 * (options.steps + 1));
@@ -115,7 +117,7 @@ fn told_by(id: usize, pid: u32, mut told: PipeReader) -> io::Result<Vec<Step>> {
     Ok(steps.map(|(step, chunk)| Step { id, pid, step, elapsed_ns: time(chunk) }).collect())
 }
 
-/// How long all of it took, ns: until the last was done.
+/// Time until the last process was done, ns.
 pub fn elapsed_ns(all: &[Vec<Step>]) -> u64 {
     all.iter().filter_map(|steps| steps.last()).map(|s| s.elapsed_ns).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Threads that do nothing but use CPU time.
+//! Threads that only use CPU time.
 
 use crate::work;
 use rustix::time::ClockId;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{sleep, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often a thread that is not always busy begins anew.
+/// Period of a thread that is busy for a part of the time.
 pub const SLICE: Duration = Duration::from_millis(20);
 
 /// Busy threads.
@@ -18,11 +18,11 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Starts so many, each busy for that part of every [`SLICE`], by its own CPU clock; it sleeps
-    /// for the rest. 1: all the time.
+    /// Starts `threads` threads, each busy for `part` of every [`SLICE`] by its own CPU clock; it
+    /// sleeps for the rest. 1 is all the time.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// A thread cannot be started.
     pub fn start(threads: usize, part: f64) -> io::Result<Spin> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |_| {
@@ -39,15 +39,15 @@ impl Spin {
         Ok(Spin { stop, threads })
     }
 
-    /// Ends them; the CPU time each used, ns, by its own clock.
+    /// Ends the threads; returns the CPU time of each by its own clock, ns.
     pub fn stop(self) -> Vec<u64> {
         self.stop.store(true, Ordering::Relaxed);
-        // A busy thread has nothing to panic about.
+        // Busy threads do not panic.
         self.threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     }
 }
 
-/// Works until the thread's CPU clock has come to that.
+/// Works until the thread's CPU clock reaches this time.
 fn until(cpu_ns: u64, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed)
         && (cpu_ns == u64::MAX || work::nanoseconds(ClockId::ThreadCPUTime) < cpu_ns)
@@ -56,8 +56,8 @@ fn until(cpu_ns: u64, stop: &AtomicBool) {
     }
 }
 
-/// Works and sleeps. What a slice had no time for is not made up for in the next: it was
-/// somebody else's.
+/// Works and sleeps. Work that a slice had no time for is not repeated in the next: another task
+/// used that time.
 fn in_slices(part: f64, stop: &AtomicBool) {
     let work_ns = SLICE.mul_f64(part).as_nanos() as u64;
     while !stop.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The client: connects, waits until the server closes the connection, and so on.
+//! The client: connects, waits until the server closes the connection, and repeats.
 
 use crate::children;
 use crate::counters::Counters;
@@ -9,15 +9,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The counter of connections made and seen closed.
+/// Counter of connections that were opened and closed.
 pub(super) const CONNECTED: usize = 0;
-/// The counter of those that could not be made.
+/// Counter of connections that failed.
 pub(super) const FAILED: usize = 1;
 
-/// What was missed is not made up for beyond this: a server that is late gets no burst.
+/// Longest delay that is caught up: a slow server does not get a burst.
 const CATCH_UP: Duration = Duration::from_millis(200);
 
-/// Makes connections until it is killed.
+/// Opens connections until it is killed.
 pub(super) fn run(port: u16, rate: f64, counters: &Counters) {
     children::set_name("herd-client");
     let interval = Duration::from_secs_f64(1.0 / rate);
@@ -35,8 +35,8 @@ pub(super) fn run(port: u16, rate: f64, counters: &Counters) {
 
 fn connect(port: u16) -> io::Result<()> {
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    // The server closes first, and its end would keep the port for a minute (TIME_WAIT): after
-    // some ten thousand connections there would be none left. A reset lets go of it at once.
+    // The server closes first, and the client's port would stay in TIME_WAIT for a minute. After
+    // some ten thousand connections none would be left. A reset frees it at once.
     set_socket_linger(&connection, Some(Duration::ZERO))?;
     let _ = connection.read(&mut [0])?;
     Ok(())

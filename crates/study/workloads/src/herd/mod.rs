@@ -1,8 +1,8 @@
-//! The thundering herd: a TCP server whose workers wait for jobs at one condition variable, woken
-//! all together or one by one, and its client.
+//! The thundering herd: a TCP server whose workers wait at one condition variable, woken all
+//! together or one by one, and its client.
 //!
-//! The thread that calls [`Server::accept`] takes connections and puts them in a queue; whichever
-//! worker gets one closes it. That is all the work there is: the rest is waking and waiting.
+//! The thread that calls [`Server::accept`] accepts connections and queues them; the worker that
+//! takes one closes it. The rest is waking and waiting.
 
 mod client;
 mod pool;
@@ -20,12 +20,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Whom a new connection wakes.
+/// Workers that a new connection wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Every worker, as pthread_cond_broadcast(3) does.
+    /// All, as by pthread_cond_broadcast(3).
     All,
-    /// One, as pthread_cond_signal(3) does.
+    /// One, as by pthread_cond_signal(3).
     One,
 }
 
@@ -50,33 +50,33 @@ impl FromStr for Wake {
     }
 }
 
-/// How large a herd, and how often it is disturbed.
+/// Size of the herd, and rate of connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Workers.
+    /// Number of workers.
     pub threads: usize,
-    /// Whom a connection wakes.
+    /// Workers that a connection wakes.
     pub wake: Wake,
-    /// Connections per second that the client tries to make, one after the other.
+    /// Connections per second that the client tries to open, one after the other.
     pub rate: f64,
 }
 
-/// What happened so far.
+/// Counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Connections taken.
+    /// Accepted connections.
     pub accepted: u64,
     /// Connections that a worker closed.
     pub served: u64,
-    /// Times a worker came back from its wait.
+    /// Returns of workers from their waits.
     pub wakeups: u64,
-    /// Times it found nothing to do then.
+    /// Returns without a job.
     pub futile: u64,
-    /// Connections that the client made and saw closed.
+    /// Connections that the client opened and saw closed.
     pub connected: u64,
-    /// Connections that the client could not make.
+    /// Connections that the client could not open.
     pub failed: u64,
-    /// CPU time of the server, the process this runs in, since the workers were started.
+    /// CPU time of the server's process since the workers started, ns.
     pub cpu_ns: u64,
 }
 
@@ -90,11 +90,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts workers in this process, and a client in a process of its own. The caller must have
-    /// one thread only: the client is forked off.
+    /// Starts the workers in this process, and the client in another. The caller must have only one
+    /// thread, because the client is forked.
     ///
     /// # Errors
-    /// When there is no port, no process or not as many threads to be had.
+    /// A port, the process or a thread cannot be created.
     pub fn start(options: &Options) -> Result<Server, Refusal> {
         if !(options.rate > 0.0 && options.rate.is_finite()) {
             let rate = options.rate;
@@ -109,12 +109,12 @@ impl Server {
         Ok(Server { listener, pool, client, cpu_before_ns })
     }
 
-    /// What becomes readable when a connection waits.
+    /// Readable when a connection waits.
     pub fn listener(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 
-    /// Takes the connections that wait and hands each to the workers.
+    /// Accepts the waiting connections and passes each to the workers.
     ///
     /// # Errors
     /// Those of accept(2).
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    /// The totals so far.
+    /// Counts so far.
     pub fn totals(&self) -> Totals {
         let cpu_ns = work::nanoseconds(ClockId::ProcessCPUTime);
         Totals {
@@ -140,10 +140,10 @@ impl Server {
         }
     }
 
-    /// Makes no more connections, serves those there are, and ends the workers.
+    /// Ends the client, serves the open connections, and ends the workers.
     pub fn stop(mut self) -> Totals {
         self.client.end();
-        // What still waits in the backlog was made, so it is served.
+        // Connections in the backlog were opened, so they are served.
         let _ = self.accept();
         let totals = self.totals();
         self.pool.end();
@@ -151,7 +151,7 @@ impl Server {
     }
 }
 
-/// The client's process, and what it tells.
+/// The client's process, and its counters.
 #[derive(Debug)]
 struct Client {
     process: Option<Pid>,
@@ -169,7 +169,7 @@ impl Client {
     fn end(&mut self) {
         if let Some(process) = self.process.take() {
             let _ = kill_process(process, Signal::KILL);
-            // Reaped already, where the children's signal is ignored.
+            // Already reaped if SIGCHLD is ignored.
             let _ = waitpid(Some(process), WaitOptions::empty());
         }
     }

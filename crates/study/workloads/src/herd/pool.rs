@@ -1,4 +1,4 @@
-//! The queue of jobs and the workers at it.
+//! The queue of jobs and its workers.
 
 use super::{Totals, Wake};
 use crate::children;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// Enough for a worker, so that thousands take little memory.
+/// Stack of a worker, bytes: thousands of workers must take little memory.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Workers and what they share.
+/// The workers and their shared state.
 #[derive(Debug)]
 pub(super) struct Pool {
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ struct Queue {
 }
 
 impl Pool {
-    /// Starts workers.
+    /// Starts the workers.
     pub(super) fn start(threads: usize, wake: Wake) -> Result<Pool, Refusal> {
         let mut pool = Pool { shared: Arc::default(), workers: Vec::new(), wake };
         for made in 0..threads {
@@ -48,7 +48,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Queues a job and wakes whom the pool is made to wake.
+    /// Queues a job and wakes one worker or all.
     pub(super) fn put(&self, job: TcpStream) {
         self.shared.accepted.fetch_add(1, Relaxed);
         self.shared.lock().jobs.push_back(job);
@@ -58,7 +58,7 @@ impl Pool {
         }
     }
 
-    /// What the workers did.
+    /// Counts of the workers.
     pub(super) fn totals(&self) -> Totals {
         let shared = &self.shared;
         Totals {
@@ -70,12 +70,12 @@ impl Pool {
         }
     }
 
-    /// Ends the workers once the queue is empty. The wake-ups of the end are not counted.
+    /// Ends the workers once the queue is empty. The wake-ups at the end are not counted.
     pub(super) fn end(&mut self) {
         self.shared.lock().over = true;
         self.shared.more.notify_all();
         for worker in self.workers.drain(..) {
-            // A worker has nothing to panic about.
+            // Workers do not panic.
             let _ = worker.join();
         }
     }
@@ -92,7 +92,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker's life.
+    /// Main loop of a worker.
     fn work(&self) {
         let mut queue = self.lock();
         loop {

@@ -1,7 +1,7 @@
-//! Children and orphans that nobody waits for, whose CPU time is known all the same.
+//! Children and orphans that no process waits for, with known CPU time.
 //!
 //! Every second child forks an orphan and ends; the others work themselves. Each process adds its
-//! own CPU clock to the shared sum as its last act, so the sum lacks only what ending costs.
+//! own CPU clock to the shared sum at its end, so the sum lacks only the cost of exiting.
 
 use super::{desk, number};
 use crate::counters::Counters;
@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Which counter is which.
+/// Numbers of the counters.
 const CHILDREN: usize = 0;
 const ORPHANS: usize = 1;
 const CPU_NS: usize = 2;
 
-/// What the forking thread and its children share.
+/// State shared by the forking thread and its children.
 struct Load {
     counters: Counters,
     work: Duration,
-    /// A byte in this pipe is the leave to run one more process.
+    /// A byte in this pipe permits one more process.
     leaves: (PipeReader, PipeWriter),
     at_once: usize,
 }
@@ -33,7 +33,7 @@ struct Load {
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     let (at_once, work_us) = (number(args, 0)?, number(args, 1)?);
     let load = prepare(at_once, Duration::from_micros(work_us as u64)).map_err(Refusal::other)?;
-    // SAFETY: no handler is installed; the kernel is to reap the children.
+    // SAFETY: no handler is installed; the kernel shall reap the children.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let counters = load.counters;
     let stop = Arc::new(AtomicBool::new(false));
@@ -59,7 +59,7 @@ fn prepare(at_once: usize, work: Duration) -> io::Result<Load> {
 }
 
 impl Load {
-    /// Forks until told to stop, and returns when every process is gone.
+    /// Forks until told to stop; returns when all processes have ended.
     fn run(&self, stop: &AtomicBool) -> io::Result<()> {
         let mut orphan_next = false;
         while !stop.load(Relaxed) {
@@ -70,7 +70,7 @@ impl Load {
                 children::fork(|| self.work(CHILDREN))
             };
             if forked.is_err() {
-                // None to be had just now: the next turn tries again.
+                // No process could be created now: try again in the next turn.
                 self.give_leave();
                 thread::sleep(Duration::from_millis(1));
             }
@@ -91,18 +91,18 @@ impl Load {
     }
 
     fn give_leave(&self) {
-        // The pipe can't be full, it holds no more than it did at first.
+        // The pipe is never full: it holds no more than at the start.
         let _ = rustix::io::write(&self.leaves.1, b"*");
     }
 
-    /// In a child: works, and hands the leave on.
+    /// In a child: works, and passes the permit on.
     fn work(&self, kind: usize) {
         work::until(ClockId::ProcessCPUTime, self.work);
         self.account(kind);
         self.give_leave();
     }
 
-    /// In a child: leaves an orphan behind, and ends before it.
+    /// In a child: forks an orphan and ends before it.
     fn parent_of_orphan(&self) {
         if children::fork_free(|| self.work(ORPHANS)).is_err() {
             self.give_leave();

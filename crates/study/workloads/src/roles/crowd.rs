@@ -1,5 +1,5 @@
-//! What a user without rights can do to whoever counts tasks: very many that live, that ended and
-//! are not reaped, or that each have a name of their own.
+//! Loads by which an unprivileged user can burden a task counter: very many living tasks, zombies,
+//! or tasks with different names.
 
 use super::{desk, number};
 use crate::children;
@@ -36,19 +36,19 @@ fn become_nobody() -> Result<(), Refusal> {
 
 fn pause() {
     loop {
-        // SAFETY: takes and gives nothing; a signal that is handled would only wake us.
+        // SAFETY: takes no arguments and returns nothing; a handled signal would only end the wait.
         unsafe { libc::pause() };
     }
 }
 
-/// One child after the other, each with a name that none had before.
+/// Children one after the other, each with a new name.
 fn names(count: usize) -> Result<Infallible, Refusal> {
     let (counters, _) = Counters::new().map_err(Refusal::other)?;
     let done = counters;
     std::thread::spawn(move || {
         for n in 0..count {
             let name = std::ffi::CString::new(format!("n{n}")).expect("no zero byte in it");
-            // A child that could not be made is not counted.
+            // A child that could not be created is not counted.
             let Ok(pid) = children::fork(|| {
                 let _ = rustix::thread::set_name(&name);
             }) else {

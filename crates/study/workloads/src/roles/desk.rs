@@ -1,10 +1,10 @@
-//! Where a role answers the library: one line in, one line out.
+//! Protocol of a role: one line in, one line out.
 
 use crate::error::Refusal;
 use std::io::{BufRead, Write};
 
-/// Says that the load is complete, with the numbers of its parts, and answers requests from then
-/// on. Never returns: the supervisor ends the process.
+/// Reports that the load is complete, with the ids of its parts, then answers requests. Never
+/// returns: the supervisor ends the process.
 pub(super) fn serve(
     parts: impl IntoIterator<Item = u32>,
     mut answer: impl FnMut(&str) -> Option<Vec<u64>>,
@@ -23,7 +23,7 @@ pub(super) fn serve(
     }
 }
 
-/// Says why not.
+/// Sends a refusal.
 pub(super) fn refuse(refusal: &Refusal) {
     write(&format!("refused {}\n", refusal.to_line()));
 }
@@ -39,6 +39,6 @@ fn say(numbers: impl IntoIterator<Item = u64>) {
 
 fn write(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: then the supervisor ends us anyway.
+    // The reader is gone: the supervisor ends this process anyway.
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }

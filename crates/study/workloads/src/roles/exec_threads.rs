@@ -1,8 +1,7 @@
-//! Processes that run themselves anew from a thread that is not their first.
+//! Processes that exec themselves from a thread that is not their leader.
 //!
-//! The kernel makes such a thread the leader: it takes over the process's number, and its own is
-//! gone without an exit of its own. Other threads of the process come to their end at any point
-//! of that.
+//! The kernel makes such a thread the leader: it gets the process's number, and its own number
+//! disappears without an exit. Other threads of the process end at any point of that.
 
 use super::{desk, number};
 use crate::children;
@@ -15,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
-/// The role of the processes themselves, which needs no supervisor: they have one.
+/// The role of these processes; it needs no supervisor of its own.
 pub(super) const AGAIN: &str = "exec-threads-again";
 
 /// Threads that end at once, before or during the exec.
@@ -31,14 +30,15 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     desk::serve(pids, |request| (request == "execs").then(|| vec![counters.at(0).load(Relaxed)]))
 }
 
-/// One life of such a process: ends in the exec that begins the next.
+/// One life of such a process; it ends with the exec that begins the next.
 pub(super) fn again(args: &[String]) -> ExitCode {
     let number = |at| super::number(args, at).ok().and_then(|number| i32::try_from(number).ok());
     let (Some(parent), Some(descriptor)) = (number(0).and_then(Pid::from_raw), number(1)) else {
         return ExitCode::from(2);
     };
     let Ok(counters) = Counters::inherited(descriptor) else { return ExitCode::FAILURE };
-    // A new thread has no death signal, so the leader it becomes has none: set it in each life.
+    // A new thread has no death signal, so the leader that it becomes has none: set it in each
+    // life.
     if children::die_with(parent).is_err() {
         return ExitCode::FAILURE;
     }
@@ -48,7 +48,7 @@ pub(super) fn again(args: &[String]) -> ExitCode {
     let args = args.to_vec();
     let runner = thread::Builder::new().spawn(move || exec(&args));
     drop(bystanders);
-    // Comes back only if no thread could be made, or the exec failed. Then the process ends.
+    // Returns only if no thread could be created or the exec failed. Then the process ends.
     let _ = runner.map(thread::JoinHandle::join);
     ExitCode::FAILURE
 }

@@ -1,4 +1,4 @@
-//! Threads that work for a few milliseconds and end, one after the other.
+//! Threads that work for a few milliseconds and exit, one after the other.
 
 use super::{desk, number};
 use crate::error::Refusal;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The shortest and the longest work of a thread, in milliseconds; all lengths take turns.
+/// Shortest and longest work of a thread, ms; all lengths in turn.
 const SHORTEST: u64 = 1;
 const LONGEST: u64 = 5;
 
@@ -40,7 +40,7 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     })
 }
 
-/// Runs one short thread after the other.
+/// Runs short threads one after the other.
 fn lane(first: u64, totals: &Arc<Totals>) {
     let lengths = (SHORTEST..=LONGEST).cycle().skip((first % LONGEST) as usize);
     for length in lengths.map(Duration::from_millis) {
@@ -53,7 +53,7 @@ fn lane(first: u64, totals: &Arc<Totals>) {
             totals.threads.fetch_add(1, Relaxed);
             totals.cpu_ns.fetch_add(work::nanoseconds(ClockId::ThreadCPUTime), Relaxed);
         });
-        // No thread to be had just now: the next turn tries again.
+        // No thread could be created now: try again in the next turn.
         let _ = short.map(thread::JoinHandle::join);
     }
 }

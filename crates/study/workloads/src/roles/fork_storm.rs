@@ -1,4 +1,4 @@
-//! Shells that run `true` for ever.
+//! Shells that run `true` in an endless loop.
 
 use super::{desk, number};
 use crate::children;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     let shells = number(args, 0)?;
-    // By its path: a name alone would be the shell's builtin, and fork nothing.
+    // By its path: a name alone would be the shell's builtin, which does not fork.
     let program = find_true().ok_or(Refusal::Other("there is no `true` in PATH or /bin".into()))?;
     let script = format!("while :; do '{}'; done", program.display());
     let pids = children::make(shells, || children::run(Command::new("sh").args(["-c", &script])))?;

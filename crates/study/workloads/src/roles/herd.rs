@@ -1,4 +1,4 @@
-//! The thundering herd in a process of its own: this thread accepts, another answers.
+//! The thundering herd in a separate process: this thread accepts, another answers requests.
 
 use super::{desk, number};
 use crate::error::Refusal;
@@ -17,7 +17,7 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     thread::Builder::new().spawn(move || answer(&answering)).map_err(Refusal::other)?;
     loop {
         let mut fds = [PollFd::from_borrowed_fd(server.listener(), PollFlags::IN)];
-        // Interrupted or not: accepting does not block.
+        // After an interruption too: accepting does not block.
         let _ = poll(&mut fds, None);
         server.accept().map_err(Refusal::other)?;
     }

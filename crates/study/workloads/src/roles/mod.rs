@@ -1,7 +1,7 @@
-//! What the worker program does: one module per workload, on a supervisor they share.
+//! Roles of the worker program: one module per workload, with a common supervisor.
 //!
-//! A role starts its load, says so (`desk`), and answers requests until it is killed. It needs
-//! no orderly end of its own: the `supervisor` kills and reaps all of it.
+//! A role starts its load, reports it (`desk`), and answers requests until it is killed. It needs
+//! no clean exit: the `supervisor` kills and reaps all of it.
 
 mod auto_reaped;
 mod crowd;
@@ -40,7 +40,7 @@ const ROLES: [(&str, Role); 12] = [
     ("tickers", tickers::run),
 ];
 
-/// The main function of the worker program.
+/// Main function of the worker program.
 pub fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, args)) = args.split_first() else { return usage() };
@@ -66,7 +66,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The argument at `at`, a number.
+/// Parses the argument at index `at` as a number.
 fn number(args: &[String], at: usize) -> Result<usize, Refusal> {
     let word = args.get(at).map_or("", String::as_str);
     word.parse().map_err(|_| Refusal::Other(format!("argument {at}, {word:?}, is no number")))

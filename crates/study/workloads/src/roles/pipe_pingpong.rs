@@ -1,4 +1,4 @@
-//! Pairs of threads that pass one byte to and fro over two pipes.
+//! Pairs of threads that pass one byte back and forth over two pipes.
 
 use super::{desk, number};
 use crate::children;
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 use std::thread;
 
-/// A thread does next to nothing, and there are thousands.
+/// Stack of a thread, bytes: it does next to nothing, and there are thousands.
 const STACK: usize = 64 * 1024;
 
-/// Two pipes of two ends.
+/// Two pipes with two ends each.
 const FILES_PER_PAIR: u64 = 4;
 
-/// For what else the process has open.
+/// Reserve for other open files of the process.
 const SPARE_FILES: u64 = 32;
 
-/// Two pipes, each as its end to read and its end to write, and how often a byte made the round.
+/// Two pipes, each as read end and write end, and the number of round trips.
 struct Pair {
     ping: (PipeReader, PipeWriter),
     pong: (PipeReader, PipeWriter),
@@ -37,8 +37,8 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
         let pair = Pair::start(&gate);
         running.push(pair.map_err(|e| children::too_few(2 * running.len(), 2 * pairs, &e))?);
     }
-    // Only now, or the first pairs would keep the others from being made; and all by one system
-    // call, because this thread has to wait for its turn among them from then on.
+    // Start the pairs only now, or the first ones would slow the creation of the others. Use one
+    // system call, because this thread must then wait for its turn among them.
     drop(shut);
     desk::serve([], |request| {
         let rounds = running.iter().map(|pair| pair.rounds.load(Relaxed)).sum();
@@ -61,7 +61,7 @@ fn allow_files(needed: u64) -> Result<(), Refusal> {
 }
 
 impl Pair {
-    /// Makes the pipes and the threads, which begin when the gate opens.
+    /// Creates the pipes and the threads, which begin when the gate opens.
     fn start(gate: &Arc<RwLock<()>>) -> io::Result<Arc<Self>> {
         let pair = Self { ping: io::pipe()?, pong: io::pipe()?, rounds: AtomicU64::new(0) };
         let pair = Arc::new(pair);
@@ -71,7 +71,7 @@ impl Pair {
         let gate = Arc::clone(gate);
         thread().spawn(move || {
             drop(gate.read());
-            // A write that fails shows as rounds that don't come.
+            // A failed write shows as missing rounds.
             let _ = write(&back.ping.1, b"*");
             pass(&back.pong.0, &back.ping.1, || {
                 back.rounds.fetch_add(1, Relaxed);
@@ -81,7 +81,7 @@ impl Pair {
     }
 }
 
-/// Passes on what comes, until a pipe breaks, which it does only when the process ends.
+/// Passes bytes on until a pipe breaks, which happens only when the process ends.
 fn pass(from: &PipeReader, to: &PipeWriter, mut each: impl FnMut()) {
     let mut byte = [0];
     while read(from, &mut byte) == Ok(1) && write(to, &byte) == Ok(1) {

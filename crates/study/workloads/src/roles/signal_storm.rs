@@ -1,7 +1,7 @@
-//! Threads that wake each other from their sleeps by signals.
+//! Threads that wake each other from sleep by signals.
 //!
-//! A signal may come while its target is on the way into a sleep: the kernel then puts the thread
-//! back on the CPU without a wakeup.
+//! A signal may arrive while its target is about to sleep: the kernel then returns the thread to
+//! the CPU without a wake-up.
 
 use super::{desk, number};
 use crate::children;
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed, Orde
 use std::sync::Arc;
 use std::thread;
 
-/// How long a sleep lasts if no signal cuts it short.
+/// Length of a sleep without a signal.
 const SLEEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000 };
 
-/// Signals that were delivered. A static, because a signal handler has no other memory.
+/// Delivered signals. A static, because a signal handler has no other memory.
 static DELIVERED: AtomicU64 = AtomicU64::new(0);
 
 struct Ring {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
         started.map_err(|error| children::too_few(place, threads, &error))?;
     }
     desk::serve([], |request| {
-        // In the order of effect before cause, so that no effect is read without its cause.
+        // Read effects before causes, so that each effect has its cause.
         let [interrupted, delivered, sent] =
             [&ring.interrupted, &DELIVERED, &ring.sent].map(|count| count.load(SeqCst));
         (request == "counts").then(|| vec![sent, delivered, interrupted])
@@ -51,7 +51,7 @@ extern "C" fn count(_signal: libc::c_int) {
 }
 
 fn install_handler() -> std::io::Result<()> {
-    // SAFETY: zero is a valid value of every field: no flags, so that sleeps are cut short.
+    // SAFETY: zero is a valid value of every field; no flags, so that signals interrupt sleeps.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = count as *const () as libc::sighandler_t;
     // SAFETY: the handler only adds to an atomic.
@@ -62,7 +62,7 @@ fn install_handler() -> std::io::Result<()> {
 }
 
 impl Ring {
-    /// What one thread does: signal the next one in the ring, sleep, and again.
+    /// Loop of a thread: signal the next one in the ring, then sleep.
     fn stand(&self, place: usize) {
         self.tids[place].store(gettid().as_raw_nonzero().get(), Relaxed);
         let next = &self.tids[(place + 1) % self.tids.len()];
@@ -70,7 +70,7 @@ impl Ring {
             let tid = next.load(Relaxed);
             if tid != 0 {
                 self.sent.fetch_add(1, SeqCst);
-                // SAFETY: no pointers; a thread of this process, which doesn't end before it.
+                // SAFETY: no pointers; a thread of this process, which does not end before it.
                 unsafe { libc::tgkill(libc::getpid(), tid, libc::SIGUSR1) };
             }
             let interrupted = if futex_next { futex_sleep() } else { plain_sleep() };
@@ -81,12 +81,12 @@ impl Ring {
     }
 }
 
-/// Sleeps; true if a signal cut it short.
+/// Sleeps; returns true if a signal interrupted it.
 fn plain_sleep() -> bool {
     matches!(nanosleep(&SLEEP), NanosleepRelativeResult::Interrupted(_))
 }
 
-/// Sleeps on a lock that nobody will release; true if a signal cut it short.
+/// Waits for a lock that is never released; returns true if a signal interrupted it.
 fn futex_sleep() -> bool {
     let lock = AtomicU32::new(0);
     futex::wait(&lock, futex::Flags::PRIVATE, 0, Some(&SLEEP)) == Err(Errno::INTR)

@@ -8,7 +8,8 @@ use std::convert::Infallible;
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     let pids = children::make(number(args, 0)?, || {
         children::fork(|| loop {
-            // SAFETY: takes and gives nothing; a signal that is handled would only wake us.
+            // SAFETY: takes no arguments and returns nothing; a handled signal would only end the
+            // wait.
             unsafe { libc::pause() };
         })
     })?;

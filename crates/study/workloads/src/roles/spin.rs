@@ -1,4 +1,4 @@
-//! Busy threads that know what CPU time they used.
+//! Busy threads that know their CPU time.
 
 use super::{desk, number};
 use crate::error::Refusal;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{mpsc, Arc};
 use std::thread::{self, JoinHandle};
 
-/// A busy thread. What it returns is its CPU time, read as its last act.
+/// A busy thread. It returns its CPU time, read at its end.
 type Spinner = JoinHandle<u64>;
 
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     })
 }
 
-/// Binds this thread, and those it will make, to CPUs; to none in particular if there are none.
+/// Binds this thread and those that it will create to CPUs; an empty list binds them to none.
 fn confine(cpus: &[usize]) -> Result<(), Refusal> {
     if cpus.is_empty() {
         return Ok(());
@@ -68,13 +68,13 @@ fn start(stop: &Arc<AtomicBool>) -> std::io::Result<(Spinner, u32)> {
     Ok((spinner, tid))
 }
 
-/// The CPU time of a running thread, which only its own process may ask for.
+/// CPU time of a running thread; only its own process may read it.
 fn cpu_time(spinner: &Spinner) -> Option<u64> {
     let mut clock = 0;
     // SAFETY: the thread is not joined, so its handle is valid.
     let known = unsafe { libc::pthread_getcpuclockid(spinner.as_pthread_t(), &mut clock) } == 0;
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: points to room for the answer, which is read only if it was given.
+    // SAFETY: points to space for the result, which is read only after success.
     let time = unsafe {
         (known && libc::clock_gettime(clock, time.as_mut_ptr()) == 0).then(|| time.assume_init())?
     };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// How long the processes stay as they are.
+/// Length of a running or stopped phase.
 const PHASE: Duration = Duration::from_millis(3);
 
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {

@@ -1,9 +1,9 @@
-//! Makes sure that nothing of a load is left behind, however it ends.
+//! Supervisor: leaves nothing of a load behind, however it ends.
 //!
-//! The worker program splits in two. The parent, the supervisor, does no work: it watches its
-//! standard input and, once the other end is closed, kills the load's process group and waits for
-//! all of it. As child subreaper it inherits every orphan, so this wait misses none. The child
-//! returns into the role.
+//! The worker program forks. The parent, the supervisor, does no work. It watches its standard
+//! input; when the other end is closed, it kills the load's process group and waits for all of it.
+//! As a child subreaper it inherits every orphan, so the wait misses none. The child returns into
+//! the role.
 
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{
@@ -13,10 +13,10 @@ use rustix::process::{
 use std::io;
 use std::time::Duration;
 
-/// Splits off the supervisor; returns in the process that is to run the load.
+/// Splits off the supervisor; returns in the process that runs the load.
 pub(super) fn split() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
-    // Orphans that end before the load does are reaped by the kernel.
+    // The kernel reaps orphans that end before the load does.
     set_child_signal(libc::SIG_IGN);
     let supervisor = getpid();
     // SAFETY: the program has one thread, so the child may do anything.
@@ -26,22 +26,22 @@ pub(super) fn split() -> io::Result<()> {
         None => enter(supervisor),
         Some(child) => {
             let watched = watch(child);
-            // Killed even when watching failed: better no load than one that nobody ends.
+            // Kill the load also if watching failed: otherwise nothing would end it.
             end(child);
             std::process::exit(i32::from(watched.is_err()))
         }
     }
 }
 
-/// Kills the load, and returns when no process of it is left.
+/// Kills the load; returns when none of its processes is left.
 fn end(group: Pid) {
     let _ = kill_process_group(group, Signal::KILL);
-    // With the children's signal ignored, this comes back when the last one has ended.
-    // SAFETY: a null status is allowed.
+    // With SIGCHLD ignored, this returns when the last child has ended. SAFETY: a null status is
+    // allowed.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0
         || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
     {}
-    // Ended, but a process that nobody waits for takes itself off the lists only after that.
+    // After that, an unreaped process may still be on the process lists for a moment.
     while test_kill_process_group(group).is_ok() {
         std::thread::sleep(Duration::from_micros(200));
     }
@@ -52,7 +52,7 @@ fn set_child_signal(action: libc::sighandler_t) {
     unsafe { libc::signal(libc::SIGCHLD, action) };
 }
 
-/// The child's first steps: own group, the default disposition, and death with the supervisor.
+/// First steps of the child: own process group, default disposition, and death with the supervisor.
 fn enter(supervisor: Pid) -> io::Result<()> {
     set_child_signal(libc::SIG_DFL);
     setpgid(None, None)?;
@@ -63,17 +63,19 @@ fn enter(supervisor: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns when the library's end is closed, or when the load ended on its own.
+/// Returns when the library closes its end, or when the load ends by itself.
 fn watch(child: Pid) -> io::Result<()> {
-    // Both sides do it, so that neither can be too early. The child may have done so, or be gone.
+    // Both sides do this, so that neither is too early. The child may have done it, or have ended.
     let _ = setpgid(Some(child), Some(child));
     let ended = pidfd_open(child, PidfdFlags::empty())?;
-    // The library sees the end of the talk when the load is gone; we must not hold it open.
+    // The library sees the end of the stream when the load has ended; the supervisor must not hold
+    // it open.
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
     let input = io::stdin();
     loop {
-        // No event asked for: only hang-up, which always comes, and never the requests' bytes.
+        // No event requested: only the hang-up, which is always reported, and never the requests'
+        // bytes.
         let mut fds = [PollFd::new(&input, PollFlags::empty()), PollFd::new(&ended, PollFlags::IN)];
         match poll(&mut fds, None) {
             Err(rustix::io::Errno::INTR) => {}

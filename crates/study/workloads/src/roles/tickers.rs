@@ -1,4 +1,4 @@
-//! Processes that do next to nothing, again and again.
+//! Processes that wake up, do next to nothing, and sleep again.
 
 use super::{desk, number};
 use crate::children;

@@ -1,15 +1,15 @@
-//! Very many tasks of a user without rights.
+//! Very many tasks of an unprivileged user.
 
 use crate::{worker::Worker, Error};
 
-/// Which crowd.
+/// Kind of crowd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrowdOf {
-    /// Processes that sleep.
+    /// Sleeping processes.
     Living,
-    /// Processes that ended and are not reaped.
+    /// Zombies.
     Zombies,
-    /// Processes one after the other, each with a name of its own.
+    /// Processes one after the other, each with its own name.
     Names,
 }
 
@@ -19,7 +19,7 @@ workload! {
 }
 
 impl Crowd {
-    /// Starts as many; names are made after this has returned (see [`Crowd::named`]).
+    /// Starts `count` tasks; names are created after this has returned (see [`Crowd::named`]).
     pub fn start(of: CrowdOf, count: usize) -> Result<Self, Error> {
         let of = match of {
             CrowdOf::Living => "living",
@@ -29,7 +29,7 @@ impl Crowd {
         Ok(Self { worker: Worker::start("crowd", &[of.into(), count.to_string()])? })
     }
 
-    /// How many with a name of their own have come and gone.
+    /// Number of differently named processes that have ended.
     pub fn named(&self) -> Result<u64, Error> {
         let [done] = self.worker.ask_for("done")?;
         Ok(done)

@@ -1,35 +1,35 @@
-//! Threads that end between two looks, in a process that stays.
+//! Threads that exit between two windows, in a process that stays.
 
 use crate::{worker::Worker, Error};
 
 workload! {
-    /// A process whose threads work for 1 to 5 ms and end.
+    /// A process whose threads work for 1 to 5 ms and exit.
     ExitingThreads
 }
 
-/// What the threads that have ended did.
+/// Sums of the threads that have exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitingThreadsTotals {
-    /// How many there were.
+    /// Number of threads.
     pub threads: u64,
-    /// Their CPU time by CLOCK_THREAD_CPUTIME_ID, read by each as its last act: what starting and
-    /// ending a thread costs the kernel after that is not in it.
+    /// CPU time by CLOCK_THREAD_CPUTIME_ID, ns. Each thread reads it at its end, so the kernel's
+    /// later cost of the exit is not included.
     pub cpu_ns: u64,
 }
 
 impl ExitingThreads {
-    /// Starts as many lanes; each has one such thread at a time.
+    /// Starts `lanes` lanes; each has one such thread at a time.
     pub fn start(lanes: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("exiting-threads", &[lanes.to_string()])? })
     }
 
-    /// The totals so far.
+    /// Totals so far.
     pub fn totals(&self) -> Result<ExitingThreadsTotals, Error> {
         self.ask("totals")
     }
 
-    /// Starts no more threads, waits for those that run, and gives the final totals. The process
-    /// lives on, idle, until this is dropped.
+    /// Starts no more threads, waits for the running ones, and returns the final totals. The
+    /// process stays, idle, until this is dropped.
     pub fn stop(&self) -> Result<ExitingThreadsTotals, Error> {
         self.ask("stop")
     }

@@ -1,5 +1,5 @@
-//! Short-lived processes without end: most of a busy machine's time is theirs, and no look at
-//! the list of processes ever finds them.
+//! Endless short-lived processes: they use most of a busy machine's time, and no read of the
+//! process list finds them.
 
 use crate::{worker::Worker, Error};
 
@@ -9,7 +9,7 @@ workload! {
 }
 
 impl ForkStorm {
-    /// Starts as many shells.
+    /// Starts the shells.
     pub fn start(shells: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("fork-storm", &[shells.to_string()])? })
     }

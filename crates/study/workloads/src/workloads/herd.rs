@@ -1,23 +1,23 @@
-//! A thundering herd in processes of its own.
+//! A thundering herd in separate processes.
 
 use crate::herd::{Totals, Wake};
 use crate::{worker::Worker, Error};
 
 workload! {
-    /// A server with many workers, and its client. The process is the server: its first thread accepts;
-    /// beside the workers it has one that answers here.
+    /// A server with many workers, and its client. The first process is the server: its first
+    /// thread accepts, another one answers requests.
     Herd
 }
 
 impl Herd {
-    /// Starts a server with as many workers, and a client that tries to make `rate` connections
+    /// Starts a server with `threads` workers, and a client that tries to open `rate` connections
     /// per second.
     pub fn start(threads: usize, wake: Wake, rate: f64) -> Result<Self, Error> {
         let args = [threads.to_string(), wake.to_string(), rate.to_string()];
         Ok(Self { worker: Worker::start("herd", &args)? })
     }
 
-    /// The totals so far.
+    /// Totals so far.
     pub fn totals(&self) -> Result<Totals, Error> {
         let [accepted, served, wakeups, futile, connected, failed, cpu_ns] =
             self.worker.ask_for("totals")?;

@@ -1,10 +1,10 @@
-//! The workloads: each type is a load that runs from its making to its dropping.
+//! The workloads: each type is a load that runs from its creation to its drop.
 //!
 //! `pid()` is the first process of a load, and the number of its process group:
-//! [`group_members`](crate::procs::group_members) lists the rest. All of them have names that
-//! begin with `lab-`, but for the shells.
+//! [`group_members`](crate::procs::group_members) lists the rest. All processes except the shells
+//! have names that begin with `lab-`.
 
-/// A load in processes of its own, by the worker that stands for it.
+/// Defines a load in separate processes, represented by its worker.
 macro_rules! workload {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -14,12 +14,12 @@ macro_rules! workload {
         }
 
         impl $name {
-            /// Its first process: the one that works, or the parent of those that do.
+            /// First process: the one that works, or the parent of those that do.
             pub fn pid(&self) -> u32 {
                 self.worker.pid()
             }
 
-            /// Those who work, processes or threads, if they stay.
+            /// Long-lived processes or threads that work.
             pub fn pids(&self) -> Vec<u32> {
                 self.worker.ids().collect()
             }

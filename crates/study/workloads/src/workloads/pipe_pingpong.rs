@@ -3,20 +3,20 @@
 use crate::{worker::Worker, Error};
 
 workload! {
-    /// Threads in pairs, each pair passing one byte to and fro over pipes.
+    /// Pairs of threads; each pair passes one byte back and forth over pipes.
     PipePingPong
 }
 
 impl PipePingPong {
-    /// Starts as many threads, one more if the number is odd, all in one process.
+    /// Starts `threads` threads in one process, one more if the number is odd.
     ///
-    /// Two threads need four open files. The limit is raised where that is allowed; where it is
-    /// not, the error is [`TooFewFiles`](crate::error::Refusal::TooFewFiles).
+    /// Two threads need four open files. The limit is raised if that is allowed; else the error is
+    /// [`TooFewFiles`](crate::error::Refusal::TooFewFiles).
     pub fn start(threads: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("pipe-pingpong", &[threads.to_string()])? })
     }
 
-    /// How many times a byte has been there and back, all pairs together.
+    /// Round trips of all pairs together.
     pub fn rounds(&self) -> Result<u64, Error> {
         let [rounds] = self.worker.ask_for("rounds")?;
         Ok(rounds)

@@ -1,4 +1,4 @@
-//! Processes that exist and do nothing: what a tool pays for them, it pays for nothing.
+//! Idle processes, to measure what a tool pays for them.
 
 use crate::{worker::Worker, Error};
 
@@ -8,7 +8,7 @@ workload! {
 }
 
 impl Sleepers {
-    /// Starts as many processes. Each takes some 100 KiB of the kernel's memory.
+    /// Starts the processes. Each takes some 100 KiB of the kernel's memory.
     pub fn start(processes: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("sleepers", &[processes.to_string()])? })
     }

@@ -8,12 +8,12 @@ workload! {
 }
 
 impl StopContinue {
-    /// Starts as many processes.
+    /// Starts the processes.
     pub fn start(processes: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("stop-continue", &[processes.to_string()])? })
     }
 
-    /// How many stop signals were sent.
+    /// Number of sent stop signals.
     pub fn stops(&self) -> Result<u64, Error> {
         let [stops] = self.worker.ask_for("stops")?;
         Ok(stops)

@@ -9,7 +9,7 @@ workload! {
 }
 
 impl Tickers {
-    /// Starts as many processes.
+    /// Starts the processes.
     pub fn start(processes: usize, pause: Duration) -> Result<Self, Error> {
         let args = [processes.to_string(), pause.as_millis().to_string()];
         Ok(Self { worker: Worker::start("tickers", &args)? })

@@ -1,4 +1,4 @@
-//! Each workload starts, does what it is for, and leaves nothing behind.
+//! Each workload starts, works, and leaves nothing behind.
 
 mod processes;
 mod refusals;
@@ -16,7 +16,7 @@ fn grows(what: &str, mut count: impl FnMut() -> u64) {
     }
 }
 
-/// Drops a load and looks for what is left of it.
+/// Drops a load and checks that nothing of it is left.
 fn ends<L>(load: L, pid: impl Fn(&L) -> u32) {
     let pid = pid(&load);
     assert!(group_members(pid).contains(&pid), "the load was not there");

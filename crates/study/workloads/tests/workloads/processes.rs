@@ -1,4 +1,4 @@
-//! The loads that are made of processes.
+//! Loads of processes.
 
 use crate::{ends, grows};
 use exactop_testkit::wait;
@@ -8,7 +8,7 @@ use exactop_workloads::workloads::{
 };
 use std::time::Duration;
 
-/// Of proc(5): the page faults of the children that were waited for.
+/// Field of proc(5): page faults of the reaped children.
 const CMINFLT: usize = 11;
 
 #[test]
@@ -61,7 +61,7 @@ fn sleepers_30_000() {
     many_sleepers(30_000);
 }
 
-/// Each goes to sleep again and again, which the kernel counts.
+/// The kernel counts their sleeps.
 #[test]
 fn tickers() {
     let load = Tickers::start(20, Duration::from_millis(10)).unwrap();
@@ -91,7 +91,7 @@ fn auto_reaped() {
     let totals = load.stop().unwrap();
     assert_eq!(group_members(load.pid()), [load.pid()], "children left after stop");
     assert_eq!(load.totals().unwrap(), totals);
-    // For every child that only made an orphan, the orphan worked.
+    // For every child that only forked an orphan, the orphan worked.
     assert!(totals.cpu_ns >= totals.children * work.as_nanos() as u64, "{totals:?}");
     ends(load, AutoReaped::pid);
 }

@@ -1,4 +1,4 @@
-//! A load that can't be had says why.
+//! A load that cannot be started gives the reason.
 
 use exactop_workloads::error::{Error, Refusal};
 use exactop_workloads::herd::Wake;
@@ -6,7 +6,7 @@ use exactop_workloads::workloads::{Herd, PipePingPong, Spin};
 
 #[test]
 fn too_many_files() {
-    // More than the kernel lets any process have open, whoever asks.
+    // More than the kernel allows for any process of any user.
     let error = PipePingPong::start(4_000_000_000).unwrap_err();
     let Error::Refused(Refusal::TooFewFiles { found, needed }) = error else {
         panic!("{error:?}");

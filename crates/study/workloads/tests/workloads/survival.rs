@@ -1,4 +1,4 @@
-//! What happens to a load when the program that started it can't drop it.
+//! Loads whose program ends without dropping them.
 
 use exactop_testkit::wait;
 use exactop_workloads::procs::group_members;
@@ -6,7 +6,7 @@ use exactop_workloads::workloads::{ExecThreads, ForkStorm, Sleepers, StopContinu
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Set for the copy of this test program that gets killed.
+/// Set for the copy of this test program that is killed.
 const VICTIM: &str = "EXACTOP_WORKLOADS_TEST_VICTIM";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The loads that are made of threads of one process.
+//! Loads of threads of one process.
 
 use crate::{ends, grows};
 use exactop_testkit::wait;
@@ -11,7 +11,7 @@ fn pipe_pingpong() {
     pingpong(201, 202);
 }
 
-/// Slow where CPUs are emulated: whatever looks at the load waits its turn among a thousand.
+/// Slow on emulated CPUs: a process that reads the load waits its turn among a thousand threads.
 #[test]
 fn pipe_pingpong_2000() {
     pingpong(2_000, 2_000);
@@ -56,7 +56,7 @@ fn exiting_threads() {
     grows("threads", || load.totals().unwrap().threads);
     let totals = load.stop().unwrap();
     assert!(totals.cpu_ns >= totals.threads * 1_000_000);
-    // A joined thread may still be on its way out.
+    // A joined thread may still be exiting.
     wait::until("threads to be gone", || thread_count(load.pid()) == Some(1));
     assert_eq!(load.totals().unwrap(), totals);
     ends(load, ExitingThreads::pid);
@@ -84,7 +84,7 @@ fn herd_woken_one_by_one() {
         totals.served == totals.accepted
     });
     let totals = load.totals().unwrap();
-    // A worker that is about to sleep may take a signal meant for one that sleeps: both wake.
+    // A worker that is about to sleep may take a signal meant for a sleeping one: both wake.
     assert!(totals.wakeups <= 2 * totals.accepted, "{totals:?}");
     assert_eq!(totals.failed, 0, "{totals:?}");
     ends(load, Herd::pid);
