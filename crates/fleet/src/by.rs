@@ -62,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_have_columns_for_what_a_fleet_is_summed_by_and_for_nothing_else() {
+    fn the_tables_have_columns_for_exactly_the_ways_to_sum_a_fleet() {
         for by in By::MACHINE.into_iter().chain([By::Host]) {
             assert_eq!(columns(by).is_ok(), By::FLEET.contains(&by), "{by}");
         }
     }
 
     #[test]
-    fn names_have_the_parts_that_there_are() {
+    fn names_have_the_parts_that_exist() {
         for (parts, expected) in [
             (&["shop", "cart-1", "app"][..], "shop/cart-1/app"),
             (&["", "", "web"], "web"),

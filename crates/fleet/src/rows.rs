@@ -162,7 +162,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_row_closes_if_all_of_it_does() {
+    fn a_row_balances_if_all_its_accounts_do() {
         let row = account("a", 1);
         assert!(row.closes());
         for wrong in [

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_no_longer_than_an_answer_may_be() {
+    fn a_part_never_exceeds_the_longest_answer() {
         let answer = "a\t8000\nb\\tc\t8000\nd\t8000\ne\t90000\nf\t1\n";
         let parts = parts(7, answer).expect("counts");
         let ends: Vec<_> = parts.iter().map(|p| (&*p.first, &*p.last)).collect();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_no_end_or_two() {
+    fn a_time_has_no_bounds_or_two() {
         assert_eq!(bounds(None, None), "1");
         let both = bounds(Some(-1), Some(i128::MAX));
         assert!(

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_read_again() {
+    fn kept_inputs_are_read_again() {
         let directory = tempfile::tempdir().expect("a directory");
         let corpus = directory.path().join("corpus");
         assert!(kept(&corpus).is_empty());

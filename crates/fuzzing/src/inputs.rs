@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_differ_stay_short_and_are_the_same_for_the_same_seed() {
+    fn inputs_vary_stay_short_and_depend_on_the_seed() {
         let examples = vec![b"cpu 1 2 3".to_vec(), vec![]];
         let inputs = Inputs { examples, words: vec![b"intr".to_vec()] };
         let drawn_of = drawn(&inputs, 5_000);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_mutated_into_something() {
+    fn an_empty_input_is_mutated() {
         let nothing = Inputs { examples: Vec::new(), words: Vec::new() };
         assert!(drawn(&nothing, 100).iter().any(|input| !input.is_empty()));
     }

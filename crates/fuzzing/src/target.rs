@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_bug_is_found_made_small_kept_and_found_again() {
+    fn a_planted_bug_is_found_shrunk_kept_and_found_again() {
         let has_needle = |input: &[u8]| input.windows(6).any(|part| part == b"needle");
         let case = |input: &[u8]| assert!(!has_needle(input), "planted");
         let (directory, found) = target();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_bug_ends_a_run_for_a_time_and_leaves_only_its_input() {
+    fn a_planted_bug_ends_a_timed_run_and_leaves_only_its_input() {
         let (directory, target) = target();
         let case = |input: &[u8]| assert!(!input.ends_with(b"needle"), "planted");
         let time = Some(Duration::from_secs(3600));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_being_tried_is_in_a_file_for_the_time_asked_for() {
+    fn the_current_input_of_a_timed_run_is_in_a_file() {
         let (directory, target) = target();
         let place = directory.path().join("planted.trying");
         let (time, tried) = (Duration::from_millis(200), Cell::new(0));

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fleet_is_where_most_are() {
+    fn the_fleets_end_is_where_most_hosts_end() {
         assert_eq!(most(&[], 10), None);
         assert_eq!(most(&[7], 10), Some(7));
         assert_eq!(most(&[1, 100, 105, 110, 300], 10), Some(110));

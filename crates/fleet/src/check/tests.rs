@@ -107,7 +107,7 @@ fn said(balance: &Balance, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_fleet_that_is_well_has_nothing_to_say() {
+fn a_fleet_without_errors_has_no_findings() {
     let mut made = Made::well();
     // Rows come in any order.
     made.accounts.reverse();
@@ -127,7 +127,7 @@ fn a_fleet_that_is_well_has_nothing_to_say() {
 }
 
 #[test]
-fn a_batch_that_came_twice_is_told_with_what_it_is_too_much() {
+fn a_duplicate_batch_is_reported_with_its_excess() {
     let mut made = Made::well();
     (11..=15).for_each(|n| made.window(account("b", n)));
     let balance = made.balance();
@@ -145,7 +145,7 @@ fn a_batch_that_came_twice_is_told_with_what_it_is_too_much() {
 }
 
 #[test]
-fn the_same_window_with_other_figures_is_told_apart() {
+fn a_duplicate_window_with_other_figures_is_reported() {
     let row = account("a", 50);
     for other in [
         Account { tasks_ns: row.tasks_ns - 1, idle_ns: row.idle_ns + 1, ..row },
@@ -160,7 +160,7 @@ fn the_same_window_with_other_figures_is_told_apart() {
 }
 
 #[test]
-fn what_is_missing_is_a_gap_with_its_length() {
+fn missing_windows_are_a_gap_with_its_length() {
     let mut made = Made::well();
     made.leave_out("c", 20..=22);
     made.leave_out("c", 40..=40);
@@ -179,7 +179,7 @@ fn what_is_missing_is_a_gap_with_its_length() {
 }
 
 #[test]
-fn windows_upon_each_other_are_told_however_they_lie() {
+fn overlapping_windows_are_reported() {
     let row = account("a", 50);
     for (t1, length, both) in
         [(505, 10, 10), (508, 20, 20), (498, 3, 3), (520, 40, 40), (500, 5, 5)]
@@ -202,7 +202,7 @@ fn windows_upon_each_other_are_told_however_they_lie() {
 }
 
 #[test]
-fn a_clock_that_is_set_is_told_and_one_that_is_turned_is_not() {
+fn a_clock_set_is_reported_and_a_slewed_clock_is_not() {
     let shifted = |by: i64, from: u64| {
         let mut made = Made::well();
         for row in made
@@ -224,7 +224,7 @@ fn a_clock_that_is_set_is_told_and_one_that_is_turned_is_not() {
 }
 
 #[test]
-fn a_host_ahead_of_the_others_is_told_and_does_not_make_them_silent() {
+fn a_host_ahead_is_reported_and_does_not_make_the_others_silent() {
     let mut made = Made::well();
     let of_b = |row: &&mut Account| row.whose.host == "b";
     made.accounts.iter_mut().filter(of_b).for_each(|row| row.end_ns += 7200 * SECOND as i64);
@@ -239,7 +239,7 @@ fn a_host_ahead_of_the_others_is_told_and_does_not_make_them_silent() {
 }
 
 #[test]
-fn a_host_that_is_not_heard_of_is_silent() {
+fn a_host_without_recent_windows_is_silent() {
     let mut made = Made::well();
     made.leave_out("c", 60..=WINDOWS);
     let balance = made.balance();
@@ -251,7 +251,7 @@ fn a_host_that_is_not_heard_of_is_silent() {
 }
 
 #[test]
-fn a_host_that_has_no_window_in_a_time_is_told_if_it_had_some_before() {
+fn a_host_without_windows_in_the_time_is_reported_if_it_had_earlier_ones() {
     let mut made = Made::well();
     made.leave_out("c", 40..=70);
     let balance = made.part(45, 65);
@@ -284,7 +284,7 @@ fn a_host_that_has_no_window_in_a_time_is_told_if_it_had_some_before() {
 
 /// Windows lost before a boot look as if the machine was off: the finding names both.
 #[test]
-fn a_long_time_without_windows_around_a_start_is_told() {
+fn a_long_time_without_windows_around_a_boot_is_reported() {
     let boot = |off: u64, begun: u64| {
         let mut made = Made::well();
         made.leave_out("a", 50..=WINDOWS);
@@ -320,7 +320,7 @@ fn a_long_time_without_windows_around_a_start_is_told() {
 type Wrong = fn(&mut Account);
 
 #[test]
-fn what_does_not_come_out_is_told() {
+fn figures_that_do_not_match_are_reported() {
     let wrong: [(&str, Wrong); 4] = [
         ("1 window with accounts that are not CPUs x time", |row| row.idle_ns += 1),
         ("1 window with accounts that are not CPUs x time", |row| row.cpus = 3),
@@ -350,7 +350,7 @@ fn what_does_not_come_out_is_told() {
 }
 
 #[test]
-fn a_start_is_no_finding_and_two_machines_of_one_name_are() {
+fn a_boot_is_no_finding_and_two_machines_of_one_name_are() {
     let boot = |from: u64| {
         let mut made = Made::well();
         for n in from..from + 3 {
@@ -371,7 +371,7 @@ fn a_start_is_no_finding_and_two_machines_of_one_name_are() {
 }
 
 #[test]
-fn what_is_not_counted_is_told_beside() {
+fn windows_without_a_witness_are_counted_separately() {
     let mut made = Made::well();
     made.accounts[0].missed_switches = None;
     made.accounts[1].exact = false;
@@ -404,7 +404,7 @@ fn names_are_harmless_and_json_has_all_of_it() {
 /// A store keeps accepting rows. Charges come first; a window whose accounts came later is left out
 /// with them.
 #[test]
-fn what_comes_meanwhile_is_of_the_next_time() {
+fn rows_that_arrive_during_the_read_do_not_count() {
     let mut made = Made::well();
     let next = account("a", WINDOWS + 1);
     made.window(Account { is_new: true, ..next });
@@ -419,7 +419,7 @@ fn what_comes_meanwhile_is_of_the_next_time() {
 
 /// Rows of charges may come sorted by name, not by window.
 #[test]
-fn charges_in_any_order_take_no_more_room_than_windows() {
+fn charges_in_any_order_take_no_more_memory_than_windows() {
     let mut boot = Boot::default();
     for _ in 0..50 {
         (0..3000).for_each(|t1_ns| boot.charge(t1_ns, 2));

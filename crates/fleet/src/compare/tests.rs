@@ -124,7 +124,7 @@ fn beyond(difference: &Difference) -> Vec<&str> {
 }
 
 #[test]
-fn what_grew_on_all_hosts_is_the_first_row_with_its_interval() {
+fn a_group_that_grew_on_all_hosts_is_the_first_row_with_its_interval() {
     let more = |_: &str, n: u64, name: &str| u64::from(name == "agent" && n > 20) * SECOND / 2;
     let difference = halves(&Made::fleet(&hosts(12, ""), 1..=40, more), None);
     assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Pairs, (12, 12)));
@@ -145,7 +145,7 @@ fn what_grew_on_all_hosts_is_the_first_row_with_its_interval() {
 }
 
 #[test]
-fn where_nothing_changed_nothing_is_found() {
+fn no_change_gives_no_finding() {
     let found = (0..40)
         .filter(|turn| {
             let suffix = format!("-{turn}");
@@ -157,7 +157,7 @@ fn where_nothing_changed_nothing_is_found() {
 }
 
 #[test]
-fn a_rollout_is_told_from_what_changed_everywhere() {
+fn a_rollout_is_distinguished_from_changes_on_all_hosts() {
     let mut all = hosts(20, "-old");
     all.extend(hosts(8, "-next"));
     // At noon all hosts have more to do; the agent uses more on the new hosts.
@@ -181,7 +181,7 @@ fn a_rollout_is_told_from_what_changed_everywhere() {
 }
 
 #[test]
-fn two_fleets_are_held_against_each_other() {
+fn two_fleets_are_compared() {
     let less = |_: &str, _: u64, name: &str| u64::from(name == "db") * SECOND;
     let (one, other) = (
         Made::fleet(&hosts(10, "-one"), 1..=20, |_, _, _| 0),
@@ -203,7 +203,7 @@ fn two_fleets_are_held_against_each_other() {
 }
 
 #[test]
-fn few_hosts_are_compared_without_a_verdict_and_little_is_noise() {
+fn few_hosts_give_no_verdict_and_small_changes_are_noise() {
     let more = |_: &str, n: u64, name: &str| u64::from(name == "web" && n > 20) * 8 * SECOND;
     let difference = halves(&Made::fleet(&hosts(7, ""), 1..=40, more), None);
     assert_eq!(difference.verdict(), Verdict::TooFewHosts);
@@ -216,7 +216,7 @@ fn few_hosts_are_compared_without_a_verdict_and_little_is_noise() {
 }
 
 #[test]
-fn what_came_and_what_balances_not_are_told() {
+fn new_groups_and_unbalanced_books_are_reported() {
     let more = |_: &str, n: u64, name: &str| u64::from(name.is_empty() && n > 20) * SECOND;
     let mut books = Made::fleet(&hosts(12, ""), 1..=40, more);
     let again = books.windows[25].clone();

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_cut_into_pieces_without_a_gap() {
+    fn pieces_cover_the_time_without_a_gap() {
         let second = 1_000_000_000;
         for length in [1, 10, 3600, 86_400, 7 * 86_400] {
             let cut = Cut::of(5, 5 + length * second);

@@ -38,7 +38,7 @@ fn report(path: &Path, by: By) -> Report {
 }
 
 #[test]
-fn rows_and_pieces_are_all_of_the_fleets_time() {
+fn rows_and_pieces_sum_up_to_the_fleets_time() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two", "evil\x1b[2J<b>"]);
     for by in [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command] {
@@ -90,7 +90,7 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
 
 /// A host that was exported twice counts once, in all forms of the report.
 #[test]
-fn what_is_there_twice_counts_once() {
+fn duplicates_count_once() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two"]);
     let plain = [By::Host, By::Pod, By::Unit].map(|by| report(dir.path(), by));
@@ -117,7 +117,7 @@ fn what_is_there_twice_counts_once() {
 
 /// Two machines of one name are two rows, named with their boots.
 #[test]
-fn the_boot_is_added_where_two_hosts_have_one_name() {
+fn two_hosts_of_one_name_are_named_with_their_boots() {
     let dir = tempfile::tempdir().expect("a directory");
     let alone = dir.path().join("alone");
     exported_of_boot(&alone, &["one", "two"], "01234567-89ab");
@@ -145,7 +145,7 @@ fn names(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn links_are_not_followed_and_that_is_known() {
+fn links_are_skipped_and_counted() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two"]);
     let tables = |path: &Path| Parquet::open(path).expect("tables");

@@ -55,7 +55,7 @@ fn holds(dir: &Path, windows: u64) {
 }
 
 #[test]
-fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
+fn a_missing_or_foreign_directory_gets_all_files_later() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut log = Growing::begin(dir.path(), Options::default());
     let (books, aside) = (dir.path().join("books"), dir.path().join("aside"));
@@ -87,7 +87,7 @@ fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
 }
 
 #[test]
-fn what_comes_again_replaces_itself_wherever_it_was_killed() {
+fn a_repeated_batch_replaces_its_files_after_any_kill() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut log = Growing::begin(dir.path(), Options::default());
     let books = dir.path().join("books");
@@ -118,7 +118,7 @@ fn what_comes_again_replaces_itself_wherever_it_was_killed() {
 }
 
 #[test]
-fn who_comes_back_to_a_directory_goes_on_there() {
+fn an_exporter_resumes_in_its_earlier_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut log = Growing::begin(dir.path(), Options::default());
     let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
@@ -161,7 +161,7 @@ fn a_server_that_loses_answers_has_each_window_once() {
 }
 
 #[test]
-fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
+fn windows_lost_before_writing_are_the_reported_gap() {
     for fares in [Fares::Away, Fares::GoneAfterAll, Fares::GoneBetween] {
         let dir = tempfile::tempdir().expect("a directory");
         let options = Options { max_bytes: Some(60_000), ..Options::default() };
@@ -218,7 +218,7 @@ print(of("sum(run_ns)::uhugeint", "charges"))
 "#;
 
 #[test]
-fn duckdb_reads_what_is_written_as_windows_close() {
+fn duckdb_reads_files_written_as_windows_close() {
     let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let there = Command::new(&python).args(["-c", "import duckdb, pytz"]).output();
     if !there.is_ok_and(|out| out.status.success()) {

@@ -20,7 +20,7 @@ fn follow(path: &Path, url: &str) -> Exporter {
 }
 
 #[test]
-fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_once() {
+fn an_unreliable_store_has_each_window_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut log = Growing::begin(dir.path(), Options::default());
     let kept = dir.path().join("store");
@@ -85,7 +85,7 @@ fn an_hour_without_a_store_loses_nothing_that_the_log_keeps() {
 }
 
 #[test]
-fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
+fn windows_lost_before_sending_are_the_reported_gap() {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options { max_bytes: Some(60_000), ..Options::default() };
     let mut log = Growing::begin(dir.path(), options);
@@ -124,7 +124,7 @@ fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
 }
 
 #[test]
-fn whoever_begins_anew_goes_on_where_the_store_has_it() {
+fn a_restarted_exporter_resumes_where_the_store_ends() {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options { file_time: Duration::from_nanos(30 * WINDOW), ..Options::default() };
     let mut log = Growing::begin(dir.path(), options);

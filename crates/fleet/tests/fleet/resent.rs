@@ -81,7 +81,7 @@ fn spoil(store: &Path) -> Spoiled {
 }
 
 #[test]
-fn one_in_a_hundred_goes_wrong_and_the_totals_are_what_was_recorded() {
+fn totals_are_right_after_one_error_in_a_hundred_batches() {
     let dir = tempfile::tempdir().expect("a directory");
     let kept = dir.path().join("store");
     let store = StandIn::start(&kept, Mood::OneInAHundred);

@@ -147,7 +147,7 @@ fn begin_ns() -> u64 {
 }
 
 #[test]
-fn engine_is_asked_about_every_window() {
+fn engine_gives_the_balance_of_every_window() {
     let Some(engine) = Engine::start() else { return };
     let hostile = "th\\\\r\\'e\\te";
     let hosts = ["one", hostile, "two"];
@@ -187,7 +187,7 @@ fn engine_is_asked_about_every_window() {
 
 /// Rows of an answer equal those of files: by name, to the nanosecond, without new windows.
 #[test]
-fn engine_is_asked_who_used_it() {
+fn engine_gives_the_use_by_group() {
     let Some(engine) = Engine::start() else { return };
     let hosts: Vec<String> = (0..10).map(|n| format!("h{n}")).collect();
     hosts.iter().for_each(|host| engine.insert(host, 1..=20));
@@ -228,7 +228,7 @@ const MIXED: [Named; 6] = [
 
 /// A store and files with the same rows have the same report, also with duplicates.
 #[test]
-fn engine_is_asked_for_a_report() {
+fn engine_gives_the_same_report_as_files() {
     let Some(engine) = Engine::start() else { return };
     let hostile = "<b>\\x1b\\\\r\\'e\\te";
     // On both sides of a whole hour.
@@ -305,7 +305,7 @@ fn engine_is_asked_for_a_report() {
 }
 
 #[test]
-fn engine_without_the_tables_is_named() {
+fn engine_without_the_tables_is_an_error() {
     let Some(engine) = Engine::start() else { return };
     engine.client().select("DROP TABLE charges_to_1m", &[]).expect("done");
     engine.client().select("DROP TABLE accounts", &[]).expect("done");

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_by_where_the_whole_interval_lies() {
+    fn a_verdict_depends_on_the_whole_interval() {
         let of = |estimate, bound| verdict(estimate, Some(0.5), bound, 0.1);
         assert_eq!(of(between(0.45, 0.55), Bound::Equal), Verdict::Inside);
         assert_eq!(of(between(0.35, 0.55), Bound::Equal), Verdict::CantTell);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_relative_is_divided_within_the_repeat_and_left_out_without_it() {
+    fn relative_figures_are_divided_within_their_repeat() {
         let point = |condition: &str, repeat, value, invalid: Option<&str>| Point {
             condition: condition.into(),
             repeat,

@@ -49,7 +49,7 @@ mod tests {
     use crate::built_in;
 
     #[test]
-    fn every_condition_gets_its_repeats_in_an_order_of_the_seed() {
+    fn every_condition_gets_its_repeats_in_a_seeded_order() {
         let experiment = built_in::find("nice-share").unwrap();
         let turns = turns(&experiment, 42);
         for (i, condition) in experiment.conditions.iter().enumerate() {

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_what_it_says_up_to_one_task() {
+    fn a_quota_is_limited_by_the_number_of_tasks() {
         let capped = "name='q'\nmetric='cpu'\npredict='quota'\nworkers=[{group='a'}]\ngroups={a={max='40%'}}";
         assert_eq!(predicted(capped), 0.4);
         let wide = "name='q'\nmetric='cpu'\npredict='quota'\nworkers=[{group='a'}]\ngroups={a={max='300%'}}";

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_its_limit_is_named_with_both_figures() {
+    fn an_exceeded_limit_is_named_with_both_figures() {
         let limits = Limits::default();
         let point = Point { steal_pct: Some(4.12), ..Point::default() };
         assert_eq!(judge(&point, &limits).unwrap(), "steal 4.1 % > 1 %");

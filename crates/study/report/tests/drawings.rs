@@ -49,7 +49,7 @@ fn nothing_and_nonsense_are_drawn_too() {
 }
 
 #[test]
-fn figures_that_no_axis_can_hold_end_the_drawing_not_the_program() {
+fn figures_beyond_any_axis_fail_without_a_panic() {
     let far: [&[f64]; 4] = [
         &[1.7e308, -1.7e308],
         &[1e16, 1e16 + 2.0],
@@ -78,7 +78,7 @@ fn figures_that_no_axis_can_hold_end_the_drawing_not_the_program() {
 }
 
 #[test]
-fn what_xml_cannot_hold_is_escaped_and_long_text_cut() {
+fn characters_invalid_in_xml_are_escaped_and_long_text_is_cut() {
     let hostile = "\x1b[2J\x00 ]]> \u{fffe}\u{202e}";
     let mut chart = chart();
     chart.title = hostile.into();
@@ -101,7 +101,7 @@ fn what_xml_cannot_hold_is_escaped_and_long_text_cut() {
 }
 
 #[test]
-fn names_stand_where_numbers_would() {
+fn names_replace_numbers_on_an_axis() {
     let mut named = chart();
     named.x = Axis { names: vec!["cores".into(), "nice".into()], ..Axis::of("experiment") };
     named.series[0].points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
@@ -111,7 +111,7 @@ fn names_stand_where_numbers_would() {
 }
 
 #[test]
-fn strips_have_a_piece_for_each_stretch() {
+fn strips_have_a_rectangle_for_each_piece() {
     let strips = Strips {
         title: "who ran".into(),
         x_label: "ms".into(),
@@ -171,7 +171,7 @@ fn areas_fill_all_of_their_height_at_every_instant() {
 }
 
 #[test]
-fn heat_is_darker_where_there_is_more() {
+fn heat_maps_are_darker_where_the_value_is_higher() {
     let cell = |row, part| Cell { row, from: 0.0, to: 1.0, part };
     let heat = Heat {
         title: "CPUs".into(),

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_the_outermost_and_a_users_are_his() {
+    fn the_unit_is_the_outermost_and_a_users_own_is_added() {
         for (path, unit) in [
             ("/system.slice/cron.service", Some("cron.service")),
             (

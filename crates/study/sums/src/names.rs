@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_of_no_boot_has_no_name_of_the_first_one() {
+    fn an_owner_without_a_boot_gets_no_name_of_the_first_boot() {
         let process = ProcessRef { tgid: 7, start_ns: 1 };
         let mut names = Names::default();
         names.commands.insert((0, process), Comm::new(b"other"));

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_gaps_do_not_make_pieces_without_end() {
+    fn many_gaps_do_not_make_unlimited_pieces() {
         for goes_on in [0, 1, 2, 3, 50, 5000] {
             let mut slots = Slots::new();
             for n in 0..5000 {

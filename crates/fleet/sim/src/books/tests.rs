@@ -39,7 +39,7 @@ fn capacity(delivered: &[Delivered]) -> u128 {
 }
 
 #[test]
-fn a_fleet_to_which_nothing_happens_balances() {
+fn a_fleet_without_errors_balances() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = Args { regression: Some((50.0, 20.0)), ..args(&dir.path().join("books"), 12, 0.1) };
     let delivered = simulate(&args).expect("made");
@@ -54,7 +54,7 @@ fn a_fleet_to_which_nothing_happens_balances() {
 }
 
 #[test]
-fn windows_are_as_long_as_is_said_and_of_late() {
+fn windows_have_the_requested_length_and_are_recent() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = Args { window: 60, begin: None, ..args(&dir.path().join("books"), 4, 0.5) };
     simulate(&args).expect("made");
@@ -71,7 +71,7 @@ fn windows_are_as_long_as_is_said_and_of_late() {
 }
 
 #[test]
-fn what_goes_wrong_is_what_is_found() {
+fn the_balance_finds_the_simulated_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     let made = args(&dir.path().join("books"), 24, 1.0);
     let args =
@@ -155,7 +155,7 @@ fn the_same_seed_makes_the_same_figures() {
 }
 
 #[test]
-fn a_directory_with_something_in_it_is_left_alone() {
+fn a_directory_that_is_not_empty_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("mine"), "text").expect("a file");
     let error = simulate(&args(dir.path(), 1, 0.05)).expect_err("not empty").to_string();
@@ -188,7 +188,7 @@ fn recording(path: &Path) {
 }
 
 #[test]
-fn hosts_run_what_was_recorded() {
+fn hosts_run_the_recorded_services() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("My shop");
     recording(&path);

@@ -165,7 +165,7 @@ fn agrees(history: &History, charge: Rule<'_>) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn every_road_tells_the_same_integers_and_they_sum_to_the_ledger() {
+fn every_route_gives_the_same_integers_which_sum_to_the_ledger() {
     // Each case is recorded, replayed, exported and read back.
     let mut runner = TestRunner::new(Config { cases: 24, ..Config::default() });
     let tried = runner.run(&events(), |(events, order)| {
@@ -204,7 +204,7 @@ fn a_rule_that_takes_before_it_gives_is_refused() {
 }
 
 #[test]
-fn a_mover_to_and_fro_over_three_groups_is_charged_where_it_ran_in_every_order() {
+fn a_task_that_moves_between_three_groups_is_charged_where_it_ran() {
     let step = |group, run| {
         [Event::Move { task: 0, group }, Event::Use { task: 0, ns: [run, run / 2, run / 4, 0] }]
     };

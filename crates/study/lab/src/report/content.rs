@@ -85,7 +85,7 @@ fn of_experiment(
     let notes = findings.iter().filter_map(|f| Some(format!("{}: {}", f.condition, discards(f)?)));
     let notes: Vec<String> = notes.collect();
     if !notes.is_empty() {
-        blocks.push(Block::Paragraph("Discarded.", "What does not count, and why:".into()));
+        blocks.push(Block::Paragraph("Discarded.", "These trials do not count:".into()));
         blocks.push(Block::List(notes));
     }
     blocks.extend(plots::of(experiment, &others, &swept, points)?);
@@ -130,7 +130,7 @@ fn figures(findings: &[&Finding]) -> Block {
 
 fn beside(findings: &[&Finding]) -> Block {
     let titles = [
-        "seen beside it (medians)",
+        "other figures (medians)",
         "steal %",
         "foreign %",
         "first worker: LAT %",
@@ -160,20 +160,20 @@ fn closing() -> Vec<Block> {
     vec![
         Block::Heading(2, "How to read this".into()),
         Block::List(vec![
-            "The unit is the repeat; what happens within a window is one figure. Repeats are fixed \
-             beforehand, and all of them are in points.csv, the discarded ones too."
+            "The unit is the repeat: each window gives one figure. The number of repeats is fixed \
+             beforehand. points.csv has every trial, including the discarded ones."
                 .into(),
             "Intervals are of the median: percentile bootstrap (4,000 draws, from the run's seed), \
-             widened to the order statistics' where that is wider, which it is of few repeats. \
-             Fewer than six repeats have none."
+             widened to the interval of the order statistics, which is wider for few repeats. \
+             Fewer than six repeats have no interval."
                 .into(),
-            "'Would show' is half the interval's width: a difference from the prediction smaller \
-             than that would not have been seen."
+            "'Would show' is half the interval's width: a smaller difference from the prediction \
+             would not be visible."
                 .into(),
-            "Who ran when: from the switch log, for at most 0.3 s of a trial of its own. A CPU's strip \
-             begins with its first switch; a task that had it alone all the time is not drawn."
+            "Who ran when: from the switch log, for at most 0.3 s of a separate trial. A CPU's strip \
+             begins with its first switch; a task that ran alone all the time is not drawn."
                 .into(),
-            "CPU time is the ledger's, in nanoseconds, from the same instants for all tasks. Shares \
+            "CPU time is the ledger's, in nanoseconds, with the same instants for all tasks. Shares \
              are of a window in which all workers ran and wanted more."
                 .into(),
         ]),

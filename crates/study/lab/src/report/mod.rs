@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_of_a_kind_are_told_by_the_worst() {
+    fn similar_reasons_are_grouped_with_the_worst_value() {
         let head = "name='t'\ntitle=''\nquestion=''\nmethod=''\nwhy=''\nmetric='share'\n";
         let text = format!("{head}[[conditions]]\nname='c'\nworkers=[{{}}]");
         let experiment = crate::definition::Experiment::read(&text, "t").unwrap();

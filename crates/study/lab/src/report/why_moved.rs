@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_summed_over_trials_and_who_stayed_is_told_so() {
+    fn causes_are_summed_over_trials_also_without_migrations() {
         let sums = |moves, ran, after_ns| MoveSums { moves, ran, after_ns, ..MoveSums::default() };
         let first =
             vec![(Cause::Periodic, sums(2, 2, 4_000_000)), (Cause::Affinity, sums(1, 0, 0))];

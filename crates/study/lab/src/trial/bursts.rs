@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_of_another_does_not_end_a_burst_and_cut_ones_do_not_count() {
+    fn a_short_interruption_does_not_end_a_burst_and_cut_bursts_do_not_count() {
         let mut events = vec![switch(0, 1, 7, 1), switch(3, 1, 0, 0)];
         for period in 1..5 {
             let begin = period * 100;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_never_switched_has_none() {
+    fn a_task_without_switches_has_no_bursts() {
         assert_eq!(of(&[], &[7]), Bursts::default());
         assert_eq!(of(&[switch(0, 0, 7, 1)], &[7]), Bursts::default());
     }

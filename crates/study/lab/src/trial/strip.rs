@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_while_a_worker_could_run_is_a_quotas_doing() {
+    fn idle_time_while_a_worker_could_run_is_throttling() {
         let asleep = |mut event: SwitchEvent| {
             event.what = What::Switch { preempted: false, state: 1 };
             event

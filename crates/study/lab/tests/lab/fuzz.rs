@@ -139,7 +139,7 @@ fn fuzz_experiment() {
 
 /// The parser recurses once for each bracket.
 #[test]
-fn brackets_closed_by_the_wrong_ones_leave_it_its_stack() {
+fn mismatched_brackets_do_not_overflow_the_stack() {
     let never_closed =
         "[[conditions]]\nworkers = [{ name = 'a', ntions]]\nworkers = [{ nice = 0 }]\n";
     assert!(Experiment::read(&never_closed.repeat(2_000), "own").is_err());

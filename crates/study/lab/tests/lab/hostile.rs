@@ -236,7 +236,7 @@ fn names_are_no_paths_and_hold_no_control_characters() {
 }
 
 #[test]
-fn what_no_run_can_have_written_is_refused() {
+fn files_that_no_run_can_have_written_are_refused() {
     let said = refused(|run, _| run["experiments"][0]["conditions"][0]["workers"] = json!([]));
     assert!(said.contains("no workers"), "{said}");
     let said = refused(|run, _| run["machine"]["cpus"] = json!(0));
@@ -275,7 +275,7 @@ fn what_no_run_can_have_written_is_refused() {
 }
 
 #[test]
-fn a_run_without_a_condition_that_could_not_be_tried_is_read() {
+fn a_run_without_a_skipped_condition_is_read() {
     let (mut run, mut points) = as_values();
     let conditions = run["experiments"][0]["conditions"].as_array_mut().expect("a list");
     conditions.remove(0);
@@ -285,7 +285,7 @@ fn a_run_without_a_condition_that_could_not_be_tried_is_read() {
 }
 
 #[test]
-fn a_report_goes_through_no_planted_link() {
+fn a_report_does_not_follow_planted_links() {
     let (run, points) = as_values();
     let home = written(&run, &points);
     let outside = tempfile::tempdir().expect("a directory");

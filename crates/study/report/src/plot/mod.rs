@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_long_as_their_steps_ask() {
+    fn numbers_have_the_decimals_of_their_steps() {
         assert_eq!(number(0.25, 0.05), "0.25");
         assert_eq!(number(2000.0, 500.0), "2000");
         assert_eq!(number(-0.0, 0.1), "0.0");

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_needs_nothing_beside_itself() {
+    fn a_page_is_self_contained() {
         let document = Document(vec![Block::Heading(1, "t".into())]);
         let html = document.html();
         for elsewhere in ["http://", "https://", "src=", "@import", "url("] {

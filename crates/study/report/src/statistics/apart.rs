@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn between_equal_sides_nothing_is_found_in_97_of_100() {
+    fn equal_sides_show_no_difference_in_97_of_100() {
         let mut random = StdRng::seed_from_u64(1);
         for n in [6, 15] {
             let found = (0..200)
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_found_and_its_interval_holds_the_difference() {
+    fn a_difference_is_found_and_is_in_its_interval() {
         let mut random = StdRng::seed_from_u64(2);
         let (a, mut b) = (drawn(&mut random, 40, 20), drawn(&mut random, 40, 20));
         b[0].iter_mut().for_each(|value| *value += 10.0);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_happened_nothing_is_found_in_97_of_100() {
+    fn unchanged_pairs_show_no_change_in_97_of_100() {
         let mut random = StdRng::seed_from_u64(1);
         for n in [8, 12] {
             let found = (0..100)
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_found_and_its_interval_holds_the_change() {
+    fn a_change_is_found_and_is_in_its_interval() {
         let mut random = StdRng::seed_from_u64(2);
         // A change of one figure on all eight.
         for (n, by) in [(8, 10.0), (12, 5.0), (60, 1.0)] {

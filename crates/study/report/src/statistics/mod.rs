@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_differ_are_told_apart_and_others_not() {
+    fn different_sets_are_distinguished_and_equal_ones_are_not() {
         let a: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 5) * 0.1).collect();
         let b: Vec<f64> = a.iter().map(|v| v + 1.0).collect();
         let (low, high) = difference(&b, &a, 3).unwrap().interval.unwrap();

@@ -84,7 +84,7 @@ fn in_words(stretch: &Stretch) -> String {
     let taken = [("the hypervisor", accounts.steal_ns()), ("interrupts", accounts.irq_ns())];
     for (who, ns) in taken {
         let told = ns.map_or_else(
-            || format!("; what {who} took is not told apart"),
+            || format!("; the time of {who} is not measured separately"),
             |ns| format!("; {who} took {} %", part(ns, all)),
         );
         text += &told;

@@ -76,7 +76,7 @@ fn groups_and_users_of_two_boots_are_not_mixed() {
 }
 
 #[test]
-fn no_piece_goes_over_a_gap_or_a_boot() {
+fn no_piece_spans_a_gap_or_a_boot() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut drawn = Drawn::new(3, Planted::default());

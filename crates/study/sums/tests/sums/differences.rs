@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn every_command_has_what_it_used() {
+fn every_command_has_its_cpu_time() {
     let planted = Planted { worker_ns: 50_000_000, runs: 3, no_irq: false, ..Planted::default() };
     let (side, Truth { by_command, .. }) = stretch(3, planted, 40, By::Command, None);
     let told = side.rows.iter().filter(|row| row.sum.run_ns > 0);
@@ -81,7 +81,7 @@ fn every_command_has_what_it_used() {
 }
 
 #[test]
-fn pieces_of_time_hold_what_the_whole_holds() {
+fn pieces_of_time_sum_up_to_the_whole() {
     // More windows than pieces, and not a multiple of them.
     let (side, _) = stretch(4, Planted::default(), 1111, By::Command, None);
     assert!(side.slots.len() <= 480 && side.slots.len() > 200, "{}", side.slots.len());
@@ -125,7 +125,7 @@ const USUAL: Planted = Planted {
 };
 
 #[test]
-fn a_regression_that_was_planted_is_found_as_the_first_two_rows() {
+fn a_planted_regression_is_the_first_two_rows() {
     for seed in 0..10 {
         let planted = Planted { worker_ns: 120_000_000, runs: 100, ..USUAL };
         let (a, _) = stretch(2 * seed, USUAL, 30, By::Command, None);
@@ -146,7 +146,7 @@ fn a_regression_that_was_planted_is_found_as_the_first_two_rows() {
 }
 
 #[test]
-fn work_tells_slower_from_more_often() {
+fn the_work_measure_distinguishes_slower_from_more_often() {
     let planted = Planted { worker_ns: 100_000_000, runs: 100, ..USUAL };
     let side = |seed, planted| stretch(seed, planted, 30, By::Command, Some(Work::Exits)).0;
     let difference = Difference::of(side(1, USUAL), side(2, planted), Per::Work(Work::Exits));
@@ -168,7 +168,7 @@ fn work_tells_slower_from_more_often() {
 }
 
 #[test]
-fn where_nothing_is_weighed_nothing_is_said_to_be_within_noise() {
+fn without_tested_rows_no_row_is_called_noise() {
     // Only processes of one command exit, and on one side not even those.
     let none = Planted { runs: 0, nobody_brief: true, ..USUAL };
     let side = |seed, planted| stretch(seed, planted, 30, By::Command, Some(Work::Exits)).0;
@@ -184,7 +184,7 @@ fn where_nothing_is_weighed_nothing_is_said_to_be_within_noise() {
 }
 
 #[test]
-fn unnamed_time_beyond_noise_stands_with_what_differs() {
+fn unnamed_time_beyond_noise_is_listed_with_the_differing_rows() {
     let unnamed = Planted { unnamed_ns: 50_000_000, ..USUAL };
     let side = |seed, planted| stretch(seed, planted, 30, By::Command, None).0;
     let difference = Difference::of(side(1, USUAL), side(2, unnamed), Per::Cpu);
@@ -197,7 +197,7 @@ fn unnamed_time_beyond_noise_stands_with_what_differs() {
 }
 
 #[test]
-fn what_comes_to_less_than_asked_for_is_noise_however_steady_it_is() {
+fn a_change_below_the_limit_of_a_cpu_is_noise() {
     // Windows of a second: 0.05 % of a CPU.
     let side =
         |seed, unnamed_ns| stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, By::Command, None).0;
@@ -214,7 +214,7 @@ fn what_comes_to_less_than_asked_for_is_noise_however_steady_it_is() {
 }
 
 #[test]
-fn what_comes_to_little_of_its_row_is_noise_however_steady_it_is() {
+fn a_change_below_the_limit_of_its_row_is_noise() {
     // Half of a CPU, and 2 % more of it.
     let side =
         |seed, unnamed_ns| stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, By::Command, None).0;
@@ -231,7 +231,7 @@ fn what_comes_to_little_of_its_row_is_noise_however_steady_it_is() {
 }
 
 #[test]
-fn between_the_same_and_the_same_there_is_nothing_beyond_noise_in_95_of_100() {
+fn equal_loads_show_no_difference_in_95_of_100() {
     let quiet = (0..100)
         .filter(|seed| {
             let side = |seed| stretch(seed, USUAL, 20, By::Command, None).0;
@@ -246,7 +246,7 @@ fn between_the_same_and_the_same_there_is_nothing_beyond_noise_in_95_of_100() {
 }
 
 #[test]
-fn few_windows_are_said_to_be_few() {
+fn too_few_windows_are_reported() {
     let side = |seed| stretch(seed, USUAL, 3, By::Command, None).0;
     let difference = Difference::of(side(1), side(2), Per::Cpu);
     assert!(!difference.can_tell());

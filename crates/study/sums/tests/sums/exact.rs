@@ -9,7 +9,7 @@ use exactop_testkit::samples;
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
-fn what_one_cpu_lacks_another_does_not_make_good() {
+fn residuals_of_two_cpus_do_not_cancel() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { sync: Sync::Never, ..Options::default() };

@@ -10,7 +10,7 @@ use exactop_testkit::samples;
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
-fn waits_go_with_the_time() {
+fn waits_count_in_the_group_where_they_happened() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { sync: Sync::Never, ..Options::default() };

@@ -19,7 +19,7 @@ fn side() -> Stretch {
 }
 
 #[test]
-fn the_forms_tell_the_same() {
+fn all_forms_of_a_report_agree() {
     let side = side();
     let page = report::page(&side, 5, true, &clock).expect("a page");
     let worker = side.rows.iter().find(|row| row.group.name == "worker").expect("it");

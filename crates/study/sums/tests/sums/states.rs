@@ -113,7 +113,7 @@ fn of<'a>(stretch: &'a Stretch, name: &str) -> &'a Total {
 }
 
 #[test]
-fn a_task_s_states_are_its_life() {
+fn the_states_of_a_task_sum_up_to_its_life() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     recorded(&path, 10);
@@ -140,7 +140,7 @@ fn a_task_s_states_are_its_life() {
 }
 
 #[test]
-fn who_waits_all_through_has_waited() {
+fn a_task_that_waits_all_through_has_its_wait() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     recorded(&path, 10);

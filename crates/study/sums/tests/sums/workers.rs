@@ -85,7 +85,7 @@ fn told(path: &Path, by: By) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn a_pool_is_a_row_whatever_its_workers_are_called() {
+fn a_pool_is_one_row_for_all_names_of_its_workers() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&path, 3);

@@ -115,7 +115,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn answers_are_right_whoever_computes_them() {
+    fn answers_are_right_with_any_threads() {
         for threads in [Threads::Single, Threads::PerTask, Threads::Number(3)] {
             for m in 0..=MAX_M {
                 let (tell, told) = channel();

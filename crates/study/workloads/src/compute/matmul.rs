@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_get_what_one_gets() {
+    fn many_threads_get_the_result_of_one() {
         let go = AtomicBool::new(false);
         for (size, threads) in [(1, 1), (7, 2), (33, 4), (5, 9)] {
             let product = run(Options { size, threads, verify: true }, &go, || ()).unwrap();
