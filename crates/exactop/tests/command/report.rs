@@ -159,7 +159,7 @@ fn a_store_is_reached_and_what_is_wrong_is_said() {
     assert!(asked.load(Ordering::SeqCst) >= 4, "asked for two tables, sent two");
     let before = asked.load(Ordering::SeqCst);
     export(&["store:8123", text(&path)]).refused(2, "write https://HOST:8443");
-    export(&[&url, "--database", "a b", text(&path)]).refused(1, "no name of a database");
+    export(&[&url, "--database", "a b", text(&path)]).refused(1, "is not a valid database name");
     export(&[&url, "--login", "/proc/nowhere", text(&path)]).refused(1, "/proc/nowhere");
     export(&[&url, "-t", "now+1m", text(&path)]).refused(1, "no window ends in that time");
     assert_eq!(asked.load(Ordering::SeqCst), before, "nobody was asked");
@@ -170,6 +170,6 @@ fn a_store_is_reached_and_what_is_wrong_is_said() {
     let told = export(&[&format!("{url}/books"), text(&path)]).fine();
     assert!(told.starts_with("8 windows of "), "{told}");
     assert!(asked.load(Ordering::SeqCst) >= before + 4);
-    export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "took nothing");
+    export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "accepted nothing");
     export(&["https://jo:secret@store", text(&path)]).refused(2, "--login");
 }

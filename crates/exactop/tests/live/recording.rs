@@ -104,7 +104,7 @@ fn what_was_looked_at_is_on_its_page_as_it_was() {
     // From the beginning on: at first nobody looked.
     terminal.start(&format!("replay {path} -p {pid}"));
     terminal.keys(&["Down", "Enter"]);
-    terminal.shows("nobody did all this time");
+    terminal.shows("not displayed all this time");
     let mut screen = terminal.settled();
     while waits(&screen).as_ref() != Some(&live) {
         let before = window(&screen);

@@ -78,7 +78,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
         fs::write(&path, text).expect("settings");
         run(&["daemon", "--check", "--config", config]).refused(2, words);
     };
-    check("[export]\nto = \"store:8443\"\n", "no address of a store");
+    check("[export]\nto = \"store:8443\"\n", "not the address of a store");
     check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
     check("[export]\nto = \"parquet:\"\n", "takes a directory or a URL");
     check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");

@@ -306,6 +306,6 @@ fn who_has_numbers_of_their_own_is_refused() {
     run.args(["--", "touch"]).arg(&begun);
     let done = done(run);
     assert_eq!(done.code, Some(125), "{}", done.err);
-    assert!(done.err.contains("(a PID namespace): run it outside"), "{}", done.err);
+    assert!(done.err.contains("a PID namespace: run the command outside"), "{}", done.err);
     assert!(!begun.exists(), "before the command starts");
 }

@@ -41,25 +41,25 @@ impl Puts {
         let kept = Arc::new(Mutex::new(Kept { dir: dir.into(), fares, asked: 0 }));
         let memory = Arc::clone(&kept);
         let fake =
-            Fake::start(move |request| memory.lock().expect("nobody panicked").answer(request));
+            Fake::start(move |request| memory.lock().expect("no thread panicked").answer(request));
         Puts { url: format!("{}/books", fake.url), kept, _fake: fake }
     }
 
     /// Changes the behaviour.
     pub fn fares(&self, fares: Fares) {
-        self.kept.lock().expect("nobody panicked").fares = fares;
+        self.kept.lock().expect("no thread panicked").fares = fares;
     }
 
     /// True if it does not answer.
     #[allow(dead_code)]
     pub fn is_away(&self) -> bool {
-        self.kept.lock().expect("nobody panicked").fares == Fares::Away
+        self.kept.lock().expect("no thread panicked").fares == Fares::Away
     }
 
     /// Number of requests.
     #[allow(dead_code)]
     pub fn asked(&self) -> usize {
-        self.kept.lock().expect("nobody panicked").asked
+        self.kept.lock().expect("no thread panicked").asked
     }
 }
 

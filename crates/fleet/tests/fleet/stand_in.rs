@@ -73,37 +73,37 @@ impl StandIn {
         let taken = Arc::new(Mutex::new(taken));
         let memory = Arc::clone(&taken);
         let fake =
-            Fake::start(move |request| memory.lock().expect("nobody panicked").answer(request));
+            Fake::start(move |request| memory.lock().expect("no thread panicked").answer(request));
         StandIn { url: fake.url.clone(), taken, _fake: fake }
     }
 
     /// Changes the behaviour.
     pub fn fares(&self, mood: Mood) {
-        self.taken.lock().expect("nobody panicked").mood = mood;
+        self.taken.lock().expect("no thread panicked").mood = mood;
     }
 
     /// Number of requests.
     #[allow(dead_code)]
     pub fn asked(&self) -> usize {
-        self.taken.lock().expect("nobody panicked").asked
+        self.taken.lock().expect("no thread panicked").asked
     }
 
     /// Failures so far.
     #[allow(dead_code)]
     pub fn mishaps(&self) -> Mishaps {
-        self.taken.lock().expect("nobody panicked").mishaps
+        self.taken.lock().expect("no thread panicked").mishaps
     }
 
     /// Forgets all tokens, as a store does after some thousand more batches.
     #[allow(dead_code)]
     pub fn forget(&self) {
-        self.taken.lock().expect("nobody panicked").tokens.clear();
+        self.taken.lock().expect("no thread panicked").tokens.clear();
     }
 
     /// Beginnings and ends of its windows, sorted; duplicates are repeated.
     #[allow(dead_code)]
     pub fn windows(&self) -> Vec<(u64, u64)> {
-        let mut all = self.taken.lock().expect("nobody panicked").windows("accounts", None);
+        let mut all = self.taken.lock().expect("no thread panicked").windows("accounts", None);
         all.sort_unstable();
         all
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Why figures that are measured on demand are missing in earlier windows.
-const NOT_KEPT: &str = "they are measured only while displayed, and not kept with earlier windows";
+const NOT_KEPT: &str = "measured only while displayed, and not kept with earlier windows";
 
 /// An earlier window, or several as one.
 struct Shown {

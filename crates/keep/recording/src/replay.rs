@@ -22,10 +22,9 @@ use std::sync::Arc;
 const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGROUP];
 
 /// Why figures that are measured on demand are missing.
-const NOT_RECORDED: &str =
-    "they are measured only while displayed, and were not displayed all this time";
+const NOT_RECORDED: &str = "measured only while displayed, and not displayed all this time";
 /// Why figures that recordings cannot hold are missing.
-const NEVER_RECORDED: &str = "they are counted only while displayed, and not recorded";
+const NEVER_RECORDED: &str = "counted only while displayed, and not recorded";
 
 /// Windows of a recording, in order.
 #[derive(Debug)]

@@ -210,7 +210,7 @@ mod tests {
                 (Some(due_ns), Some((ask_ns, n))) if ask_ns < due_ns => (ask_ns, Some(n)),
                 (Some(due_ns), _) => (due_ns, None),
                 (None, Some((ask_ns, n))) => (ask_ns, Some(n)),
-                (None, None) => panic!("somebody always asks or waits"),
+                (None, None) => panic!("a reader always asks or waits"),
             };
             if due_ns > 110 * S {
                 return (all, theirs);

@@ -66,7 +66,7 @@ impl Fake {
     }
 
     pub fn asked(&self) -> Vec<Request> {
-        self.asked.lock().expect("nobody panicked").clone()
+        self.asked.lock().expect("no thread panicked").clone()
     }
 
     /// The received INSERTs.
@@ -99,7 +99,7 @@ pub fn serve(
     let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
     request.body = vec![0; length.map_or(0, |length| length.parse().expect("a number"))];
     stream.read_exact(&mut request.body)?;
-    memory.lock().expect("nobody panicked").push(request.clone());
+    memory.lock().expect("no thread panicked").push(request.clone());
     let (status, code, body) = match answer(&request) {
         Reply::None => return Ok(()),
         Reply::With(status, code, body) => (status, code, body.into_bytes()),

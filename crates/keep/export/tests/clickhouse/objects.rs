@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 fn objects(url: &str, login: Option<&Login>, believed: Option<&Path>) -> Objects {
     let address = Address::read(url).expect("an address");
-    Objects::new(&address, login, believed, HASTY).expect("what it takes to ask")
+    Objects::new(&address, login, believed, HASTY).expect("a client")
 }
 
 fn put(path: &Path, mut objects: Objects) -> Result<Exported, ExportError> {
@@ -141,7 +141,7 @@ fn a_refused_put_is_not_repeated() {
             "GET" => Reply::With(status, None, String::new()),
             _ => Reply::fine(),
         });
-        let error = put(&path, objects(&fake.url, None, None)).expect_err("nobody knows");
+        let error = put(&path, objects(&fake.url, None, None)).expect_err("it does not say");
         assert!(error.to_string().contains("unchecked with --replace"), "{status}: {error}");
         assert_eq!(fake.asked().len(), 1, "nothing was written");
         let recording = Recording::open(&path).expect("a recording");
@@ -149,7 +149,7 @@ fn a_refused_put_is_not_repeated() {
         export(recording, When::default(), &mut Replacing(&mut server)).expect("it was said");
     }
     let nobody = Address::read("http://127.0.0.1:1").expect("an address");
-    let nobody = Objects::new(&nobody, None, None, Patience::ONCE).expect("what it takes to ask");
+    let nobody = Objects::new(&nobody, None, None, Patience::ONCE).expect("a client");
     let away = put(&path, nobody).expect_err("away");
     assert!(matches!(away, ExportError::Store(StoreError::Away { .. })), "{away}");
     assert!(away.to_string().contains("(1 attempt; the last"), "{away}");

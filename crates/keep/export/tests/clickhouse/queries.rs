@@ -153,7 +153,7 @@ fn engine_and_duckdb_give_equal_answers_that_sum_up() {
     assert_eq!((sum(&waiting, 2), word(&waiting[0][0])), (used, "shop"));
     assert!(number(&waiting[0][3]) > 0 && number(&waiting[0][4]) > 0 && sum(&waiting, 5) > 0);
     let cost = fleet.ask("cost", &[]);
-    assert_eq!(sum(&cost, 3), total, "every CPU-hour is somebody's or nobody's");
+    assert_eq!(sum(&cost, 3), total, "every CPU-hour has a team or is unused");
     assert!(cost.iter().any(|row| word(&row[0]) == "sellers"));
     let noisy = fleet.ask("noisy_neighbours", &[("least_pct", "0.1")]);
     assert!(number(&noisy[0][2]) > 0 && word(&noisy[0][6]) == "shop.service");

@@ -169,7 +169,7 @@ fn a_part_of_a_day_does_not_replace_more() {
     export(When::default(), &mut &into).expect("no less");
     assert_eq!(files(&out), whole);
     let accounts = whole.keys().find(|path| path.ends_with("accounts.parquet")).expect("it");
-    std::fs::write(accounts, "what somebody put there").expect("written");
+    std::fs::write(accounts, "a foreign file").expect("written");
     let error = export(When::default(), &mut &into).expect_err("it is another").to_string();
     assert!(error.contains("is not a table of 'exactop export'"), "{error}");
     export(since(window), &mut Replacing(&mut &into)).expect("it was said");

@@ -25,8 +25,8 @@ fn child() {
         let window = live.window(&mut recorder);
         let Some(window) = window else { continue };
         let mut out = std::io::stdout();
-        writeln!(out, "\nwindow {}", window.frames[0].t1_ns).expect("someone reads");
-        out.flush().expect("someone reads");
+        writeln!(out, "\nwindow {}", window.frames[0].t1_ns).expect("the parent reads");
+        out.flush().expect("the parent reads");
     }
 }
 

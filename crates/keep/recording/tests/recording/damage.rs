@@ -46,7 +46,7 @@ fn check(path: &Path, shown: &[Shown]) -> Left {
             Moved::End => break,
             Moved::Gap(gap) => {
                 let length = (gap.to_wall_ns - gap.from_wall_ns) as u64;
-                assert_eq!(gap.length_ns, Some(length), "one boot, a clock that nobody sets");
+                assert_eq!(gap.length_ns, Some(length), "one boot, a clock that is never set");
                 (gap.from_wall_ns, gap.to_wall_ns)
             }
             Moved::Window => {

@@ -96,7 +96,7 @@ fn groups_are_what_was_on_the_screen() {
                 (None, Ok(groups)) => {
                     assert!(!complete, "nothing was charged to groups");
                     let usage = groups.rows.iter().filter_map(|row| row.stat.usage_ns);
-                    assert_eq!(usage.count(), 0, "nobody looked");
+                    assert_eq!(usage.count(), 0, "not displayed");
                 }
                 (None, Err(why)) => assert!(complete && why.contains("procfs"), "{why}"),
             }

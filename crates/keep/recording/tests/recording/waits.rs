@@ -165,7 +165,7 @@ fn shown(feed: &mut dyn Feed, watch: u32) -> Option<Told> {
 }
 
 fn nobody_looked(told: &Option<Told>) -> bool {
-    matches!(told, Some(Err(why)) if why.contains("nobody did"))
+    matches!(told, Some(Err(why)) if why.contains("not displayed"))
 }
 
 fn dir_of(windows: u64) -> (tempfile::TempDir, PathBuf, Vec<Option<Told>>) {
@@ -182,7 +182,7 @@ fn waits_are_shown_as_recorded() {
     let mut replay = open(&path);
     for told in &told {
         assert_eq!(replay.forward().expect("readable"), Moved::Window);
-        assert!(nobody_looked(&shown(&mut replay, PID + 1)), "somebody else's page");
+        assert!(nobody_looked(&shown(&mut replay, PID + 1)), "another process's page");
         let shown = shown(&mut replay, PID);
         match told {
             None => assert!(nobody_looked(&shown), "{shown:?}"),

@@ -122,7 +122,7 @@ mod tests {
     fn only_processes_wholly_of_the_user_and_older_than_the_window_are_visible() {
         const NOBODY: u32 = 65534;
         if !rustix::process::geteuid().is_root() {
-            return eprintln!("left out: only root becomes somebody else");
+            return eprintln!("left out: only root can run as another user");
         }
         let plain = theirs(&["setpriv", "--reuid=65534", "--clear-groups", "sleep", "600"]);
         let half = theirs(&["setpriv", "--euid=65534", "--clear-groups", "sleep", "600"]);

@@ -122,7 +122,7 @@ fn extra_figures_are_measured_only_while_requested() {
     };
     assert_eq!(wanted(&server, 0), (true, Some(7)));
     assert_eq!(wanted(&server, 5), (true, Some(7)), "the next question may be a little late");
-    assert_eq!(wanted(&server, 30), (false, None), "nobody has asked for long");
+    assert_eq!(wanted(&server, 30), (false, None), "no request for a long time");
     let _many = comes(&dir, &ask(32));
     until(&mut server, "another asked", |server| wanted(server, 30).0);
     assert_eq!(wanted(&server, 32), (true, Some(7)), "its ends are not over");
@@ -181,15 +181,15 @@ fn a_connection_without_a_hello_makes_room() {
     }
     assert!(add(&mut server, SOMEBODY, Place::Greeted).is_ok());
     assert_eq!(server.readers(), READERS.of_one);
-    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_err(), "nobody is silent any more");
-    assert_eq!(server.readers(), READERS.of_one, "and nobody went for nothing");
+    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_err(), "each has greeted");
+    assert_eq!(server.readers(), READERS.of_one, "and no connection was closed in vain");
 }
 
 #[test]
 fn an_answer_longer_than_the_unread_limit_arrives() {
     let (mut server, dir) = server();
     let mut stream = comes(&dir, HELLO);
-    until(&mut server, "somebody came", |server| server.readers() == 1);
+    until(&mut server, "a reader connected", |server| server.readers() == 1);
     let long: std::sync::Arc<[u8]> = answer(vec![b' '; 48 << 20]).unwrap().into();
     let reading = std::thread::spawn(move || {
         let (mut read, mut bytes) = (0, vec![0; 1 << 20]);

@@ -200,7 +200,7 @@ fn a_stalled_reader_delays_no_other() {
     stalled.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n{\"window\":{}}\n").unwrap();
     // A reader of a stopped daemon gives it up.
     assert_eq!(look(&daemon.path, 100, 10).len(), 11);
-    assert_eq!(daemon.said(), [], "and nobody is let go");
+    assert_eq!(daemon.said(), [], "and no reader is disconnected");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn windows_are_sent_when_requested_and_not_before() {
     let ends = look(&daemon.path, 100, 10);
     seldom.set_nonblocking(true).unwrap();
     let nothing = seldom.read(&mut [0; 1]).unwrap_err();
-    assert_eq!(nothing.kind(), ErrorKind::WouldBlock, "nobody asked, and it is not much");
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock, "no request, and few bytes");
     seldom.set_nonblocking(false).unwrap();
     seldom.write_all(ask).unwrap();
     // All windows come at once, and none is missing.
@@ -273,7 +273,7 @@ fn ends_of_one_request_come_unasked_and_then_stop() {
     // Wait as long as some more would take: nothing reports that none is due.
     std::thread::sleep(Duration::from_millis(500));
     assert!((1..=4).contains(&ends.len()), "{ends:?}");
-    assert_eq!(daemon.windows.load(Ordering::SeqCst), ends.len() as u64, "nobody wants more");
+    assert_eq!(daemon.windows.load(Ordering::SeqCst), ends.len() as u64, "no reader wants more");
     look(&daemon.path, 100, 1);
 }
 

@@ -335,7 +335,7 @@ mod tests {
     fn only_a_reader_with_too_many_pending_bytes_is_disconnected() {
         let mut view = view(&[1, 2]);
         for n in 1.. {
-            assert!(n < 100, "nobody was let go");
+            assert!(n < 100, "no reader was disconnected");
             assert!(view.ask(2, n + 1, n).1.is_none());
             // New threads wake them in each window: the rows become longer, not more.
             let others = n as u32 * 40..(n as u32 + 1) * 40;

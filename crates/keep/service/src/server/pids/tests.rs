@@ -74,7 +74,7 @@ fn only_the_readers_own_namespace_is_accepted() {
     }
     let own = PidNamespace::of(pid_namespace::own().unwrap()).unwrap();
     if own.number(std::process::id()).is_err() {
-        return eprintln!("left out: before Linux 6.11 no numbers are told");
+        return eprintln!("left out: before Linux 6.11 the kernel does not translate PIDs");
     }
     let depth = own.depth().unwrap();
     let dir = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn only_the_readers_own_namespace_is_accepted() {
     let refused = |shown_file: Option<OwnedFd>, why: &str| {
         let error = shown(&stream, shown_file).unwrap_err();
         assert!(error.contains(why), "{error}");
-        assert!(!error.contains(&pid.to_string()), "it tells the host's number: {error}");
+        assert!(!error.contains(&pid.to_string()), "it reveals the host's PID: {error}");
     };
     refused(None, "your reader did not send its namespace");
     refused(Some(file("/dev/null")), "your reader did not send its namespace");

@@ -211,5 +211,5 @@ fn children_of_a_task_outside_are_outside() {
     assert_eq!(outside(&last), Some(20 + 11 + 2));
     assert_eq!(last.exited.len(), 1);
     assert_eq!(last.exited[0].counters.get(Counter::RunNs), Some(7));
-    assert_eq!(last.gone, [], "it was never told of");
+    assert_eq!(last.gone, [], "it was never sent");
 }
