@@ -1,9 +1,9 @@
-"""Grafana's dashboards of many machines (fleet/dashboards): made of the questions of fleet/queries and of what the rules of
-deploy/prometheus and fleet/prometheus record.
+"""Make and check Grafana's dashboards of many machines (fleet/dashboards), from the queries of fleet/queries and the
+recording rules of deploy/prometheus and fleet/prometheus.
 
-    dashboards.py write             makes both files anew
-    dashboards.py check [DIRECTORY] they are what would be made, and what Grafana's published models know; of the
-                                          store that engines.py left in DIRECTORY every panel gets an answer
+    dashboards.py write             write both files
+    dashboards.py check [DIRECTORY] check that both files are current and valid for Grafana's published models; with the
+                                    store of engines.py in DIRECTORY, check that every panel gets rows
 
 Needs grafana-foundation-sdk (the models) and, for a store, chdb.
 """
@@ -20,20 +20,20 @@ import typing
 FLEET = pathlib.Path(__file__).resolve().parent.parent
 CLICKHOUSE, PROMETHEUS = "grafana-clickhouse-datasource", "prometheus"
 
-# What the questions are given here: the time that is looked at, what is typed above, or a figure.
+# Parameters of the queries: the dashboard's time, its variables, or a number.
 GIVEN = {
     "since": "$__fromTime", "until": "$__toTime", "host": "${host:sqlstring}", "most": "${most}", "silent_s": "300",
     "least_pct": "1", "least_queued": "4", "least_locked": "20", "times": "4", "changed": "${changed:sqlstring}",
-    # Nothing typed: the middle.
+    # Empty: the middle of the dashboard's time.
     "rolled_out": "if(${rolled_out:sqlstring} = '', toDateTime(intDiv(toUnixTimestamp($__fromTime) + "
                   "toUnixTimestamp($__toTime), 2), 'UTC'), parseDateTimeBestEffortOrZero(${rolled_out:sqlstring}, 'UTC'))",
 }
-# Questions about whole minutes or hours.
+# Queries over whole minutes or hours.
 WHOLE = {"cost": "toStartOfHour", "noisy_neighbours": "toStartOfMinute", "top_over_time": "toStartOfMinute"}
 
 
 def question(name):
-    """A file's SQL with what Grafana puts in for what is given."""
+    """SQL of a query file, with Grafana's variables for its parameters."""
     lines = (FLEET / "queries" / f"{name}.sql").read_text().splitlines()
     sql = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
 
@@ -46,11 +46,11 @@ def question(name):
 
 
 def of(name, columns, more=""):
-    """Columns of a question's answer."""
+    """Select columns of a query's rows."""
     return f"SELECT\n    {columns}\nFROM\n(\n{question(name)}\n){more}"
 
 
-# CPUs by account and minute; no question of its own, as it is one to look at.
+# CPUs by account and minute; only for a graph, so it is not a query file.
 ACCOUNTS = """SELECT minute AS time, account, toFloat64(sum(part)) / 6e10 AS cpus
 FROM accounts_1m
 ARRAY JOIN
@@ -61,7 +61,7 @@ WHERE minute >= toStartOfMinute($__fromTime) AND minute < toStartOfMinute($__toT
 GROUP BY time, account
 ORDER BY time, account"""
 
-# From which value on a figure has which colour; the first colour is that of all below.
+# Colour of a figure from a value on; the first colour is for all values below.
 FINE, ANY, DIFFERS = ("green",), ("green", ("red", 1e-9)), ("red", ("green", -1e-6), ("red", 1e-6))
 THERE = ("red", ("green", 1))
 WHOLE_CPU = ("green", ("yellow", 1))
@@ -71,86 +71,86 @@ def from_on(warns, alarms=None):
     return ("green", ("yellow", warns), *([("red", alarms)] if alarms else []))
 
 
-# The units of a table's columns, by their names; others are counts.
+# Units of table columns by name; other columns are counts.
 COLUMNS = [
     (r"%", "percent"), (r"CPU-hours", "suffix: CPU h"), (r", ns$", "ns"), (r", s$|^seconds$", "s"),
     (r"^CPUs more|^from$|^to$", "suffix: CPUs"),
 ]
-# Those with limits of their own; no other has a colour.
+# Columns with limits; the others have no colour.
 LIMITS = {
     "accounts apart, ns": DIFFERS, "charges apart, ns": DIFFERS, "starved %": from_on(25, 50), "throttled %": from_on(10, 25),
     "steal %": from_on(1, 5), "silent, s": from_on(120, 300), "with residual": ANY, "missed switches": ANY, "inexact": from_on(1),
     "not by the ledger": from_on(1), "waiting": from_on(4), "on locks": from_on(20), "% of the fleet": from_on(10, 25),
-    # A whole CPU for a day; of a host; half of all CPUs.
+    # A whole CPU for a day; CPUs of a host; half of all CPUs.
     "CPU-hours": from_on(24), "CPUs more, a host": from_on(0.1, 1), "%": from_on(50),
 }
 
-# Kind, title, what it says, size in 24ths and rows, the query, unit, colours.
+# Kind, title, description, size in 24ths and rows, query, unit, colours.
 CLICKHOUSE_PANELS = [
-    ("table", "Balance", "CPUs x time, less all accounts; tasks + exited, less all charges: both are 0.", (24, 3), of(
+    ("table", "Balance", "CPUs x time minus all accounts, and tasks + exited minus all charges. Both must be 0.", (24, 3), of(
         "balance", "hosts, windows, toFloat64(cpus_x_time) / 3.6e12 AS `CPU-hours`, toFloat64(used_ns) / 3.6e12 AS `used CPU-hours`,\n"
         "    toFloat64(toInt256(cpus_x_time) - accounts_ns) AS `accounts apart, ns`,\n"
         "    toFloat64(toInt256(used_ns) - charged_ns) AS `charges apart, ns`"), "short", FINE),
-    ("timeseries", "Where the CPUs' time went", "All accounts together are the CPUs of the fleet.", (12, 9), ACCOUNTS, "suffix: CPUs", WHOLE_CPU),
-    ("timeseries", "Who used it", "The largest groups of all of the time, and all others: together what was used.", (12, 9), of(
+    ("timeseries", "CPU time by account", "All accounts sum up to the CPUs of the fleet.", (12, 9), ACCOUNTS, "suffix: CPUs", WHOLE_CPU),
+    ("timeseries", "CPU time by group", "The largest groups over the whole time, and all others; the sum is the used time.", (12, 9), of(
         "top_over_time", "toDateTime(second, 'UTC') AS time, concat(of_namespace, ' ', of_container, ' ', of_unit, ' ', of_command) AS group,\n"
         "    toFloat64(ns) / 6e10 AS cpus", "\nORDER BY time, group"), "suffix: CPUs", WHOLE_CPU),
-    ("table", "The largest groups", "By namespace, unit and command; the last row is all others.", (12, 9), of(
+    ("table", "Largest groups", "By namespace, unit and command; the last row is all others.", (12, 9), of(
         "top_groups", "rank, of_namespace AS namespace, of_unit AS unit, of_command AS command, on_hosts AS hosts,\n"
         "    toFloat64(ns) / 3.6e12 AS `CPU-hours`, pct_of_fleet AS `% of the fleet`", "\nORDER BY rank"), "short", FINE),
-    ("table", "Cost by team", "CPU-hours of whole hours, by the table teams; all rows are CPUs x time.", (12, 9), of(
+    ("table", "Cost by team", "CPU-hours of whole hours, by the table teams. All rows sum up to CPUs x time.", (12, 9), of(
         "cost", "of_team AS team, of_namespace AS namespace, of_unit AS unit, cpu_hours AS `CPU-hours`",
         "\nORDER BY cpu_hours DESC, team, namespace, unit"), "short", FINE),
-    ("table", "Starved and throttled", "Of all that wanted a CPU, the part that waited for one, or had used up a quota.", (12, 9), of(
+    ("table", "Starved and throttled", "Share of demand that waited for a CPU, or that a quota stopped.", (12, 9), of(
         "waiting_by_namespace", "namespace, container, toFloat64(ran) / 3.6e12 AS `CPU-hours`, starved_pct AS `starved %`,\n"
         "    throttled_pct AS `throttled %`, untold"), "short", FINE),
-    ("table", "The herd", "Many threads that want a CPU, few that run, more at locks.", (12, 9), of(
+    ("table", "The herd", "Groups with many threads that wait for a CPU, few that run, and more that wait for locks.", (12, 9), of(
         "herd", "of_namespace AS namespace, of_unit AS unit, of_command AS command, on_host AS host, running, waiting,\n"
         "    on_locks AS `on locks`"), "short", FINE),
-    ("table", "Noisy neighbours", "Minutes of a host with the most steal, and the largest group there.", (12, 9), of(
+    ("table", "Noisy neighbours", "Hosts and minutes with the most steal, and the largest group there.", (12, 9), of(
         "noisy_neighbours", "toDateTime(second, 'UTC') AS time, on_host AS host, steal_pct AS `steal %`, of_namespace AS namespace, of_container AS container,\n"
         "    of_unit AS unit, of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), "short", FINE),
-    ("table", "Hosts in doubt", "A residual, a missed switch, no window of late, a source that tells less.", (12, 9), of(
+    ("table", "Hosts in doubt", "Hosts with a residual, missed switches, no recent window, or a source with fewer figures.", (12, 9), of(
         "doubtful_hosts", "host, windows, silent_for_s AS `silent, s`, residual_windows AS `with residual`,\n"
         "    toFloat64(missed) AS `missed switches`, inexact, not_by_ledger AS `not by the ledger`, irq_untold AS `no irq`,\n"
         "    steal_untold AS `no steal`, waits_untold AS `no waits`"), "short", FINE),
-    ("table", "Who grew since a rollout", "On hosts that match 'changed', since 'rolled out' (UTC; empty: the middle of the time "
-     "that is shown), less what the others did; 95 in 100 intervals over hosts.", (24, 9), of(
+    ("table", "Groups that grew since a rollout", "Change on hosts that match 'changed' since 'rolled out' (UTC; empty: the middle of the "
+     "time shown), minus the change on the other hosts; 95 % confidence intervals over hosts.", (24, 9), of(
          "rollout", "of_namespace AS namespace, of_container AS container, of_unit AS unit, of_command AS command, verdict, more_cpus AS `CPUs more, a host`, from_cpus AS `from`,\n"
          "    to_cpus AS `to`, hosts, others"), "short", FINE),
-    ("table", "Books of ${host}", "Where the time of all of its CPUs went.", (24, 9), of(
+    ("table", "Books of ${host}", "CPU time of the host by account.", (24, 9), of(
         "host_books", "account, toFloat64(ns) / 1e9 AS seconds, pct AS `%`"), "short", FINE),
 ]
 
 WANTED = "group:exactop_cpu:rate5m"
 PROMETHEUS_PANELS = [
-    ("stat", "Hosts", "Hosts that are scraped.", (4, 5), "fleet:exactop_hosts:count", "short", THERE),
-    ("stat", "CPUs", "Theirs.", (4, 5), "fleet:exactop_cpus:sum", "short", THERE),
-    ("stat", "Without account", "CPUs x time less all accounts, without signs, since each host began: 0.", (5, 5),
+    ("stat", "Hosts", "Scraped hosts.", (4, 5), "fleet:exactop_hosts:count", "short", THERE),
+    ("stat", "CPUs", "CPUs of the scraped hosts.", (4, 5), "fleet:exactop_cpus:sum", "short", THERE),
+    ("stat", "Residual", "CPUs x time minus all accounts, without signs, since the start of each daemon. Must be 0.", (5, 5),
      "fleet:exactop_residual_seconds:sum", "s", ANY),
-    ("stat", "Groups less tasks + exited", "0 but for what doubles round.", (5, 5),
+    ("stat", "Groups minus tasks + exited", "Must be 0, apart from rounding.", (5, 5),
      'sum(fleet_group:exactop_cpu_seconds:sum) - sum(fleet:exactop_cpu_seconds:sum{account=~"tasks|exited"})', "s", DIFFERS),
-    ("stat", "Hosts in doubt", "Windows that are not exact, or a residual that changed, within the hour.", (6, 5),
+    ("stat", "Hosts in doubt", "Hosts with inexact windows or a changed residual in the last hour.", (6, 5),
      "count((increase(exactop_inexact_windows_total[1h]) > 0) or (changes(exactop_residual_seconds[1h]) > 0)) or vector(0)", "short", from_on(1)),
-    ("timeseries", "Where the CPUs' time goes", "All accounts together are the CPUs of the fleet.", (12, 9),
+    ("timeseries", "CPU time by account", "All accounts sum up to the CPUs of the fleet.", (12, 9),
      ("fleet:exactop_cpu:rate5m", "{{account}}"), "suffix: CPUs", WHOLE_CPU),
-    ("timeseries", "Who uses it", "The largest groups.", (12, 9),
+    ("timeseries", "CPU time by group", "The largest groups.", (12, 9),
      ("topk(${most}, fleet_group:exactop_cpu:rate5m)", "{{namespace}} {{unit}} {{command}}"), "suffix: CPUs", WHOLE_CPU),
-    ("timeseries", "Who waits for a CPU", "Threads in run queues.", (12, 9),
+    ("timeseries", "Threads that wait for a CPU", "Threads in run queues, by group.", (12, 9),
      ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="runqueue"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(4)),
-    ("timeseries", "Who is throttled", "Threads whose quota is used up.", (12, 9),
+    ("timeseries", "Throttled threads", "Threads stopped by a quota, by group.", (12, 9),
      ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="throttled"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(1)),
-    ("timeseries", "Who waits for locks", "Threads at user-level locks.", (12, 9),
+    ("timeseries", "Threads that wait for locks", "Threads at user-level locks, by group.", (12, 9),
      ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="lock"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(20)),
-    ("timeseries", "Hosts that lose most to steal", "The hypervisor's part of all CPU time.", (12, 9),
+    ("timeseries", "Hosts with the most steal", "Share of CPU time that the hypervisor took.", (12, 9),
      ('topk(${most}, account:exactop_cpu:share_rate5m{account="steal"})', "{{instance}}"), "percentunit", from_on(0.01, 0.05)),
-    ("timeseries", "${instance}: accounts", "All of them are its CPUs.", (12, 9),
+    ("timeseries", "${instance}: accounts", "All accounts sum up to the CPUs of the host.", (12, 9),
      ('account:exactop_cpu:rate5m{instance=~"${instance:regex}"}', "{{account}}"), "suffix: CPUs", WHOLE_CPU),
-    ("timeseries", "${instance}: groups", "The largest.", (12, 9),
+    ("timeseries", "${instance}: groups", "The largest groups of the host.", (12, 9),
      (f'topk(${{most}}, {WANTED}{{instance=~"${{instance:regex}}"}})', "{{namespace}} {{pod}} {{unit}} {{command}}"), "suffix: CPUs", WHOLE_CPU),
-    ("timeseries", "How far the store is behind", "Hosts whose last window in the store ended longest ago.", (12, 9),
+    ("timeseries", "Delay of the store", "Time since the end of the last window in the store, by host.", (12, 9),
      ("topk(${most}, exactop_export_behind_seconds)", "{{instance}}"), "s", from_on(900, 1800)),
-    ("timeseries", "What the log lost unsent", "Time whose windows were gone before a store had them, in 5 minutes.", (12, 9),
+    ("timeseries", "Windows lost before sending", "Time of windows that logs removed before the store had them, in 5 minutes.", (12, 9),
      ("sum(increase(exactop_export_lost_seconds_total[5m])) or vector(0)", "lost"), "s", ANY),
 ]
 
@@ -162,7 +162,7 @@ def thresholds(colours):
 
 
 def columns(query):
-    """Units and limits of a table's columns: a name is what stands behind the last AS of a cell, or the cell."""
+    """Units and limits of a table's columns. A column's name is the text after the last AS of its cell, or the cell."""
     cells = re.split(r",\s*(?![^(]*\))", re.sub(r"`([^`]*)`", lambda name: "`" + name[1].replace(",", "\0") + "`",
                                                 query.split("FROM\n(")[0].split("SELECT", 1)[1]))
     found = []
@@ -196,7 +196,7 @@ def panel(kind, number, source, told, place):
     }[shape]
     if shape == "timeseries":
         defaults["custom"] = {"fillOpacity": 40, "lineWidth": 1, "stacking": {"mode": "normal", "group": "A"}}
-        # A limit that an alert or a reader goes by is a line.
+        # Draw a limit as a line.
         defaults["custom"]["thresholdsStyle"] = {"mode": "off" if colours == WHOLE_CPU else "dashed"}
     x, y = place
     return {
@@ -237,7 +237,7 @@ def dashboard(kind, uid, title, told):
         panels.append(panel(kind, number, title, one, (x, y)))
         x, high = x + wide, max(high, rows)
     return {
-        "uid": uid, "title": title, "description": "Where the CPU time of many machines goes (exactop, docs/how-to/fleet.md).",
+        "uid": uid, "title": title, "description": "CPU time of many machines (exactop, docs/how-to/fleet.md).",
         "tags": ["exactop"], "timezone": "utc", "editable": True, "graphTooltip": 1, "schemaVersion": 38, "version": 1,
         "refresh": "1m", "time": {"from": "now-6h", "to": "now"}, "templating": {"list": variables(kind)},
         "annotations": {"list": []}, "links": [], "panels": panels,
@@ -254,14 +254,14 @@ def text(name):
     return json.dumps(dashboard(*MADE[name]), indent=1, ensure_ascii=False) + "\n"
 
 
-# What Grafana's models know. They take what they are given without a look at it, and leave out what they do not know.
+# Check against Grafana's models. They accept values unchecked, and drop fields that they do not know.
 
 
 def lost(given, kept, path):
-    """What is in one and not in the other."""
+    """List values of one object that the other lacks."""
     if isinstance(given, dict) and isinstance(kept, dict):
         return [found for key in given for found in (
-            lost(given[key], kept[key], f"{path}.{key}") if key in kept else [f"{path}.{key}: no such thing"])]
+            lost(given[key], kept[key], f"{path}.{key}") if key in kept else [f"{path}.{key}: unknown field"])]
     if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
         return [found for at, (a, b) in enumerate(zip(given, kept)) for found in lost(a, b, f"{path}[{at}]")]
     return [] if given == kept else [f"{path}: {given!r} became {kept!r}"]
@@ -274,7 +274,7 @@ def plain(value):
 
 
 def fits(value, hint, path):
-    """Where a value is not what its model says."""
+    """List values that do not fit their model."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if hint in (typing.Any, object) or isinstance(hint, typing.TypeVar):
         return []
@@ -285,23 +285,23 @@ def fits(value, hint, path):
         return [] if value in inside else [f"{path}: {value!r}, not one of {inside}"]
     if origin is list:
         if not isinstance(value, list):
-            return [f"{path}: no list"]
+            return [f"{path}: not a list"]
         return [found for at, one in enumerate(value) for found in fits(one, inside[0], f"{path}[{at}]")]
     if origin is dict:
-        return [] if isinstance(value, dict) else [f"{path}: no object"]
+        return [] if isinstance(value, dict) else [f"{path}: not an object"]
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         known = [one.value for one in hint]
         return [] if value in known else [f"{path}: {value!r}, not one of {known}"]
     if hint in (int, float):
         right = isinstance(value, (int, float) if hint is float else int) and not isinstance(value, bool)
-        return [] if right else [f"{path}: {value!r} is no number"]
+        return [] if right else [f"{path}: {value!r} is not a number"]
     if hint in (str, bool, type(None)):
-        return [] if isinstance(value, hint) else [f"{path}: {value!r} is no {hint.__name__}"]
+        return [] if isinstance(value, hint) else [f"{path}: {value!r} is not {hint.__name__}"]
     return modelled(value, hint, path)
 
 
 def modelled(value, model, path):
-    """The same of a class of theirs; what it left as it came is read by it first."""
+    """Do the same for a class of the models; a plain object is parsed by the class first."""
     found = []
     if isinstance(value, dict):
         if not hasattr(model, "from_json"):
@@ -309,7 +309,7 @@ def modelled(value, model, path):
         made = model.from_json(value)
         found, value = lost(value, plain(made), path), made
     if not hasattr(value, "to_json"):
-        return [f"{path}: {value!r} is no {model.__name__}"]
+        return [f"{path}: {value!r} is not {model.__name__}"]
     kind = type(value)
     hints = typing.get_type_hints(kind, vars(sys.modules[kind.__module__])) if "data" not in vars(value) else {}
     for name, hint in hints.items():
@@ -319,7 +319,7 @@ def modelled(value, model, path):
 
 
 def panels_fit(told, path):
-    """Options and custom fields, which a panel leaves to its own model."""
+    """Check options and custom fields, which have a model for each kind of panel."""
     from grafana_foundation_sdk.models import stat, table, timeseries
 
     theirs = {"stat": stat, "table": table, "timeseries": timeseries}[told["type"]]
@@ -343,7 +343,7 @@ def valid(told):
     return found + (["two panels of one id"] if len(set(numbers)) != len(numbers) else [])
 
 
-# What it does to a query: macros of the plugin, then variables.
+# Fill in a query like Grafana: macros of the plugin, then variables.
 
 
 def filled(sql, values, begins, ends):
@@ -355,7 +355,7 @@ def filled(sql, values, begins, ends):
 
 
 def answered(directory):
-    """Every panel's query, asked of the store; titles of those without an answer, and what is not the question's own."""
+    """Run every panel's query on the store; list panels without rows and unknown variables."""
     from chdb import session as chdb
 
     made = json.loads((directory / "books" / "simulated.json").read_text())
@@ -377,20 +377,20 @@ def answered(directory):
     for one in told["panels"]:
         sql = filled(one["targets"][0]["rawSql"], values, begins, ends)
         if "$" in sql.replace(values["changed"], ""):
-            wrong.append(f"{one['title']}: {re.search(r'[$].{0,20}', sql)[0]} is nobody's")
+            wrong.append(f"{one['title']}: {re.search(r'[$].{0,20}', sql)[0]} is unknown")
         answer = rows(sql)
         print(f"  {one['title']}: {len(answer)} rows")
-        # Without 4 threads queued and 20 at locks there is no herd.
+        # No herd if fewer than 4 threads queue or fewer than 20 wait for locks.
         if not answer and one["title"] != "The herd":
             wrong.append(f"{one['title']}: no rows")
         if one["title"] == "Balance" and answer[0][-2:] != [0, 0]:
             wrong.append(f"accounts and charges are apart: {answer[0]}")
-    # With nothing typed it is the middle, of which there need be no answer.
+    # An empty value means the middle; that need not have rows.
     rows(filled(told["panels"][-2]["targets"][0]["rawSql"], values | {"rolled_out": ""}, begins, ends))
     hosts = next(one for one in told["templating"]["list"] if one["name"] == "host")
     if len(rows(filled(hosts["query"], values, begins, ends))) != len(made["hosts"]):
-        wrong.append("the list of hosts is not that of the hosts")
-    # CPUs by account and minute, together, are CPUs x time.
+        wrong.append("the list of hosts is wrong")
+    # CPUs by account and minute sum up to CPUs x time.
     by_minute = sum(row[2] for row in rows(filled(ACCOUNTS, values, begins, ends))) * 6e10
     capacity = sum(int(host["capacity_ns"]) for host in made["hosts"])
     if abs(by_minute - capacity) > 1e-9 * capacity:
@@ -409,12 +409,12 @@ def main():
     for name in MADE:
         file = FLEET / "dashboards" / name
         if file.read_text() != text(name):
-            wrong.append(f"{name} is not what is made now: dashboards.py write")
+            wrong.append(f"{name} is not current: run dashboards.py write")
         wrong += [f"{name}: {found}" for found in valid(json.loads(file.read_text()))]
     wrong += answered(pathlib.Path(more[0]).resolve()) if more else []
     if wrong:
         sys.exit("fleet-dashboards: " + "\n".join(wrong))
-    print("Both dashboards are valid" + (", and every panel of ClickHouse's has its answer." if more else "."))
+    print("Both dashboards are valid" + (", and every ClickHouse panel has rows." if more else "."))
 
 
 if __name__ == "__main__":

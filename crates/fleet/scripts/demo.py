@@ -1,10 +1,10 @@
-"""A simulated fleet's books in an embedded engine (DuckDB): the balance, the questions of fleet/duckdb, a report.
+"""Show a simulated fleet's books in an embedded engine (DuckDB): the balance, the queries of fleet/duckdb, a report.
 
-    demo.py EXACTOP DIRECTORY [--open]    DIRECTORY/books is what 'exactop-fleet-sim books' made
+    demo.py EXACTOP DIRECTORY [--open]    DIRECTORY/books is the output of 'exactop-fleet-sim books'
 
---open shows the report where there is a screen.
+--open opens the report on a desktop.
 
-Ends with 1 where what was made, the engine's sums and those of 'exactop fleet check' are not equal, to the nanosecond.
+Exit status 1 if the simulated sums, DuckDB's sums and those of 'exactop fleet check' differ by a nanosecond.
 """
 
 import datetime
@@ -21,7 +21,7 @@ import duckdb
 EXACTOP, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2])
 BOOKS = DIRECTORY / "books"
 QUESTIONS = pathlib.Path(__file__).resolve().parent.parent / "duckdb"
-# Rows of an answer that are shown, and characters of a cell.
+# Rows shown of a result, and characters of a cell.
 SHOWN, WIDE = 10, 28
 
 
@@ -63,7 +63,7 @@ def ask(engine, name):
 
 
 def show(page):
-    """Opens a page, if this is a desktop; else its name is what there is."""
+    """Open a page on a desktop; elsewhere only its name is printed."""
     opener = shutil.which("xdg-open")
     if opener and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         subprocess.Popen([opener, page], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -75,7 +75,7 @@ def main():
     balance = json.loads(exactop("check", "--from", str(BOOKS), "--json", codes=(0, 3)))
     engine = duckdb.connect()
     host = made["hosts"][0]["host"]
-    # An hour more on each side: clocks are off, and nothing may be left out.
+    # An hour more on each side: clocks differ, and all windows must be in the range.
     given = {
         "books": str(BOOKS), "since": instant(made["begins"], -1), "until": instant(made["ends"], 1),
         "rolled_out": instant(made["rolled_out"]), "changed": made["changed"], "host": host, "most": "5",
@@ -102,7 +102,7 @@ def main():
         ("tasks + exited", told["used_ns"], int(sums["tasks_ns"]) + int(sums["exited_ns"])),
         ("charges", told["charged_ns"], int(sums["charges_ns"])),
     ]
-    # And what was made, with what was done to it.
+    # Add the simulated sums and errors.
     everyone = made["hosts"]
     held += [
         ("rows made", sums["rows"], sum(host["rows"] for host in everyone)),
@@ -115,8 +115,8 @@ def main():
     exactop("report", "--from", str(BOOKS), "--by", "unit", "--format", "html", "-o", str(report))
     print(f"\nThe report: {report.resolve()}")
     if apart:
-        sys.exit(f"fleet-demo: apart: {', '.join(apart)}")
-    print("What was made, DuckDB's sums and those of 'exactop fleet check' are equal, to the nanosecond.")
+        sys.exit(f"fleet-demo: different sums: {', '.join(apart)}")
+    print("The simulated sums, DuckDB's sums and those of 'exactop fleet check' are equal, to the nanosecond.")
     if sys.argv[3:] == ["--open"]:
         show(report.resolve())
 

@@ -1,15 +1,15 @@
-"""The ten questions of fleet/, asked of three engines about the same simulated fleet: their answers are equal, and
-what sums up to CPUs x time does so, to the nanosecond.
+"""Run the ten queries of fleet/ on three engines with the same simulated fleet. Their results must be equal, and the
+sums must equal CPUs x time, to the nanosecond.
 
-    engines.py DIRECTORY [ENGINE]...      DIRECTORY/books is what 'exactop-fleet-sim books' made
-    engines.py DIRECTORY inserts          how much an insert costs ClickHouse's engine, if each of those files is one
+    engines.py DIRECTORY [ENGINE]...      DIRECTORY/books is the output of 'exactop-fleet-sim books'
+    engines.py DIRECTORY inserts          measure an insert into ClickHouse's engine, one for each of those files
 
-ClickHouse's engine (chdb) takes the Parquet into the tables of crates/fleet/schema.sql; DuckDB and Spark (a standalone master
-with two workers, each a process of its own) read it where it is. One engine after the other, each in a process of its
-own; what each told stays in DIRECTORY/ENGINE.json. Each statement is named before it is asked, and said how long it took: wall time
-and CPU time of the engine's processes, which others on the machine do not lengthen as they do the first. EXACTOP_FLEET_GB bounds an engine's
-memory (2), EXACTOP_FLEET_LIMIT_S the wall time of a statement (1800). Ends with 1 where that was too short, two differ or a sum is not
-what was made.
+ClickHouse's engine (chdb) inserts the Parquet files into the tables of crates/fleet/schema.sql. DuckDB and Spark (a
+standalone master with two workers, each a separate process) read the files in place. The engines run one after the other,
+each in its own process; results stay in DIRECTORY/ENGINE.json. Each statement is printed before it runs, then its wall
+time, and the CPU time of the engine's processes, which does not depend on other load. EXACTOP_FLEET_GB limits an engine's
+memory (2), EXACTOP_FLEET_LIMIT_S the wall time of a statement (1800). Exit status 1 if a statement takes too long, two
+results differ, or a sum is wrong.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ LIMIT_S = int(os.environ.get("EXACTOP_FLEET_LIMIT_S", "1800"))
 
 
 def given(made):
-    """What questions are given: all of the fleet's time, and an hour more on each side, since clocks are off."""
+    """Parameters of the queries: the fleet's time and an hour more on each side, because clocks differ."""
 
     def instant(text, hours=0):
         told = datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) + datetime.timedelta(hours=hours)
@@ -42,7 +42,7 @@ def given(made):
         return instant(text, hours)[:14] + "00:00"
 
     until = whole(made["ends"], 2)
-    # Silent is who has none in the last minute of the fleet.
+    # A host is silent without a window in the fleet's last minute.
     ends, until_s = (datetime.datetime.fromisoformat(told) for told in (instant(made["ends"]), until))
     silent = int((until_s - ends).total_seconds()) + 60
     return {
@@ -52,7 +52,7 @@ def given(made):
     }
 
 
-# Whose a namespace is, or a unit where there is none.
+# Team of a namespace, or of a unit without a namespace.
 TEAMS = (("shop", "sellers"), ("postgresql.service", "keepers"))
 
 
@@ -65,7 +65,7 @@ def text(value):
 
 @contextlib.contextmanager
 def timed(what, cpu_s=time.process_time):
-    """Says what is begun, and then how long it took. The alarm ends who takes longer than LIMIT_S; main says so."""
+    """Print a step, then its time. The alarm ends a step after LIMIT_S; main reports it."""
     print(f"  {what}".ljust(34), end="", flush=True)
     took, begun, used = {}, time.monotonic(), cpu_s()
     signal.alarm(LIMIT_S)
@@ -84,7 +84,7 @@ def asked(name, ask):
 
 
 def largest_gb():
-    """Most memory that this process had."""
+    """Peak memory of this process, GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
@@ -118,7 +118,7 @@ def duckdb(directory, parameters):
 
 
 class Store:
-    """ClickHouse's engine with the tables of the schema, new and empty."""
+    """ClickHouse's engine with new, empty tables of the schema."""
 
     def __init__(self, directory):
         from chdb import session as chdb
@@ -135,13 +135,13 @@ class Store:
         self.version = f"ClickHouse {self.rows('SELECT version()')[1][0][0]} (chdb)"
 
     def rows(self, sql):
-        """Titles, and rows."""
+        """Return titles and rows."""
         told = self.base.query(sql, "JSONCompactStringsEachRowWithNames").bytes().decode()
         lines = [json.loads(line) for line in told.splitlines()]
         return lines[0], [[None if cell == "ᴺᵁᴸᴸ" else cell for cell in line] for line in lines[1:]]
 
     def insert(self, table, files, token=None):
-        """Files of Parquet into a table."""
+        """Insert Parquet files into a table."""
         named = self.rows(f"SELECT name FROM system.columns WHERE database = 'exactop' AND table = '{table}' "
                           "AND name != 'received' ORDER BY position")[1]
         columns = ", ".join(row[0] for row in named)
@@ -149,24 +149,24 @@ class Store:
         self.base.query(f"INSERT INTO {table} ({columns}){token} SELECT {columns} FROM file('{files}', Parquet)")
 
     def parts(self, table):
-        """Rows, bytes and parts that a table has now, and bytes of its projections."""
+        """Return rows, bytes and parts of a table, and bytes of its projections."""
         told = self.rows("SELECT sum(rows), sum(data_compressed_bytes), count(), sum(bytes_on_disk) FROM system.parts "
                          f"WHERE database = 'exactop' AND table = '{table}' AND active")[1][0]
         return [int(cell or 0) for cell in told]
 
     def close(self):
-        """It stays in DIRECTORY/store for others (dashboards.py) until it is made anew."""
+        """Close it; it stays in DIRECTORY/store for dashboards.py until the next run."""
         self.base.close()
 
 
-# What an export asks before it sends (crates/keep/export, clickhouse/stock.rs): a projection has it, or it reads a part of every group.
+# An export's query before it sends (crates/keep/export, clickhouse/stock.rs). Without a projection it reads a part of every group.
 STOCK = ("SELECT t1_ns, t1_ns FROM charges WHERE host = '{host}' AND boot_id = '{boot}' AND t1_ns > {after} "
          "AND t1_ns - length_ns < {until} GROUP BY t1_ns")
 
 
 def stock(store):
-    """Rows that are read to tell which of the last ten minutes' windows of a host are there, and without the projection; the
-    most of five hosts."""
+    """Rows read to list a host's windows of the last ten minutes, with and without the projection; the largest of five
+    hosts."""
     hosts = store.rows("SELECT host, any(boot_id), max(t1_ns) FROM accounts GROUP BY host ORDER BY cityHash64(host) LIMIT 5")[1]
     with_it, without = [], []
     for host, boot, last in hosts:
@@ -177,7 +177,7 @@ def stock(store):
 
 
 def inserts(directory, parameters):
-    """How many inserts a store takes: each host's file is one, with its token, as hosts send them."""
+    """Measure inserts: one for each host's file, with its token, as hosts send them."""
     store = Store(directory)
     for table in TABLES[:2]:
         files = sorted((directory / "books").glob(f"**/{table}.parquet"))
@@ -185,8 +185,8 @@ def inserts(directory, parameters):
             for at, file in enumerate(files):
                 store.insert(table, file, f"{table}:{at}")
             took["rows_said"] = store.parts(table)[0]
-        print(f"  {took['rows_said'] / len(files):.0f} rows each, {1000 * took['cpu_seconds'] / len(files):.1f} ms of CPU each with what was merged "
-              f"meanwhile; parts now: {', '.join(f'{name} {store.parts(name)[2]}' for name in TABLES)}", flush=True)
+        print(f"  {took['rows_said'] / len(files):.0f} rows each, {1000 * took['cpu_seconds'] / len(files):.1f} ms of CPU each, merges included"
+              f"; parts now: {', '.join(f'{name} {store.parts(name)[2]}' for name in TABLES)}", flush=True)
     version = store.version
     store.close()
     return {"version": version, "answers": [], "largest_gb": largest_gb()}
@@ -217,7 +217,7 @@ def clickhouse(directory, parameters):
 
 
 def used_s(sessions):
-    """CPU time of all processes of these sessions, and of those that they waited for."""
+    """CPU time of all processes of these sessions, and of their reaped children."""
     ticks = 0
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -228,12 +228,12 @@ def used_s(sessions):
 
 @contextlib.contextmanager
 def cluster(directory):
-    """A standalone master and two workers of a CPU each. Its URL, and what begins a process beside them: all are sessions of
-    their own, by which they are ended."""
+    """Start a standalone master and two workers with a CPU each. Return its URL and a function that starts another process.
+    Each process is its own session, by which it is killed."""
     import pyspark
 
     home = pathlib.Path(pyspark.__file__).parent
-    # Nothing here is anybody else's business; and names of this machine need no resolver.
+    # Local addresses only: other machines cannot connect, and no name is resolved.
     around = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "512m",
                            "PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1"}
     log = directory / "spark-log"
@@ -278,7 +278,7 @@ def cluster(directory):
 
 
 def spark(directory, parameters):
-    # What Python waits for here it can be called away from, and ends the cluster.
+    # The alarm interrupts Python's waits here, and ends the cluster.
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(-signal.SIGALRM % 256))
     settings = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
@@ -316,7 +316,7 @@ def spark(directory, parameters):
 
 
 def same(a, b):
-    """Whole numbers and words are equal; others as far as doubles are."""
+    """Compare whole numbers and words exactly, other numbers as doubles."""
     if a == b:
         return True
     if a is None or b is None or (re.fullmatch(r"-?\d+", a) and re.fullmatch(r"-?\d+", b)):
@@ -328,7 +328,7 @@ def same(a, b):
 
 
 def differs(first, second):
-    """Where two answers differ first; None: they are equal."""
+    """Return the first difference of two results; None if they are equal."""
     if len(first) != len(second):
         return f"{len(first)} and {len(second)} rows"
     for at, (a, b) in enumerate(zip(first, second)):
@@ -338,7 +338,7 @@ def differs(first, second):
 
 
 def held(answers, made):
-    """Sums that are not what was made, or each other."""
+    """List sums that differ from the simulated ones or from each other."""
     rows = {answer["query"]: answer["rows"] for answer in answers}
 
     def column(name, at):
@@ -364,9 +364,9 @@ def held(answers, made):
 
 
 def table(told):
-    """Wall time of each question, and CPU time."""
+    """Print wall and CPU time of each query."""
     names = list(told)
-    print("question".ljust(24) + "rows".rjust(8) + "".join(name.rjust(20) for name in names))
+    print("query".ljust(24) + "rows".rjust(8) + "".join(name.rjust(20) for name in names))
     for at, answer in enumerate(told[names[0]]["answers"]):
         of = [told[name]["answers"][at] for name in names]
         took = "".join(f"{one['seconds']:.2f} s ({one['cpu_seconds']:.2f})".rjust(20) for one in of)
@@ -375,7 +375,7 @@ def table(told):
 
 
 def sizes(told):
-    """Rows, and bytes of each; and how fast they came in."""
+    """Print rows, bytes per row, and the speed of inserts."""
     for name, size in told.get("tables", {}).items():
         took = ""
         if "seconds" in size:
@@ -384,17 +384,17 @@ def sizes(told):
         print(f"  {name}: {size['rows']} rows, {size['bytes'] / max(size['rows'], 1):.1f} B each{disk}{took}")
     if "stock_rows" in told:
         with_it, without = told["stock_rows"]
-        print(f"  to tell which windows of a host are there, {with_it} rows of charges are read; without the projection {without}")
+        print(f"  listing a host's windows reads {with_it} rows of charges; without the projection {without}")
     if "largest_gb" in told:
         print(f"  at most {told['largest_gb']:.1f} GiB of memory")
 
 
 def inside(name, directory, made):
-    """Asks an engine in a process of its own."""
+    """Run an engine in its own process."""
     print(f"{name}, {GB} GB", flush=True)
     code = subprocess.run([sys.executable, __file__, directory, "--inside", name]).returncode
     if code in (-signal.SIGALRM, -signal.SIGALRM % 256):
-        sys.exit(f"\nfleet-engines: {name} took longer than {LIMIT_S} s for that (EXACTOP_FLEET_LIMIT_S)")
+        sys.exit(f"\nfleet-engines: {name} took longer than {LIMIT_S} s: raise EXACTOP_FLEET_LIMIT_S")
     if code != 0:
         sys.exit(f"\nfleet-engines: {name} ended with {code}")
     told = json.loads((directory / f"{name}.json").read_text())
@@ -426,7 +426,7 @@ def main():
     table(told)
     if wrong:
         sys.exit("fleet-engines: " + "\n".join(wrong))
-    print(f"{len(first)} questions, {' = '.join(chosen)}: equal, and equal to CPUs x time, to the nanosecond.")
+    print(f"{len(first)} queries, {' = '.join(chosen)}: equal, and equal to CPUs x time, to the nanosecond.")
 
 
 if __name__ == "__main__":

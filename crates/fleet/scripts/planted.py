@@ -1,9 +1,9 @@
-"""Questions of fleet/ about books that are made by hand, so that their answers are known: what hosts tell in part, who is
-silent, two services of one command, teams without a name.
+"""Run the queries of fleet/ on hand-made books with known results: hosts with incomplete figures, silent hosts, two
+services with one command, teams without a name.
 
-    planted.py DIRECTORY [ENGINE]...      clickhouse, duckdb, spark; all, if none is named
+    planted.py DIRECTORY [ENGINE]...      clickhouse, duckdb, spark; default: all
 
-Ends with 1 where an engine says something else.
+Exit status 1 if an engine gives another result.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ spec = importlib.util.spec_from_file_location("engines", HERE / "engines.py")
 engines = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(engines)
 
-# Of late: ClickHouse's tables forget the windows of last week.
+# Recent: ClickHouse's tables delete windows after a week.
 BEGIN_S = int(time.time()) // 3600 * 3600 - 3 * 3600
 SECOND, MINUTES, ROLLED_OUT = 10**9, 20, 10
 SLICE = "kubepods-burstable.slice"
@@ -32,7 +32,7 @@ def instant(minute):
 
 GIVEN = {"since": instant(0), "until": instant(60), "rolled_out": instant(ROLLED_OUT), "changed": "^a-", "most": "2",
          "silent_s": "2500", "least_pct": "1"}
-# pay is in a team without a name, which is none.
+# pay has a team without a name, which counts as none.
 TEAMS = (("shop", "sellers"), ("pay", ""))
 ACCOUNTS = {
     "window_end": "BIGINT", "t1_ns": "UBIGINT", "length_ns": "UBIGINT", "host": "VARCHAR", "boot_id": "VARCHAR",
@@ -54,7 +54,7 @@ def group(names, run, lat=2 * SECOND, throttle=SECOND, lock=0):
 
 
 def window(host, minute, groups, steal=0, **other):
-    """A row of accounts, and its charges: a minute of two CPUs."""
+    """Add a row of accounts and its charges: a minute of two CPUs."""
     of = {"window_end": (BEGIN_S + 60 * minute) * SECOND, "t1_ns": (10_000 + 60 * minute) * SECOND, "length_ns": 60 * SECOND,
           "host": host, "boot_id": "boot"}
     used = sum(one["run_ns"] for one in groups)
@@ -65,13 +65,13 @@ def window(host, minute, groups, steal=0, **other):
 
 
 def windows():
-    """Six hosts with a rollout and six without; one that tells less, one without locks, one that has long been silent."""
+    """Make six hosts with a rollout and six without; one with fewer figures, one without locks, one silent for long."""
     for at in range(12):
         is_new = at < 6
         host = f"{'a' if is_new else 'b'}-{at}"
         for minute in range(1, MINUTES + 1):
             is_after = is_new and minute > ROLLED_OUT
-            # Together both services' java is what it was. No host is quite like another.
+            # The sum of both services' java stays equal. No two hosts are equal.
             more, own = 6 * SECOND * is_after, at * (minute % 3) * 10_000_000
             yield window(host, minute, [
                 group(("shop", "cart", SLICE, "java"), 10 * SECOND + more + own),
@@ -89,7 +89,7 @@ def windows():
 
 
 def write(directory):
-    """All of them as Parquet."""
+    """Write all rows as Parquet."""
     import duckdb
 
     books = directory / "books" / "host"
@@ -121,7 +121,7 @@ def asked_clickhouse(directory, names):
             return {name: store.rows((engines.FLEET / "queries" / f"{name}.sql").read_text()) for name in names}
 
         told = all_of()
-        # A profile's settings are not ours.
+        # Also with a user profile's setting.
         store.base.query("SET join_use_nulls = 1")
         for name, answer in all_of().items():
             if apart := engines.differs(told[name][1], answer[1]):
@@ -169,12 +169,12 @@ def near(text, value):
 
 
 def within(charges):
-    """Those of the time that is asked about."""
+    """Rows within the queried time."""
     return [one for one in charges if one["t1_ns"] > 10_000 * SECOND]
 
 
 def waiting(rows, charges):
-    """Per cents are of the rows that tell both sides of them."""
+    """Percentages use only the rows that have both figures."""
     for row in rows:
         names = row["namespace"], row["container"]
         of = [one for one in within(charges) if (one["namespace"], one["container"]) == names]
@@ -192,7 +192,7 @@ def waiting(rows, charges):
 
 
 def doubtful(rows):
-    """Who has no window in that time is silent since the last one before; who tells less says what."""
+    """A host without a window is silent since its last one; a host with fewer figures is listed with them."""
     told = {row["host"]: [int(row[name]) for name in ("windows", "silent_for_s", "not_by_ledger", "waits_untold")] for row in rows}
     yield told == {"gone": [0, 4500, 0, 0], "poor": [20, 2400, 20, 60], "unlocked": [20, 2400, 0, 20]}, told
 
@@ -202,19 +202,19 @@ def names_of(row):
 
 
 def rollout(rows):
-    """One service's java has grown, the other's shrunk."""
+    """One service's java has grown, the other's has shrunk."""
     told = {names_of(row): row for row in rows}
     for names, verdict, more in ((("shop", "cart", SLICE, "java"), "grew", 0.1), (("pay", "book", SLICE, "java"), "shrank", -0.1),
                                  (("", "~unnamed", "docker.service", "redis"), "grew", 0.05)):
         row = told.get(names)
         yield row is not None and (row["verdict"], row["hosts"], row["others"]) == (verdict, "6", "8"), (names, row)
-        # What is each host's own is small.
+        # Differences between hosts are small.
         yield row is not None and abs(float(row["more_cpus"]) - more) < 0.005, (names, row)
     yield names_of(rows[0])[0] == "shop", rows[0]
 
 
 def over_time(rows, charges):
-    """The two largest are redis and pay's java, each of all hosts."""
+    """The two largest are redis and pay's java, each over all hosts."""
     named = {names_of(row) for row in rows}
     yield named == {("", "~unnamed", "docker.service", "redis"), ("pay", "book", SLICE, "java"), ("(all others)",) * 4}, named
     used = sum(one["run_ns"] for one in within(charges))
@@ -222,7 +222,7 @@ def over_time(rows, charges):
 
 
 def noisy(rows):
-    """Both java together are larger than redis, but nobody is both."""
+    """Both java together are larger than redis, but are two groups."""
     yield [row["on_host"] for row in rows] == ["b-7"] and near(rows[0]["steal_pct"], 5.0), rows
     yield names_of(rows[0])[2:] == ("docker.service", "redis"), rows
 
@@ -253,10 +253,10 @@ def main():
     for engine in sys.argv[2:] or engines.ENGINES:
         begun = time.monotonic()
         found += [f"{engine}: {what}" for what in wrong(globals()[f"asked_{engine}"](directory, names), charges)]
-        print(f"{engine}: {len(names)} questions in {time.monotonic() - begun:.1f} s", flush=True)
+        print(f"{engine}: {len(names)} queries in {time.monotonic() - begun:.1f} s", flush=True)
     if found:
         sys.exit("fleet-planted: " + "\n".join(found))
-    print("What is known of the books that were made by hand is what was told.")
+    print("All engines give the known results of the hand-made books.")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Rollouts of nothing (A/A) and of something that was planted, on 5 % of the hosts of simulated fleets: crates/fleet/duckdb/rollout.sql
-finds nothing in 95 of 100 of the first, and in the others what was planted, in its first row, with its interval.
+"""Test crates/fleet/duckdb/rollout.sql on simulated fleets with a rollout on 5 % of the hosts. Without a change (A/A) it
+must find nothing in 95 of 100 fleets. With a planted change it must find it in its first row, within its interval.
 
     rollouts.py SIMULATOR DIRECTORY RUNS PLANTED HOSTS [PCT_SLOWER]
 
-RUNS fleets of HOSTS hosts in which nothing changes, PLANTED in which agent.service uses 20 % (PCT_SLOWER) more since half of the
-time. Half an hour each, in windows of a minute; all begin at one instant, so that a seed makes the same fleet anywhere: what is found
-today is found tomorrow. As many at a time as there are CPUs. Ends with 1 where that is not so.
+Simulates RUNS fleets of HOSTS hosts without a change, and PLANTED fleets in which agent.service uses 20 % (PCT_SLOWER) more
+in the second half. Each fleet is half an hour of one-minute windows. All begin at the same instant, so a seed always makes
+the same fleet and the same result. One fleet per CPU runs at a time. Exit status 1 if the test fails.
 """
 
 import concurrent.futures
@@ -21,12 +21,12 @@ import duckdb
 
 QUESTIONS = pathlib.Path(__file__).resolve().parent.parent / "duckdb"
 PLANTED = ("agent.service", "agent")
-# Seeds of the fleets in which something was planted: others than those of the A/A ones.
+# First seed of the fleets with a planted change; those of A/A are smaller.
 SEEDS = 1000
 
 
 def simulated(simulator, directory, seed, hosts, slower):
-    """A fleet's books."""
+    """Simulate a fleet's books."""
     words = ["--hosts", hosts, "--hours", 0.5, "--window", 60, "--seed", seed, "--begin", "2026-01-01T00:00:00Z",
              "--regression", f"5,{slower}", "-o", directory]
     subprocess.run([simulator, "books", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
@@ -34,7 +34,7 @@ def simulated(simulator, directory, seed, hosts, slower):
 
 
 def asked(directory, made):
-    """Rows of the question, by their titles."""
+    """Return the query's rows, by their titles."""
     given = {"books": str(directory), "since": "2025-12-31 00:00:00", "until": "2026-01-02 00:00:00",
              "rolled_out": made["rolled_out"].replace("T", " ").replace("Z", ""), "changed": made["changed"]}
     with duckdb.connect() as base:
@@ -48,7 +48,7 @@ def asked(directory, made):
 
 
 def rollout(simulator, directory, seed, hosts, slower):
-    """The rows for one fleet; its books are gone afterwards."""
+    """Return the rows for one fleet, and remove its books."""
     books = directory / str(seed)
     shutil.rmtree(books, ignore_errors=True)
     try:
@@ -58,7 +58,7 @@ def rollout(simulator, directory, seed, hosts, slower):
 
 
 def said(row):
-    """A row, for people."""
+    """Format a row."""
     return (f"{row['of_unit'] or '-'} {row['of_command']}: {row['verdict']}, {row['more_cpus']:+.4f} CPUs a host, "
             f"{row['from_cpus']:+.4f} to {row['to_cpus']:+.4f}, on {row['hosts']} hosts, not {row['others']}")
 
@@ -75,7 +75,7 @@ def main():
 
         for seed, rows in all_of(range(1, 1 + runs), 0):
             certain = [row for row in rows if row["verdict"] != "nothing certain"]
-            # A question without rows has found nothing because it asked nothing.
+            # Without rows the query found nothing because it had no data.
             found += bool(certain) or not rows
             print(f"A/A, seed {seed}, {len(rows)} groups: {said(certain[0]) if certain else 'nothing certain'}", flush=True)
         for seed, rows in all_of(range(SEEDS + 1, SEEDS + 1 + planted), slower):
@@ -88,9 +88,9 @@ def main():
         more, low, high = sorted(wide)[len(wide) // 2]
         print(f"{slower} % more planted: grew and first row in {planted - missed} of {planted}; the median is {more:.4f} CPUs "
               f"a host, {low:.4f} to {high:.4f} ({time.monotonic() - begun:.0f} s)")
-    # 1 of 20, or part of 20: what the intervals say of themselves.
+    # The intervals allow 1 of 20, or a part of 20.
     if found > -(-runs // 20) or missed:
-        sys.exit(f"fleet-rollouts: {found} of {runs} found something in nothing, {missed} of {planted} were not found")
+        sys.exit(f"fleet-rollouts: {found} of {runs} A/A fleets showed a change, {missed} of {planted} planted changes were not found")
 
 
 if __name__ == "__main__":

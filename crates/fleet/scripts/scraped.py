@@ -1,11 +1,11 @@
-"""A simulated fleet's pages of metrics, scraped by Prometheus and by VictoriaMetrics: what the recording rules of
-fleet/prometheus say of all hosts is what the books of the same hosts say.
+"""Scrape a simulated fleet's pages of metrics with Prometheus and VictoriaMetrics. The recording rules of
+fleet/prometheus must give the sums of the same hosts' books.
 
     scraped.py SIMULATOR DIRECTORY [HOSTS]
 
-'SIMULATOR pages' serves the real page of each host, counts, stands still, and leaves the same windows as Parquet in
-DIRECTORY/books. Prometheus evaluates the rules itself, for VictoriaMetrics vmalert does (Debian's packages). Every panel
-of crates/fleet/dashboards/prometheus.json is asked of both, too. Ends with 1 where a sum is not the books'.
+'SIMULATOR pages' serves the real page of each host, stops after the last window, and writes the same windows as Parquet
+to DIRECTORY/books. Prometheus evaluates the rules itself; vmalert does it for VictoriaMetrics (Debian's packages). Every panel
+of crates/fleet/dashboards/prometheus.json is queried on both. Exit status 1 if a sum differs from the books.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ import duckdb
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 RULES = [ROOT / "docs" / "prometheus" / "rules.yml", ROOT / "fleet" / "prometheus" / "rules.yml"]
-# Panels that need have no answer where nobody sends to a store.
-MAY_BE_EMPTY = {"How far the store is behind"}
-# Longest that anything is waited for, s; and how often sums are asked for, each 10 s.
+# Panels without data here, because no host exports to a store.
+MAY_BE_EMPTY = {"Delay of the store"}
+# Longest wait, s; and most queries of a sum, one every 10 s.
 PATIENCE, ATTEMPTS = 900, 12
 
 
@@ -36,7 +36,7 @@ def port():
         return listener.getsockname()[1]
 
 
-# What runs, and where it says why it ended.
+# Running processes and their logs.
 CHILDREN = []
 
 
@@ -54,7 +54,7 @@ def until(what, holds):
 
 @contextlib.contextmanager
 def running(log, *words, **more):
-    """A process of ours, ended at the end."""
+    """Run a process; end it on exit."""
     with open(log, "wb") as out:
         child = subprocess.Popen([str(word) for word in words], stdout=out, stderr=out, **more)
     CHILDREN.append((child, log))
@@ -69,7 +69,7 @@ def running(log, *words, **more):
 
 
 class Store:
-    """Something that is asked in PromQL."""
+    """A store that answers PromQL."""
 
     def __init__(self, name, at):
         self.name, self.url = name, f"http://127.0.0.1:{at}"
@@ -79,7 +79,7 @@ class Store:
             return answer.read()
 
     def ask(self, expr):
-        """Labels and value of each series."""
+        """Return labels and value of each series."""
         told = json.loads(self.get("/api/v1/query", query=expr))
         if told["status"] != "success":
             sys.exit(f"fleet-scraped: {self.name}: {expr}: {told}")
@@ -94,7 +94,7 @@ def configured(directory, with_rules):
         "job_name": "exactop", "scrape_interval": "10s", "scrape_timeout": "10s",
         "file_sd_configs": [{"files": [str(directory / "targets.json")]}],
     }
-    # JSON is YAML.
+    # JSON is valid YAML.
     told = {"scrape_configs": [scrape]}
     if with_rules:
         told |= {"global": {"evaluation_interval": "10s"}, "rule_files": [str(file) for file in RULES]}
@@ -105,7 +105,7 @@ def configured(directory, with_rules):
 
 @contextlib.contextmanager
 def stores(directory):
-    """Both, scraping."""
+    """Run both stores, scraping."""
     a, b, c = port(), port(), port()
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(
@@ -125,7 +125,7 @@ def stores(directory):
 
 
 def books(directory):
-    """What the same windows say, in nanoseconds."""
+    """Return the books' sums of the same windows, in nanoseconds."""
     base = duckdb.connect()
     for table in ("accounts", "charges"):
         base.execute(f"CREATE VIEW {table} AS FROM read_parquet('{directory / 'books'}/**/{table}.parquet')")
@@ -140,7 +140,7 @@ def books(directory):
 
 
 def sums(store, made):
-    """Pairs: what, in ns as the store has it, in ns as the books have it."""
+    """Pairs: name, ns in the store, ns in the books."""
     def by(expr, label):
         return {labels[label]: value * 1e9 for labels, value in store.ask(expr)}
 
@@ -162,8 +162,8 @@ def sums(store, made):
 
 
 def held(store, made):
-    """What is apart. Prometheus keeps doubles: a sum of a fleet this large is right to the nanosecond. VictoriaMetrics keeps
-    decimals of some 12 digits, and says so nowhere else than in what it answers."""
+    """List differences. Prometheus stores doubles: a sum of a fleet this large is right to the nanosecond. VictoriaMetrics
+    stores decimals with some 12 digits."""
     pairs, counts = sums(store, made)
     most = (lambda ns: 0.5) if store.name == "Prometheus" else (lambda ns: max(0.5, ns * 1e-11))
     far, ns = max(abs(a - b) / max(b, 1) for _, a, b in pairs), max(abs(a - b) for _, a, b in pairs)
@@ -175,8 +175,8 @@ def held(store, made):
 
 
 def settled(store, made):
-    """The same, once rules were evaluated of what all hosts told last. Where a scrape came too late, a host is missing until the
-    next one; what is wrong stays wrong."""
+    """Do the same after rules were evaluated on the last scrape of all hosts. After a late scrape a host is missing until the
+    next one; real differences stay."""
     for _ in range(ATTEMPTS):
         wrong, begun = None, time.monotonic()
         while wrong is None:
@@ -191,7 +191,7 @@ def settled(store, made):
 
 
 def panels(store):
-    """Panels without an answer."""
+    """List panels without rows."""
     told = json.loads((ROOT / "fleet" / "dashboards" / "prometheus.json").read_text())
     instance = store.ask("exactop_cpus")[0][0]["instance"]
     wrong = []
@@ -205,14 +205,14 @@ def panels(store):
 
 
 def main():
-    # Who is ended ends what it began.
+    # On SIGTERM, end the started processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     simulator, directory = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     hosts = sys.argv[3] if len(sys.argv) > 3 else "200"
     shutil.rmtree(directory, ignore_errors=True)
     begun = time.monotonic()
     with contextlib.ExitStack() as stack:
-        # Its logs are beside what it makes, in a directory that has to be empty.
+        # Its log goes beside its output, whose directory must be empty.
         log = directory.with_name(directory.name + ".log")
         log.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(running(
@@ -233,7 +233,7 @@ def main():
             wrong += settled(store, made) + panels(store)
     if wrong:
         sys.exit("fleet-scraped: " + "\n".join(wrong[:20]))
-    print(f"Of {len(ends)} hosts both have what the books have ({time.monotonic() - begun:.0f} s).")
+    print(f"Of {len(ends)} hosts both stores have the sums of the books ({time.monotonic() - begun:.0f} s).")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""The questions of this directory, asked by Spark of the books of many machines (Parquet).
+"""Run the queries of this directory with Spark on the books of many machines (Parquet).
 
     spark-submit crates/fleet/spark/run.py --books DIR --since TIME --until TIME [--query NAME]... [NAME=VALUE]...
     crates/fleet/spark/run.py --master spark://HOST:7077 --books s3a://books/ ...      with pyspark installed
 
-DIR is one below which there are accounts.parquet and charges.parquet, or accounts-*.parquet and charges-*.parquet. TIME is
-UTC: '2026-11-23 00:00:00'. What else a question is given is in its first lines. Answers are printed tab-separated, null as
-\\N, a comment before each; --json prints an object a line: the question, its titles, its rows as texts, and how many seconds it
-took.
+DIR holds accounts.parquet and charges.parquet, or accounts-*.parquet and charges-*.parquet, at any depth. TIME is UTC:
+'2026-11-23 00:00:00'. The first lines of a query list its other parameters. Results are printed tab-separated, null as
+\\N, with a comment before each. --json prints an object per line: the query, its titles, its rows as texts, and its
+seconds.
 
 Sums are DECIMAL(38, 0): Spark's sum of BIGINT wraps or fails. Unsigned columns of 64 bits are DECIMAL(20, 0) there.
 """
@@ -27,13 +27,13 @@ GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "le
 
 def options():
     parser = argparse.ArgumentParser(description="Questions of fleet/spark.", epilog="See the file's first lines.")
-    parser.add_argument("--books", required=True, metavar="DIR", help="below which there are Parquet exports")
-    parser.add_argument("--query", action="append", default=[], metavar="NAME", help="a question; all, if none is named")
+    parser.add_argument("--books", required=True, metavar="DIR", help="directory of Parquet exports, at any depth")
+    parser.add_argument("--query", action="append", default=[], metavar="NAME", help="run this query (repeatable; default: all)")
     parser.add_argument("--since", required=True, metavar="TIME")
     parser.add_argument("--until", required=True, metavar="TIME")
-    parser.add_argument("--master", metavar="URL", help="of the cluster; spark-submit's, if it is not said")
-    parser.add_argument("--teams", metavar="FILE", help="name and team of each namespace or unit, separated by a tab")
-    parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="Spark's own settings")
+    parser.add_argument("--master", metavar="URL", help="URL of the cluster (default: spark-submit's)")
+    parser.add_argument("--teams", metavar="FILE", help="file with name and team of each namespace or unit, tab-separated")
+    parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="set an option of Spark")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("given", nargs="*", metavar="NAME=VALUE", help="most=20 host=web-1 changed=-next$ rolled_out=TIME ...")
     return parser.parse_args()
@@ -44,7 +44,7 @@ def instant_ns(text):
 
 
 def parameters(asked):
-    """What questions are given, by name and with its type."""
+    """Parameters of queries, by name and type."""
     texts = dict(pair.split("=", 1) for pair in asked.given) | {"since": asked.since, "until": asked.until}
     given = dict(GIVEN)
     for name, text in texts.items():
@@ -59,7 +59,7 @@ def session(asked):
     builder = SparkSession.builder.appName("exactop-fleet")
     if asked.master:
         builder = builder.master(asked.master)
-    # Before the session is there, so that it is the cluster's, too. A window's end is whole nanoseconds.
+    # Set before the session starts, so that it holds on the cluster, too. A window's end is in whole nanoseconds.
     builder = builder.config("spark.sql.legacy.parquet.nanosAsLong", "true")
     for setting in asked.conf:
         builder = builder.config(*setting.split("=", 1))
@@ -67,7 +67,7 @@ def session(asked):
 
 
 def tables(spark, asked):
-    """The views that questions are about: accounts, charges, teams."""
+    """Create the views of the queries: accounts, charges, teams."""
     for name in ("accounts", "charges"):
         files = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", f"{{{name},{name}-*}}.parquet")
         files.parquet(asked.books).withColumnRenamed("window_end", "end_ns").createOrReplaceTempView(name)
@@ -106,7 +106,7 @@ def main():
     begun = time.monotonic()
     tables(spark, asked)
     if asked.json:
-        # The driver is among the executors.
+        # The driver counts as an executor.
         workers = len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) - 1
         head = {"version": spark.version, "workers": workers, "seconds": time.monotonic() - begun}
         print(json.dumps(head), flush=True)
@@ -115,7 +115,7 @@ def main():
         if answer is None:
             if asked.query:
                 sys.exit(f"run.py: {name}: say {', '.join(f'{word}=...' for word in lacking)}")
-            print(f"run.py: {name} is left out: it wants {', '.join(lacking)}", file=sys.stderr)
+            print(f"run.py: {name} is skipped: it needs {', '.join(lacking)}", file=sys.stderr)
         elif asked.json:
             print(json.dumps(answer), flush=True)
         else:

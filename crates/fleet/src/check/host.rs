@@ -97,11 +97,11 @@ pub struct Host {
     /// Boots with more time without windows around them than the tolerance for silence. The machine
     /// may have been off, or its last windows may be lost.
     pub starts: u64,
-    /// The first of them.
+    /// The first such boots.
     pub first_starts: Vec<Start>,
     /// Number of jumps of its wall clock.
     pub jumps: u64,
-    /// The first of them.
+    /// The first jumps.
     pub first_jumps: Vec<Jump>,
     /// Windows whose charges are not tasks + exited.
     pub uneven: u64,

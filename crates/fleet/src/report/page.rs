@@ -28,7 +28,7 @@ pub fn page(
     }
     blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
     blocks.push(accounts(report));
-    blocks.push(Block::Heading(2, format!("Who used it, by {}", report.by.name())));
+    blocks.push(Block::Heading(2, format!("CPU time by {}", report.by.name())));
     blocks.push(rows(report, most));
     blocks.push(Block::Heading(2, "Balance of the books".into()));
     blocks.extend(check::page(&report.balance, FINDINGS, clock).0);

@@ -88,5 +88,5 @@ fn rows(report: &Report, clock: Clock) -> Areas {
     let top = report.rows.iter().take(drawn).enumerate();
     let mut names: Vec<(String, usize)> = top.map(|(at, row)| (report.shown(row), at)).collect();
     names.extend(named(&[("all others", OTHERS), ("not used by tasks", PALE)]));
-    areas(report, clock, format!("Who used it, by {}", report.by.name()), names, &parts)
+    areas(report, clock, format!("CPU time by {}", report.by.name()), names, &parts)
 }

@@ -110,10 +110,10 @@ fn limits_are_those_of_the_alerts() {
         limits[limits.len() - 1]
     };
     for (title, expression) in [
-        ("How far the store is behind", "exactop_export_behind_seconds > "),
-        ("Hosts that lose most to steal", "account:exactop_cpu:share_rate5m{account=\"steal\"} > "),
-        ("Who waits for a CPU", "group:exactop_runqueue:rate5m{command!=\"~other\"} > "),
-        ("Who waits for locks", "group:exactop_lock:rate5m > "),
+        ("Delay of the store", "exactop_export_behind_seconds > "),
+        ("Hosts with the most steal", "account:exactop_cpu:share_rate5m{account=\"steal\"} > "),
+        ("Threads that wait for a CPU", "group:exactop_runqueue:rate5m{command!=\"~other\"} > "),
+        ("Threads that wait for locks", "group:exactop_lock:rate5m > "),
     ] {
         let (_, rest) = ALERTS.split_once(expression).expect(expression);
         let value = rest.split_whitespace().next().expect("a value");

@@ -35,7 +35,7 @@ pub fn page(
     }
     blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
     blocks.push(accounts(stretch));
-    blocks.push(Block::Heading(2, format!("Who used it, by {}", stretch.by.name())));
+    blocks.push(Block::Heading(2, format!("CPU time by {}", stretch.by.name())));
     blocks.push(rows(stretch, most));
     if !stretch.gaps.is_empty() {
         blocks.push(Block::Heading(2, "Not recorded".into()));

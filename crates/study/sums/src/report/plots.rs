@@ -130,7 +130,7 @@ fn rows(stretch: &Stretch, pieces: &[Slot], axis: &Axis) -> Areas {
         top.iter().enumerate().map(|(at, (_, name))| (name.clone(), at)).collect();
     all.extend(names(&[("all others", OTHERS), ("not used by tasks", PALE)]));
     Areas {
-        title: format!("Who used it, by {}", stretch.by.name()),
+        title: format!("CPU time by {}", stretch.by.name()),
         x_label: axis.label.clone(),
         y_label: "% of all CPUs".into(),
         names: all,
