@@ -40,7 +40,7 @@ pub enum Kind {
     Keyframe,
     /// Changes up to the window's end.
     Window,
-    /// Names, command lines and memory of rows that a reader displayed in the window before.
+    /// Names, command lines and memory that were read for rows of the window before.
     Details,
     /// Missing time and its reason.
     Gap,

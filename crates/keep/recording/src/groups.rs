@@ -1,5 +1,5 @@
 //! Control groups of a recorded window: the ledger's charges to them and their names as far as they
-//! were read. If a reader displayed them, also the values of the kernel's files.
+//! were read. If a live view displayed them, also the values of the kernel's files.
 
 use crate::replay::Replay;
 use exactop_model::cgroups::{rows, uses, GroupRow, GroupSample, Groups};
@@ -39,7 +39,7 @@ impl Replay {
         }))
     }
 
-    /// Values of the kernel's files of groups over the window, if a reader displayed them.
+    /// Values of the kernel's files of groups over the window, if a live view displayed them.
     pub fn group_rows(&self) -> Option<Vec<GroupRow>> {
         let files = self.group_files()?;
         Some(rows(&files.before, &files.after, None))

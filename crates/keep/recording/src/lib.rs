@@ -6,7 +6,7 @@
 //! version, the name and type of every table and column) and frames. Each frame is written with one
 //! write. It has its length at both ends and checksums of its header and of its payload. Frames are
 //! keyframes (all tasks at one instant), windows (what changed), details (names, command lines and
-//! memory of displayed rows), gaps and a seal. Later versions read what this one writes. A reader
+//! memory read for rows), gaps and a seal. Later versions read what this one writes. A reader
 //! skips columns that it does not know; columns that a file lacks are missing.
 //! docs/reference/recording.md describes every byte.
 //!

@@ -213,7 +213,7 @@ impl Replay {
         self.looked.waits.as_ref().map(|waited| (waited.tgid, &waited.waits))
     }
 
-    /// Values of the kernel's files of control groups at both ends of the window, if a reader
+    /// Values of the kernel's files of control groups at both ends of the window, if a live view
     /// displayed them.
     pub(crate) fn group_files(&self) -> Option<&GroupFiles> {
         self.looked.groups.as_ref()

@@ -134,7 +134,7 @@ impl Recorder {
         }
         let (Some(span), Some(running)) = (self.last, &mut self.running) else {
             // Keep the details for the next file: tasks that sleep from now on are not read again.
-            // If they exceed a limit, they are dropped and read again when next displayed.
+            // If they exceed a limit, they are dropped until they are read again.
             let _ = self.known.details(facts, &Looked::default());
             return;
         };
@@ -199,7 +199,7 @@ impl Recorder {
         if self.running.is_none() {
             if let Err(error) = self.begin(span) {
                 // Forget details of exited tasks, however long the failure lasts. If the rest
-                // exceeds a limit, those details are dropped and read again when next displayed.
+                // exceeds a limit, those details are dropped until they are read again.
                 let _ = self.known.keyframe(&whole);
                 return Err(error);
             }

@@ -1,4 +1,4 @@
-//! Details: figures that were read because a reader displayed the row.
+//! Details: figures and names that were read from files for a row.
 
 use super::cells::{Cells, Fields};
 use super::group_name::{get_named, put_named};

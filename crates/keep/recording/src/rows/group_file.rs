@@ -1,4 +1,4 @@
-//! Values of the kernel's files of control groups, at both ends of a window in which a reader
+//! Values of the kernel's files of control groups, at both ends of a window in which a live view
 //! displayed them.
 
 use super::cells::{Cells, Fields};
@@ -58,7 +58,7 @@ fn put(key: u64, group: &GroupSample, strings: &mut Strings) -> Row {
     cells.row(key)
 }
 
-/// Reads the table of a frame; `None` if no reader displayed groups.
+/// Reads the table of a frame; `None` if no live view displayed groups.
 pub(crate) fn group_files_of(rows: &[Row], strings: &Strings) -> Result<Option<GroupFiles>, Bad> {
     if rows.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What is measured only while a reader displays it.
+//! What is measured only while a view displays it.
 
 use super::group_file::{group_files, group_files_of, GroupFiles};
 use super::waited::{waited, waited_of, Waited};

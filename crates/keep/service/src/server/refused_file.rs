@@ -1,5 +1,5 @@
-//! Closes files that readers sent without need. A close may block for ever on the server of a
-//! fuse(4) file, so a thread of its own does it.
+//! Closes files that readers sent and that are not namespaces. A close may block for ever on the
+//! server of a fuse(4) file, so a thread of its own does it.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
