@@ -98,7 +98,9 @@ impl Server {
     pub fn start(options: &Options) -> Result<Server, Refusal> {
         if !(options.rate > 0.0 && options.rate.is_finite()) {
             let rate = options.rate;
-            return Err(Refusal::Other(format!("{rate} connections per second: give a rate above 0")));
+            return Err(Refusal::Other(format!(
+                "{rate} connections per second: give a rate above 0"
+            )));
         }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Refusal::other)?;
         listener.set_nonblocking(true).map_err(Refusal::other)?;
