@@ -1,5 +1,5 @@
-//! Links the unwinder into the release binary, so that it needs no library but the C library; and
-//! tells the program which commit it was built from.
+//! Links the unwinder into the release binary, so that it needs no library but the C library, and
+//! compiles the commit into the program.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn main() {
     }
 }
 
-/// Without the archive the binary needs libgcc_s.so.1, which nearly every system has.
+/// Without libgcc_eh.a the binary needs libgcc_s.so.1, which nearly every system has.
 fn link_unwinder() {
     let found = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
     let Ok(found) = found else { return };
@@ -31,8 +31,8 @@ fn link_unwinder() {
     }
 }
 
-/// What `--version` says of the build: what whoever packages it says, or the commit. Builds for
-/// development do not ask, or each commit would have them built anew; a tarball has none.
+/// Sets what `--version` says about the build: the packager's text, or else the commit. Development
+/// builds do not ask git, because each commit would rebuild them. A tarball has no commit.
 fn tell_commit(release: bool) {
     let told = env::var("EXACTOP_BUILD").ok().filter(|told| !told.is_empty());
     let commit = told.or_else(|| if release { commit() } else { None });
@@ -43,12 +43,12 @@ fn tell_commit(release: bool) {
 
 fn commit() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
-    // Sources unpacked inside another project's repository are not that project's commit.
+    // Sources unpacked inside another project's repository do not have that project's commit.
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != workspace.canonicalize().ok()? {
         return None;
     }
-    // Moves with every commit and checkout.
+    // Git writes this file at every commit and checkout.
     let log = PathBuf::from(git(&["rev-parse", "--git-path", "logs/HEAD"])?);
     if log.exists() {
         println!("cargo:rerun-if-changed={}", log.display());
@@ -56,7 +56,7 @@ fn commit() -> Option<String> {
     git(&["describe", "--tags", "--always", "--dirty"])
 }
 
-/// What git answers, here; none where there is no git or no repository.
+/// Output of git in this directory; `None` without git or a repository.
 fn git(args: &[&str]) -> Option<String> {
     let answer = Command::new("git").args(args).output().ok()?;
     let line = String::from_utf8(answer.stdout).ok()?.trim().to_string();

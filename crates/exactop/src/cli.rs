@@ -13,11 +13,11 @@ use std::ffi::OsString;
 
 /// A top for Linux that closes its books
 ///
-/// Every nanosecond of every CPU is charged to an account, that of processes which exit between
-/// two looks included, and every window shows that the sum comes out.
+/// exactop charges every nanosecond of every CPU to an account, including the time of processes
+/// that exit between two looks. Every window shows that the accounts sum to the CPUs' time.
 ///
-/// Without options it shows the live view. Batch mode (-b, --json, --csv, --once) prints windows
-/// one after the other; the first is as long as the others, so its figures mean the same.
+/// Without options, exactop shows the live view. Batch mode (-b, --json, --csv, --once) prints one
+/// window after the other. The first window is as long as the others, so its figures mean the same.
 #[derive(Debug, Parser)]
 #[command(
     name = "exactop",
@@ -28,15 +28,15 @@ use std::ffi::OsString;
     after_help = AFTER_HELP
 )]
 pub struct Cli {
-    /// Something else than watching.
+    /// The subcommand; `None`: watch.
     #[command(subcommand)]
     pub command: Option<Subcommands>,
-    /// How to watch.
+    /// Options of watching.
     #[command(flatten)]
     pub watch: WatchArgs,
 }
 
-/// The subcommand that is meant, such as `lab run`; empty: none.
+/// Name of the subcommand on the command line, such as `lab run`; empty: none.
 pub fn subcommand(args: &[OsString]) -> String {
     let mut command = &Cli::command();
     let mut words = Vec::new();
@@ -48,7 +48,7 @@ pub fn subcommand(args: &[OsString]) -> String {
     words.join(" ")
 }
 
-/// The commands that may follow a subcommand.
+/// Names of the commands below a subcommand.
 pub fn below(subcommand: &str) -> Vec<String> {
     let command = Cli::command();
     let mut words = subcommand.split_whitespace();
@@ -57,7 +57,7 @@ pub fn below(subcommand: &str) -> Vec<String> {
     below.filter(|one| !one.is_hide_set()).map(|one| one.get_name().to_string()).collect()
 }
 
-/// What prints the help of a subcommand.
+/// The command line that prints the help of a subcommand.
 pub fn help_of(subcommand: &str) -> String {
     let words = ["exactop", subcommand, "--help"];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -74,58 +74,57 @@ Examples:
 Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check or 'fleet check' asks for,
 128+N ended by signal N.";
 
-/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Subcommands {
-    /// List every column: name, unit, meaning, where it comes from
+    /// List every column: name, unit, meaning and source
     Columns {
-        /// An array of objects
+        /// Print a JSON array of objects
         #[arg(long)]
         json: bool,
-        /// A Markdown page
+        /// Print a Markdown page
         #[arg(long, conflicts_with = "json")]
         markdown: bool,
     },
-    /// Say what this kernel offers, what is missing, and what to do about it
+    /// Report what this kernel offers, what is missing and what to do about it
     ///
-    /// Exits with 1 if the exact ledger cannot be opened.
+    /// Exit with 1 if the exact ledger cannot be opened.
     Doctor {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// What illumos's prstat(8) shows, microstates (-m) of threads (-L) included
+    /// Show what illumos's prstat(8) shows, with microstates (-m) of threads (-L)
     #[command(disable_help_flag = true, after_help = prstat::NOTES)]
     Prstat(Box<prstat::PrstatArgs>),
-    /// The precise top: CPU time by kind with that of children, and its sum, window after window
+    /// Print the precise top: CPU time by kind, own and children's, and its sum
     #[command(after_help = PTOP_NOTES)]
     Ptop(Box<PtopArgs>),
     #[cfg(feature = "bpf")]
     #[command(flatten)]
     OnDemand(on_demand::OnDemand),
-    /// Run a command under scheduling conditions and say what all of its descendants used
+    /// Run a command under scheduling conditions and report what it and all its descendants used
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]
     Run(Box<run::RunArgs>),
-    /// Show what control groups use, want and are kept from; set what they may use
+    /// Show what control groups use, wait for and are denied; set their limits
     #[command(after_help = cgroups::NOTES)]
     Cgroups(Box<cgroups::CgroupsArgs>),
-    /// Keep the books on disk: every window, checksummed, in bounded space; list and verify what is kept
+    /// Record every window on disk, checksummed, in bounded space; list and verify recordings
     #[command(after_help = record::NOTES)]
     Record(Box<record::RecordArgs>),
-    /// Keep one ledger for all who look, record it, and serve it on a socket
+    /// Run one ledger for all readers: record it and serve it on a socket
     #[command(after_help = daemon::NOTES)]
     Daemon(Box<daemon::DaemonArgs>),
-    /// Show a recording in the live view, to and fro; or print its windows as they were
+    /// Show a recording in the live view, forward and backward, or print its windows
     #[command(after_help = replay::NOTES)]
     Replay(Box<replay::ReplayArgs>),
-    /// Serve a page for browsers of this machine: live, or of a recording
+    /// Serve a page for browsers on this machine: live, or of a recording
     #[command(after_help = web::NOTES)]
     Web(Box<web::WebArgs>),
-    /// Say where the difference between two stretches of recorded time went, to the nanosecond
+    /// Show where the difference between two recorded time ranges went, to the nanosecond
     #[command(after_help = diff::NOTES)]
     Diff(Box<diff::DiffArgs>),
-    /// Say what happened in a stretch of recorded time, in words and figures, or drawn in one HTML file
+    /// Report what happened in a recorded time range, in words and figures or as one HTML file
     #[command(after_help = report::NOTES)]
     Report(Box<report::ReportArgs>),
     /// Write recorded windows as Parquet, or send them to ClickHouse
@@ -134,13 +133,13 @@ pub enum Subcommands {
         #[command(subcommand)]
         export: export::ExportArgs,
     },
-    /// Say whether the books of many machines balance, and what happened in them
+    /// Check the books of many machines, and report what happened in them
     #[command(after_help = fleet::NOTES)]
     Fleet {
         #[command(subcommand)]
         fleet: fleet::FleetArgs,
     },
-    /// Run a workload of known behaviour to look at
+    /// Run a workload of known behaviour
     Load {
         #[command(subcommand)]
         load: load::LoadArgs,
@@ -149,41 +148,41 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = trace::NOTES)]
     Trace(trace::TraceArgs),
-    /// Scheduler experiments as measurements: predicted, measured with an interval, drawn
+    /// Run scheduler experiments: predict, measure with an interval, draw
     #[cfg(feature = "bpf")]
     #[command(after_help = lab::NOTES)]
     Lab {
         #[command(subcommand)]
         lab: lab::LabArgs,
     },
-    /// Print the manual page, or a command's own
+    /// Print the manual page of exactop or of one command
     Man {
-        /// A command, as run or lab-run
+        /// The command, such as run or lab-run
         #[arg(value_name = "COMMAND")]
         of: Option<String>,
-        /// The names of all pages
+        /// List the names of all pages
         #[arg(long, conflicts_with = "of")]
         list: bool,
     },
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// The shell
         #[arg(value_parser = parse::one_of(SHELLS))]
         shell: Shell,
     },
 }
 
 const PTOP_NOTES: &str = "\
-user, sys and ste (steal) are the process's own, cuser, csys and cste those of its children. In the
-ledger and in taskstats these are descendants that exited in the window, with what they took in it,
-waited for or not; in snapshot and procfs they are the kernel's count of children that were waited
-for in the window, with all their lives. V:V:S is the sum: in the ledger, on a busy machine, the
-CPUs times 100 %; a + behind a figure says that it is not known of all that the total counts. Names
-in brackets are not processes: what exited and has no ancestor that lives, time without a name,
-interrupts. exactop --preset ptop shows the same columns live.
+user, sys and ste (steal) are the process's own; cuser, csys and cste are those of its children. In the
+ledger and in taskstats, children are descendants that exited in the window, waited for or not, with
+what they used in it. In snapshot and procfs they are the kernel's count of children that were waited
+for in the window, with their whole lives. V:V:S is the sum: in the ledger, on a busy machine, the
+CPUs times 100 %. A + after a figure means that a part of its total is not known. Names in brackets are
+not processes: exited tasks without a living ancestor, unnamed time, interrupts.
+exactop --preset ptop shows the same columns live.
 
-On a terminal each window is drawn over the one before, with as many rows as fit, until q; the last
-of a number of windows stays. With -b, --json or --csv, and into a pipe, they are printed.";
+On a terminal each window is drawn over the last one, with as many rows as fit, until q; with -n the
+last window stays. With -b, --json or --csv, and into a pipe, windows are printed.";
 
 /// Shells with completions.
 const SHELLS: &[Word<Shell>] =

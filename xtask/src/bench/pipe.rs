@@ -54,7 +54,7 @@ impl Pipe {
     /// One run.
     ///
     /// # Errors
-    /// What failed.
+    /// The failure.
     pub fn run(&self) -> Result<Pace> {
         match &self.perf {
             Some(_) => self.run_perf(),

@@ -162,7 +162,7 @@ fn sources(archive: &Archive, mirrors: &Mirrors) -> String {
     let mut text = String::new();
     let mut add = |uri: &str, suites: &[&str]| {
         let suites = suites.join(" ");
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "Types: deb\nURIs: {uri}\nSuites: {suites}\nComponents: main\n\

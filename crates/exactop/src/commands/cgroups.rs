@@ -1,4 +1,4 @@
-//! `exactop cgroups`: what groups use and are kept from, and setting what they may use.
+//! `exactop cgroups`: shows what groups use and are denied, and sets their limits.
 
 use super::on_demand::windows::{Ended, Forms, Opened, WindowArgs};
 use super::played::Windows;
@@ -19,7 +19,7 @@ use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// What to do with groups.
+/// Options of `exactop cgroups`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct CgroupsArgs {
@@ -31,11 +31,11 @@ pub struct CgroupsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Set what a group may use; before and after are shown
+    /// Set the limits of a group; print its limits before and after
     Set(Set),
 }
 
-/// How to show them. `-p` is refused with the reason.
+/// Options of showing groups. `-p` is refused with the reason.
 #[derive(Debug, Args)]
 #[command(mut_arg("pid", |option| option.hide(true)))]
 struct Show {
@@ -49,32 +49,33 @@ struct Show {
 
 #[derive(Debug, Args)]
 struct Set {
-    /// The group: as in /proc/PID/cgroup, or its directory
+    /// The group: its path as in /proc/PID/cgroup, or its directory
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// cpu.weight, 1 to 10000; in v1 cpu.shares, 100 being 1024
+    /// Set cpu.weight, 1 to 10000; in v1 cpu.shares, where weight 100 is 1024
     #[arg(long, value_name = "W", value_parser = weight, required_unless_present = "max")]
     weight: Option<u64>,
-    /// The quota: 40%, 400000/1000000 (microseconds) or max
+    /// Set the quota: 40%, 400000/1000000 (microseconds) or max
     #[arg(long, value_name = "QUOTA[/PERIOD]")]
     max: Option<Max>,
 }
 
-/// What the columns mean, for --help.
+/// The meaning of the columns, for `--help`.
 pub const NOTES: &str = "\
-%CPU, %USR, %SYS: by the kernel's count of the group (cpu.stat; v1: cpuacct). LEDGER%: the same by the
-ledger. SHARE: of the machine. LAT%, THR%: time its tasks waited for a CPU, or for a new quota, in per
-cent of the window, over tasks. THROTTLED, PERIODS: by cpu.stat, throttled of all. MAX: CPUs the quota
-allows. PSI%: time in which some task waited for a CPU (cpu.pressure). Groups include those below.
-With --replay LEDGER%, SHARE, LAT% and THR% are of the recorded windows; the kernel's own files are recorded only while
-somebody looks at groups in a live view with --record, else -.
+%CPU, %USR, %SYS: CPU time by the kernel's count of the group (cpu.stat; v1: cpuacct). LEDGER%: the same
+by the ledger. SHARE: per cent of the machine. LAT%, THR%: time in which its tasks waited for a CPU, or
+for a new quota, in per cent of the window, summed over tasks. THROTTLED, PERIODS: periods that were
+throttled, and all periods (cpu.stat). MAX: CPUs that the quota allows. PSI%: time in which some task
+waited for a CPU (cpu.pressure). A group's figures include the groups below it.
+With --replay, LEDGER%, SHARE, LAT% and THR% come from the recorded windows. The kernel's own figures are
+recorded only while a live view with --record shows groups; else they are -.
 
-On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
+On a terminal each window is drawn over the last one until q; with -n the last window stays.";
 
-/// Prints windows, or sets a group.
+/// Prints windows, or sets the limits of a group.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     if let Some(Action::Set(set)) = &typed.action {
         return change(set);
@@ -109,7 +110,7 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     look.show(pace, open, |groups| Ok::<_, CgroupError>(groups.window()), &forms)
 }
 
-/// The groups of the next recorded window; `None`: there are no more.
+/// Groups of the next recorded window; `None`: the recording has no more windows.
 fn recorded(windows: &mut Windows) -> Result<Option<Ended<Groups>>, Failure> {
     while windows.next()? {
         if let Some(groups) = windows.replay.groups() {
@@ -127,10 +128,10 @@ fn change(options: &Set) -> Result<(), Failure> {
     output::print(format!("{name}\nbefore: {before}\nafter:  {after}\n"))
 }
 
-/// Sets what a group may use: its name, and its limits before and after.
+/// Sets the limits of a group. Returns its name, and its limits before and after.
 ///
 /// # Errors
-/// When there is no such group, or the kernel refuses.
+/// No such group exists, or the kernel refuses.
 pub fn set(
     path: &Path,
     weight: Option<u64>,
@@ -142,10 +143,10 @@ pub fn set(
     Ok((escape_str(&hierarchy.name(&directory).to_string_lossy()), before, after))
 }
 
-/// Sets what a group may use if it still is the one with this id: its limits before and after.
+/// Sets the limits of a group if it still has this id. Returns its limits before and after.
 ///
 /// # Errors
-/// When there is no such group, or the kernel refuses.
+/// No such group exists, or the kernel refuses.
 pub fn set_if(
     path: &Path,
     id: Option<u64>,
@@ -157,7 +158,7 @@ pub fn set_if(
         Err(CgroupError::NoGroup { .. }) => return Ok(None),
         directory => directory?,
     };
-    // Held open, the directory cannot come to mean another group.
+    // While this descriptor is open, the directory cannot become another group.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(held) = rustix::fs::open(&directory, flags, Mode::empty()) else { return Ok(None) };
     let held_path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));

@@ -1,4 +1,5 @@
-//! `exactop doctor`: what this kernel and this user can give, and whether the ledger opens.
+//! `exactop doctor`: reports what this kernel and this user can offer, and whether the ledger
+//! opens.
 
 use crate::failure::Failure;
 use crate::output;
@@ -11,20 +12,20 @@ use exactop_sources::{SplitOptions, When};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
-/// What came of trying to open a source.
+/// Result of opening a source.
 type Tried = Result<Provenance, String>;
 
-/// The sources beside the ledger, in the order in which `--source auto` takes them.
+/// Sources besides the ledger, in the order in which `--source auto` tries them.
 const OTHERS: [(&str, Choice); 3] =
     [("snapshot", Choice::Snapshot), ("taskstats", Choice::Taskstats), ("procfs", Choice::Procfs)];
 
 /// Prints the report.
 ///
 /// # Errors
-/// When the ledger cannot be opened; the report has said why.
+/// The ledger cannot be opened; the report says why.
 pub fn run(as_json: bool) -> Result<(), Failure> {
     let mut report = probe::probe();
-    // What is measured only while someone asks for it can be had, too.
+    // Also asks for the figures that are measured only on demand.
     let all = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
     let tried = open(Choice::Ledger, all);
     let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
@@ -50,7 +51,7 @@ fn open(choice: Choice, split: SplitOptions) -> Tried {
         .map_err(|error| harmless(&error.to_string()))
 }
 
-/// Whether the kernel takes fentry programs it only says when asked, which the ledger has done.
+/// Corrects the probe's guess on fentry: opening the ledger tried it.
 fn correct(report: &mut Report, provenance: &Provenance) {
     let told = |c: &&mut Capability| c.id == "unthrottle";
     let Some(capability) = report.capabilities.iter_mut().find(told) else { return };
@@ -72,7 +73,7 @@ fn correct(report: &mut Report, provenance: &Provenance) {
     capability.status = Status::Degraded;
 }
 
-/// Where the ledger could not be opened nobody asked the kernel: its symbols alone are no answer.
+/// Marks fentry as untested: the ledger did not open, and kernel symbols alone are no answer.
 fn leave_open(report: &mut Report) {
     let hoped = |c: &&mut Capability| c.id == "unthrottle" && c.status == Status::Available;
     let Some(capability) = report.capabilities.iter_mut().find(hoped) else { return };
@@ -82,7 +83,7 @@ fn leave_open(report: &mut Report) {
     capability.remedy = "what the ledger needs (see the end), then ask again".into();
 }
 
-/// Of a kernel that nobody tested at least so much is known.
+/// Reports for an untested kernel version whether the BPF objects load.
 fn say_whether_it_loads(report: &mut Report, objects: &[Object]) {
     let untested = |c: &&mut Capability| c.id == "kernel_version" && c.status == Status::Degraded;
     let Some(kernel) = report.capabilities.iter_mut().find(untested) else { return };
@@ -151,7 +152,7 @@ fn tell(out: &mut String, object: &Object) {
     };
 }
 
-/// The task counters by how good they are.
+/// The task counters, grouped by quality.
 fn qualities(provenance: &Provenance) -> String {
     let mut out = String::new();
     for (quality, label) in [

@@ -1,5 +1,5 @@
-//! The manual pages: options from the command line's definition, columns from the registry. The page
-//! of the command itself tells of everything in short, each command has one of its own.
+//! The manual pages: options from the command line's definition, columns from the registry. The
+//! main page lists everything in short; each command has a page of its own.
 
 use crate::failure::Failure;
 use clap::ArgAction;
@@ -10,15 +10,15 @@ use exactop_tui::keys::{HelpSection, BINDINGS};
 use exactop_views::reference;
 use std::fmt::Write;
 
-/// The names of all pages, one a line: `exactop`, `exactop-run`, `exactop-lab-run` ...
+/// Names of all pages, one per line: `exactop`, `exactop-run`, `exactop-lab-run` ...
 pub fn names(command: clap::Command) -> String {
     all(command).iter().map(|one| format!("{}\n", name(one))).collect()
 }
 
-/// A page by its name, with or without what all begin with.
+/// A page by its name, with or without the prefix `exactop-`.
 ///
 /// # Errors
-/// There is none of that name.
+/// No page has that name.
 pub fn page(command: clap::Command, wanted: Option<&str>) -> Result<Vec<u8>, Failure> {
     let Some(wanted) = wanted.filter(|wanted| *wanted != command.get_name()) else {
         return Ok(whole(command));
@@ -34,7 +34,7 @@ pub fn page(command: clap::Command, wanted: Option<&str>) -> Result<Vec<u8>, Fai
     })
 }
 
-/// The command and all below it that are not hidden.
+/// The command and all subcommands that are not hidden.
 fn all(command: clap::Command) -> Vec<clap::Command> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -53,12 +53,12 @@ fn name(command: &clap::Command) -> &str {
     command.get_display_name().unwrap_or(command.get_name())
 }
 
-/// The page of a command below.
+/// The page of a subcommand.
 fn one(command: &clap::Command) -> Vec<u8> {
     let man = Man::new(command.clone()).title(name(command)).section("1").manual("User Commands");
     let man = man.source(concat!("exactop ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = man.render_title(&mut page);
     let _ = man.render_name_section(&mut page);
     page.extend(synopsis(command).bytes());
@@ -75,7 +75,7 @@ fn one(command: &clap::Command) -> Vec<u8> {
     with_documents(page)
 }
 
-/// Where the documents are that a page names, if it names any: in the source they are beside it.
+/// Adds where the named documents are installed.
 fn with_documents(mut page: Vec<u8>) -> Vec<u8> {
     if String::from_utf8_lossy(&page).contains("docs/") {
         page.extend(DOCUMENTS.bytes());
@@ -83,7 +83,7 @@ fn with_documents(mut page: Vec<u8>) -> Vec<u8> {
     page
 }
 
-/// How a command is written: each option with what it takes, which stays on its line.
+/// The synopsis: each option stays on one line with its value.
 fn synopsis(command: &clap::Command) -> String {
     let written = command.get_bin_name().unwrap_or(command.get_name());
     let mut out = format!(".SH SYNOPSIS\n.ad l\n.nh\n.B {}\n", roff(written));
@@ -101,7 +101,7 @@ fn synopsis(command: &clap::Command) -> String {
         let more = if several && arg.is_positional() { " ..." } else { "" };
         let one = written_as(arg, "|").replace(' ', "\\ ") + more;
         let one = if arg.is_required_set() { one } else { format!("[{one}]") };
-        // A request begins with a dot, and no option does.
+        // A roff request begins with a dot; no option does.
         let _ = writeln!(out, "{one}");
     }
     if command.has_subcommands() {
@@ -115,7 +115,7 @@ fn synopsis(command: &clap::Command) -> String {
     out + ".hy\n.ad b\n"
 }
 
-/// What help says below the options: paragraphs and lists, as wide as the reader's terminal is.
+/// The notes of `--help` as roff: paragraphs and lists, as wide as the reader's terminal.
 fn notes_section(notes: &str) -> String {
     let mut out = String::from(".SH NOTES\n.ad l\n");
     let (mut in_list, mut is_whole) = (false, true);
@@ -138,7 +138,7 @@ fn notes_section(notes: &str) -> String {
                     }
                 }
             }
-            // Sentences, each an item that may go on on further lines.
+            // Sentences, each an item that may continue on further lines.
             Some(item) => {
                 if is_whole {
                     out += ".IP \\(bu 2\n";
@@ -156,12 +156,12 @@ fn is_command(item: &str) -> bool {
     ["exactop ", "duckdb "].iter().any(|command| item.starts_with(command))
 }
 
-/// The page of everything, in roff.
+/// The main page, in roff.
 fn whole(command: clap::Command) -> Vec<u8> {
     let subcommands = subcommands(&command);
     let man = Man::new(command).section("1").manual("User Commands");
     let mut page = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = man.render_title(&mut page);
     let _ = man.render_name_section(&mut page);
     page.extend(SYNOPSIS.bytes());
@@ -175,7 +175,7 @@ fn whole(command: clap::Command) -> Vec<u8> {
     with_documents(page)
 }
 
-/// The generator begins every section as if it were a page of its own.
+/// Removes the page header that the generator repeats for every section.
 fn without_repeated_preamble(page: &[u8]) -> Vec<u8> {
     let page = String::from_utf8_lossy(page);
     let preamble = |line: &str| line.starts_with(".ie ") || line.starts_with(".el ");
@@ -197,12 +197,12 @@ fn subcommands(command: &clap::Command) -> String {
     out
 }
 
-/// As it is written: `-n, --iterations N`.
+/// An option as the synopsis shows it: `-n, --iterations N`.
 fn written(arg: &clap::Arg) -> String {
     written_as(arg, ", ")
 }
 
-/// With something else than a comma between its names.
+/// An option with another separator between its names.
 fn written_as(arg: &clap::Arg, or: &str) -> String {
     let names = [
         arg.get_short().map(|short| format!("-{short}")),
@@ -250,7 +250,7 @@ fn columns() -> String {
     out
 }
 
-/// A line of text: no escapes, no requests.
+/// Text with roff escapes, so that it holds no requests.
 fn roff(text: &str) -> String {
     const SPECIAL: &[(char, &str)] = &[
         ('\\', "\\e"),
@@ -315,7 +315,7 @@ Each command has a page of its own: \fBexactop\-run\fR(1) and so on.
 .BR cgroups (7)
 "#;
 
-/// Both are what packaging/debian/exactop.docs puts there.
+/// packaging/debian/exactop.docs installs both files there.
 const DOCUMENTS: &str = "\
 .PP
 Documents that are called docs/NAME.md here are in /usr/share/doc/exactop where a package brought this page, else with the source.

@@ -1,5 +1,5 @@
-//! What the command can do: a file or a folder for each subcommand that needs one; `ptop` is a way of
-//! watching, and `columns` is a line of `main.rs`.
+//! The subcommands: a file or a folder for each one that needs one. `ptop` is a way of watching,
+//! and `columns` is a line of `main.rs`.
 
 pub mod cgroups;
 pub mod completions;

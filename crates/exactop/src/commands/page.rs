@@ -21,7 +21,7 @@ pub struct Opened {
 /// Opens a recording, for a stretch or for all from a time on.
 ///
 /// # Errors
-/// What cannot be read, and where there is nothing.
+/// A file cannot be read, or the time range holds no window.
 pub fn open(path: &Path, time: Option<&str>) -> Result<Opened, Failure> {
     of_recording::check(time)?;
     let now = now();
@@ -67,7 +67,7 @@ fn page(document: &Document) -> Result<String, Failure> {
 /// Writes it.
 ///
 /// # Errors
-/// What cannot be read or written, and where there is nothing.
+/// A file cannot be read or written, or the time range holds no window.
 pub fn write(path: &Path, time: Option<&str>, file: &Path) -> Result<(), Failure> {
     let opened = open(path, time)?;
     is_no_part(file, &opened.recording)?;

@@ -15,20 +15,20 @@ use exactop_model::Feed;
 use exactop_recording::Playback;
 use std::path::{Path, PathBuf};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
-  exactop replay -t 14:03                to and fro in the live view from then on
+  exactop replay -t 14:03                live view from 14:03, forward and backward
   exactop replay -b -t 'yesterday 14:00' -n 6
   exactop replay --json incident.rec > incident.json
   exactop replay /var/log/exactop -t '2h ago' --once --preset ptop
   exactop replay -t '03:05+15m' --html incident.html     one page to look at and to send
 
-The live view has a time line: arrows go by a window, with Shift by ten, [ and ] to the next moment of
-change (a spike: half a CPU more or less in use, and half of the lesser of before and after; a gap; a boot), t to
-a time, space plays, z joins windows to sums of up to an hour. What is printed is, byte for byte, what the same
-options would have printed then, as far as it was measured and read: a column that nobody looked at in a window is
-'-'. Gaps are told on standard error.";
+The live view has a time line. Arrows move by one window, with Shift by ten. [ and ] jump to the next moment of
+change: a gap, a boot, or a spike (use changes by half a CPU or more, and by half of the lesser side). t goes to
+a time, space plays, z merges windows into sums of up to an hour. Printed windows are, byte for byte, what the same
+options would have printed then, as far as the figures were measured and read. A column that was not read in a
+window is '-'. Standard error reports gaps.";
 
 /// What to replay and how to show it.
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ fn hidden_if_measuring(option: Arg) -> Arg {
 /// Shows a recording.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
     let ReplayArgs { place, part: TimeArgs { time }, html, mut watch } = typed;
     let path = place.path()?;
@@ -95,7 +95,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
 /// The precise top of a recording.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
     let time = typed.of.time.clone();
     match Wanted::replaying(resolved::precise(typed)?)? {

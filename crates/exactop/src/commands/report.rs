@@ -10,16 +10,16 @@ use crate::rights::{self, Origin, Role};
 use clap::{ArgGroup, Args};
 use exactop_sums::{report, By, Stretch};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop report -t '03:05+15m'                        in words and figures
-  exactop report -t '03:05+15m' --html > report.html   one file, drawn
+  exactop report -t '03:05+15m' --html > report.html   one file with pictures
   exactop report -t boot --by unit                     since the machine was last started
   exactop report --json incident.rec
 
-A stretch has the windows that end in it; without -t it is all that is recorded. The accounts are
-the sums of those of its windows, to the nanosecond. A time of day is the last one before the recording ends.";
+A time range holds the windows that end in it; without -t it is the whole recording. Each account is the sum
+of that account over the windows, to the nanosecond. A time of day is the last one before the recording ends.";
 
 /// What to report.
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub struct ReportArgs {
 /// Reports.
 ///
 /// # Errors
-/// What cannot be read, and where there is nothing.
+/// A file cannot be read, or the time range holds no window.
 pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let now = now();
     let (path, time) = (typed.place.path()?, typed.part.time.as_deref());

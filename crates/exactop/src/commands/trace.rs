@@ -16,15 +16,15 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop trace -d 1 -o switches.pftrace    then open the file at https://ui.perfetto.dev
   exactop trace -d 10 -o all.pftrace --buffer 256
 
-Every switch and every wake-up of all CPUs, with names and states. An event is some 60 bytes of the
-buffer and 40 of the file. What finds no room in the buffer is counted, told, and marked in the file;
-Ctrl-C ends the recording early, and the file is whole.";
+The file holds every switch and every wake-up of all CPUs, with names and states. An event takes some 60 bytes
+of the buffer and 40 of the file. Events that find no room in the buffer are counted, reported, and marked in the
+file. Ctrl-C ends the recording early, and the file is complete.";
 
 /// How often the buffer is emptied.
 const BEAT: Duration = Duration::from_millis(20);

@@ -35,7 +35,7 @@ impl Signals {
     /// From now on the first of these signals no longer ends the program at once.
     ///
     /// # Errors
-    /// When the kernel refuses a socket pair or a handler.
+    /// The kernel refuses a socket pair or a handler.
     pub fn new() -> Result<Signals, Failure> {
         Signals::taken(&[SIGINT, SIGTERM, SIGHUP]).map_err(Failure::cannot("catch signals"))
     }
@@ -43,7 +43,7 @@ impl Signals {
     /// The same for a service, which SIGHUP does not end: it asks to read the settings anew.
     ///
     /// # Errors
-    /// When the kernel refuses a socket pair or a handler.
+    /// The kernel refuses a socket pair or a handler.
     pub fn of_a_service() -> Result<Signals, Failure> {
         let taken = Signals::taken(&[SIGINT, SIGTERM]);
         let signals = taken.map_err(Failure::cannot("catch signals"))?;
@@ -107,7 +107,7 @@ impl Signals {
     /// Sleeps until then.
     ///
     /// # Errors
-    /// The signal that came first.
+    /// A signal came first.
     pub fn sleep_until(&self, then: Instant) -> Result<(), Failure> {
         self.wait(then, &[]).map(|_| ())
     }
@@ -116,7 +116,7 @@ impl Signals {
     /// is told of what there is to read all the same.
     ///
     /// # Errors
-    /// The signal that came first.
+    /// A signal came first.
     pub fn wait(&self, then: Instant, inputs: &[BorrowedFd]) -> Result<Option<usize>, Failure> {
         loop {
             if let Some(signal) = self.caught() {
@@ -147,7 +147,7 @@ impl Signals {
     /// signal ends the wait.
     ///
     /// # Errors
-    /// Those of standard output, or the signal.
+    /// Standard output cannot be written, or a signal came.
     pub fn write(&self, mut bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout();
         while !bytes.is_empty() {
@@ -218,7 +218,7 @@ fn sigign(status: &[u8]) -> Option<u64> {
 /// Prints a text that is ready as a whole.
 ///
 /// # Errors
-/// Those of standard output.
+/// Standard output cannot be written.
 pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(not_written)

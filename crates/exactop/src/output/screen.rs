@@ -128,7 +128,7 @@ impl Screen {
     /// Writes what goes below what is there.
     ///
     /// # Errors
-    /// Those of standard output, or the signal that came first.
+    /// Standard output cannot be written, or a signal came first.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.signals.write(bytes)
     }
@@ -177,7 +177,7 @@ impl Screen {
     /// Waits for the time of the next window, or for a key.
     ///
     /// # Errors
-    /// The signal that came first.
+    /// A signal came first.
     pub fn wait(&mut self, then: Instant) -> Result<Woken, Failure> {
         let Some(keys) = &self.keys else {
             self.signals.wait(then, &[])?;

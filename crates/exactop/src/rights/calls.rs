@@ -203,7 +203,7 @@ mod tests {
     use std::os::fd::{AsRawFd, OwnedFd};
     use std::os::unix::net::UnixDatagram;
 
-    /// In a thread of its own, which alone is fenced in.
+    /// Runs in a thread of its own, so that only this thread is fenced.
     fn fenced<T: Send>(test: impl FnOnce() -> T + Send) -> T {
         fenced_with(false, test)
     }

@@ -63,8 +63,8 @@ fn a_balance_ends_with_what_there_is_to_find() {
         (&true.into(), &12.into())
     );
     let of = |words: &[&str]| run(&[&["fleet", "check", "--from"], words].concat());
-    of(&[text(&books), "-t", "now+1m"]).refused(1, "no window ends in that time");
-    of(&[text(&books), "-t", "now"]).refused(1, "no window ends in that time");
+    of(&[text(&books), "-t", "now+1m"]).refused(1, "no host has a window that ends");
+    of(&[text(&books), "-t", "now"]).refused(1, "no host has a window that ends");
     of(&[text(&books), "-t", "soon"]).refused(2, "is no time");
     of(&["/proc/nowhere"]).refused(1, "/proc/nowhere");
     of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
@@ -197,7 +197,7 @@ fn a_report_of_many_machines_has_every_form() {
     let html = std::fs::read_to_string(&page).expect("a page");
     assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 2);
     // What is there stays there.
-    of(&["-t", "now+1m", "-o", text(&page)]).refused(1, "no window ends in that time");
+    of(&["-t", "now+1m", "-o", text(&page)]).refused(1, "no host has a window that ends");
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");

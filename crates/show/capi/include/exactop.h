@@ -232,7 +232,7 @@ const char *exactop_error(void);
  * Opens a source. `kind` is an exactop_kind. What it yields must be given to exactop_close.
  *
  * # Safety
- * `out` must be a place for a pointer.
+ * `out` must be valid for writing a pointer.
  */
 enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
 
@@ -240,7 +240,7 @@ enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
  * Closes a source; null is nothing. Tables made of it stay.
  *
  * # Safety
- * `source` comes from exactop_open and is not used any more.
+ * `source` must come from exactop_open and must not be used again.
  */
 void exactop_close(struct exactop_source *source);
 
@@ -249,7 +249,7 @@ void exactop_close(struct exactop_source *source);
  * serves, ledger. Valid as long as the source; null for null.
  *
  * # Safety
- * `source` comes from exactop_open.
+ * `source` must come from exactop_open.
  */
 const char *exactop_source_name(const struct exactop_source *source);
 
@@ -262,7 +262,7 @@ const char *exactop_source_name(const struct exactop_source *source);
  * not to be subtracted from earlier ones; there is no window until the next call.
  *
  * # Safety
- * `source` comes from exactop_open.
+ * `source` must come from exactop_open.
  */
 enum exactop_status exactop_take(struct exactop_source *source);
 
@@ -271,7 +271,7 @@ enum exactop_status exactop_take(struct exactop_source *source);
  * was opened. What it yields must be given to exactop_table_free.
  *
  * # Safety
- * `source` comes from exactop_open; `out` is a place for a pointer.
+ * `source` must come from exactop_open; `out` must be valid for writing a pointer.
  */
 enum exactop_status exactop_snapshot(const struct exactop_source *source,
                                      struct exactop_table **out);
@@ -282,7 +282,7 @@ enum exactop_status exactop_snapshot(const struct exactop_source *source,
  * exactop_table_free.
  *
  * # Safety
- * `source` comes from exactop_open; `out` is a place for a pointer.
+ * `source` must come from exactop_open; `out` must be valid for writing a pointer.
  */
 enum exactop_status exactop_window(const struct exactop_source *source,
                                    int32_t threads,
@@ -297,7 +297,7 @@ const char *exactop_counter_name(uint32_t counter);
  * The number of the counter of this name, or -1.
  *
  * # Safety
- * `name` is null or a C string.
+ * `name` must be null or a C string.
  */
 int32_t exactop_counter_number(const char *name);
 
@@ -312,7 +312,7 @@ int32_t exactop_counter_number(const char *name);
  * exactop_close.
  *
  * # Safety
- * `path` is null or a C string; `out` must be a place for a pointer.
+ * `path` must be null or a C string; `out` must be valid for writing a pointer.
  */
 enum exactop_status exactop_open_daemon(const char *path,
                                         struct exactop_source **out);
@@ -325,7 +325,7 @@ enum exactop_status exactop_open_daemon(const char *path,
  * given to exactop_close.
  *
  * # Safety
- * `path` is null or a C string; `out` must be a place for a pointer.
+ * `path` must be null or a C string; `out` must be valid for writing a pointer.
  */
 enum exactop_status exactop_open_recording(const char *path,
                                            int64_t from_ns,
@@ -336,7 +336,7 @@ enum exactop_status exactop_open_recording(const char *path,
  * epoch; of other sources it is not known.
  *
  * # Safety
- * `source` comes from exactop_open_recording; `out` is a place for a number.
+ * `source` must come from exactop_open_recording; `out` must be valid for writing a number.
  */
 enum exactop_status exactop_window_end(const struct exactop_source *source, int64_t *out);
 
@@ -344,7 +344,7 @@ enum exactop_status exactop_window_end(const struct exactop_source *source, int6
  * How many rows a table has; 0 for null.
  *
  * # Safety
- * `table` is null or comes from this library.
+ * `table` must be null or come from this library.
  */
 size_t exactop_table_len(const struct exactop_table *table);
 
@@ -352,7 +352,7 @@ size_t exactop_table_len(const struct exactop_table *table);
  * Who a row is.
  *
  * # Safety
- * `table` is null or comes from this library; `out` is a place for a row.
+ * `table` must be null or come from this library; `out` must be valid for writing a row.
  */
 enum exactop_status exactop_table_row(const struct exactop_table *table,
                                       size_t index,
@@ -363,7 +363,7 @@ enum exactop_status exactop_table_row(const struct exactop_table *table,
  * exactop_counter_number.
  *
  * # Safety
- * `table` is null or comes from this library; `out` is a place for a number.
+ * `table` must be null or come from this library; `out` must be valid for writing a number.
  */
 enum exactop_status exactop_table_counter(const struct exactop_table *table,
                                           size_t index,
@@ -374,7 +374,7 @@ enum exactop_status exactop_table_counter(const struct exactop_table *table,
  * The balance of a window.
  *
  * # Safety
- * `table` is null or comes from this library; `out` is a place for the books.
+ * `table` must be null or come from this library; `out` must be valid for writing the books.
  */
 enum exactop_status exactop_table_books(const struct exactop_table *table,
                                         struct exactop_books *out);
@@ -384,7 +384,7 @@ enum exactop_status exactop_table_books(const struct exactop_table *table,
  * tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
  *
  * # Safety
- * `table` is null or comes from this library; `out` is a place for a number.
+ * `table` must be null or come from this library; `out` must be valid for writing a number.
  */
 enum exactop_status exactop_table_outside(const struct exactop_table *table,
                                           uint64_t *out);
@@ -393,7 +393,7 @@ enum exactop_status exactop_table_outside(const struct exactop_table *table,
  * Frees a table; null is nothing.
  *
  * # Safety
- * `table` comes from this library and is not used any more.
+ * `table` must come from this library and must not be used again.
  */
 void exactop_table_free(struct exactop_table *table);
 

@@ -17,7 +17,7 @@ use std::path::Path;
 /// exactop_close.
 ///
 /// # Safety
-/// `path` is null or a C string; `out` must be a place for a pointer.
+/// `path` must be null or a C string; `out` must be valid for writing a pointer.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_open_daemon(
     path: *const c_char,
@@ -29,13 +29,13 @@ pub unsafe extern "C" fn exactop_open_daemon(
         }
         let path = match path.is_null() {
             true => Path::new(SOCKET),
-            // SAFETY: not null, and the caller's word.
+            // SAFETY: not null; the caller guarantees that it is valid.
             false => Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes())),
         };
         match Remote::connect(path, env!("CARGO_PKG_VERSION")) {
             Err(error) => refused(&error),
             Ok(remote) => {
-                // SAFETY: not null, and the caller's word.
+                // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(measured(Box::new(remote))) };
                 EXACTOP_OK
             }

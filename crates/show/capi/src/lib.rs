@@ -139,7 +139,7 @@ pub extern "C" fn exactop_error() -> *const c_char {
 /// Opens a source. `kind` is an exactop_kind. What it yields must be given to exactop_close.
 ///
 /// # Safety
-/// `out` must be a place for a pointer.
+/// `out` must be valid for writing a pointer.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_open(kind: u32, out: *mut *mut exactop_source) -> exactop_status {
     guarded(|| {
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn exactop_open(kind: u32, out: *mut *mut exactop_source) 
         match session::source(choice, SplitOptions::default()) {
             Err(error) => refused(&error),
             Ok(source) => {
-                // SAFETY: not null, and the caller's word.
+                // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(measured(source)) };
                 EXACTOP_OK
             }
@@ -184,7 +184,7 @@ fn refused(error: &SourceError) -> exactop_status {
 /// Closes a source; null is nothing. Tables made of it stay.
 ///
 /// # Safety
-/// `source` comes from exactop_open and is not used any more.
+/// `source` must come from exactop_open and must not be used again.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_close(source: *mut exactop_source) {
     if !source.is_null() {
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn exactop_close(source: *mut exactop_source) {
 /// serves, ledger. Valid as long as the source; null for null.
 ///
 /// # Safety
-/// `source` comes from exactop_open.
+/// `source` must come from exactop_open.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_source_name(source: *const exactop_source) -> *const c_char {
     // SAFETY: null or made by exactop_open.
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn exactop_source_name(source: *const exactop_source) -> *
 /// not to be subtracted from earlier ones; there is no window until the next call.
 ///
 /// # Safety
-/// `source` comes from exactop_open.
+/// `source` must come from exactop_open.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_status {
     guarded(|| {
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
 /// was opened. What it yields must be given to exactop_table_free.
 ///
 /// # Safety
-/// `source` comes from exactop_open; `out` is a place for a pointer.
+/// `source` must come from exactop_open; `out` must be valid for writing a pointer.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_snapshot(
     source: *const exactop_source,
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn exactop_snapshot(
             return null();
         };
         let table = exactop_table::of_book(source.book());
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(Box::into_raw(Box::new(table))) };
         EXACTOP_OK
     })
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn exactop_snapshot(
 /// exactop_table_free.
 ///
 /// # Safety
-/// `source` comes from exactop_open; `out` is a place for a pointer.
+/// `source` must come from exactop_open; `out` must be valid for writing a pointer.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_window(
     source: *const exactop_source,
@@ -286,7 +286,7 @@ pub unsafe extern "C" fn exactop_window(
         let options =
             FrameOptions { threads: threads != 0, still: Still::All, ..FrameOptions::default() };
         let table = exactop_table::of_window(window, source.book(), &options);
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(Box::into_raw(Box::new(table))) };
         EXACTOP_OK
     })
@@ -301,7 +301,7 @@ pub extern "C" fn exactop_counter_name(counter: u32) -> *const c_char {
 /// The number of the counter of this name, or -1.
 ///
 /// # Safety
-/// `name` is null or a C string.
+/// `name` must be null or a C string.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_counter_number(name: *const c_char) -> i32 {
     if name.is_null() {

@@ -60,7 +60,7 @@ impl Played {
 /// given to exactop_close.
 ///
 /// # Safety
-/// `path` is null or a C string; `out` must be a place for a pointer.
+/// `path` must be null or a C string; `out` must be valid for writing a pointer.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_open_recording(
     path: *const c_char,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn exactop_open_recording(
         if path.is_null() || out.is_null() {
             return null();
         }
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
         match Played::open(path, from_ns) {
             Err(error) => fail(EXACTOP_READ, error),
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn exactop_open_recording(
             Ok(Some(played)) => {
                 let name = c"recording".into();
                 let opened = exactop_source { origin: Origin::Recording(Box::new(played)), name };
-                // SAFETY: not null, and the caller's word.
+                // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(Box::into_raw(Box::new(opened))) };
                 EXACTOP_OK
             }
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn exactop_open_recording(
 /// epoch; of other sources it is not known.
 ///
 /// # Safety
-/// `source` comes from exactop_open_recording; `out` is a place for a number.
+/// `source` must come from exactop_open_recording; `out` must be valid for writing a number.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_window_end(
     source: *const exactop_source,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn exactop_window_end(
         let Some(ends_ns) = ends_ns.and_then(|ns| i64::try_from(ns).ok()) else {
             return fail(EXACTOP_UNKNOWN, "there is no window of a recording");
         };
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(ends_ns) };
         EXACTOP_OK
     })

@@ -176,17 +176,17 @@ fn of_frame(frame: &Frame) -> exactop_books {
 /// How many rows a table has; 0 for null.
 ///
 /// # Safety
-/// `table` is null or comes from this library.
+/// `table` must be null or come from this library.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_len(table: *const exactop_table) -> usize {
-    // SAFETY: null or ours.
+    // SAFETY: null, or a table that this library made.
     unsafe { table.as_ref() }.map_or(0, |table| table.rows.len())
 }
 
 /// Who a row is.
 ///
 /// # Safety
-/// `table` is null or comes from this library; `out` is a place for a row.
+/// `table` must be null or come from this library; `out` must be valid for writing a row.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_row(
     table: *const exactop_table,
@@ -194,12 +194,12 @@ pub unsafe extern "C" fn exactop_table_row(
     out: *mut exactop_row,
 ) -> exactop_status {
     guarded(|| {
-        // SAFETY: null or ours.
+        // SAFETY: null, or a table that this library made.
         let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
         let Some((row, _)) = table.rows.get(index) else { return past_the_end(table, index) };
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(*row) };
         EXACTOP_OK
     })
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn exactop_table_row(
 /// exactop_counter_number.
 ///
 /// # Safety
-/// `table` is null or comes from this library; `out` is a place for a number.
+/// `table` must be null or come from this library; `out` must be valid for writing a number.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_counter(
     table: *const exactop_table,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn exactop_table_counter(
     out: *mut u64,
 ) -> exactop_status {
     guarded(|| {
-        // SAFETY: null or ours.
+        // SAFETY: null, or a table that this library made.
         let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn exactop_table_counter(
         match counters.get(which) {
             None => fail(EXACTOP_UNKNOWN, format!("this source does not know {}", which.info().id)),
             Some(value) => {
-                // SAFETY: not null, and the caller's word.
+                // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(value) };
                 EXACTOP_OK
             }
@@ -240,19 +240,19 @@ pub unsafe extern "C" fn exactop_table_counter(
 /// The balance of a window.
 ///
 /// # Safety
-/// `table` is null or comes from this library; `out` is a place for the books.
+/// `table` must be null or come from this library; `out` must be valid for writing the books.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_books(
     table: *const exactop_table,
     out: *mut exactop_books,
 ) -> exactop_status {
     guarded(|| {
-        // SAFETY: null or ours.
+        // SAFETY: null, or a table that this library made.
         let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
         let Some((books, _)) = table.books else { return no_balance() };
-        // SAFETY: not null, and the caller's word.
+        // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(books) };
         EXACTOP_OK
     })
@@ -262,14 +262,14 @@ pub unsafe extern "C" fn exactop_table_books(
 /// tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
 ///
 /// # Safety
-/// `table` is null or comes from this library; `out` is a place for a number.
+/// `table` must be null or come from this library; `out` must be valid for writing a number.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_outside(
     table: *const exactop_table,
     out: *mut u64,
 ) -> exactop_status {
     guarded(|| {
-        // SAFETY: null or ours.
+        // SAFETY: null, or a table that this library made.
         let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn exactop_table_outside(
             None => no_balance(),
             Some((_, None)) => fail(EXACTOP_UNKNOWN, "nobody is outside: it is told of everyone"),
             Some((_, Some(outside_ns))) => {
-                // SAFETY: not null, and the caller's word.
+                // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(outside_ns) };
                 EXACTOP_OK
             }
@@ -292,7 +292,7 @@ fn no_balance() -> exactop_status {
 /// Frees a table; null is nothing.
 ///
 /// # Safety
-/// `table` comes from this library and is not used any more.
+/// `table` must come from this library and must not be used again.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_free(table: *mut exactop_table) {
     if !table.is_null() {

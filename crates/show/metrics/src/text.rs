@@ -38,7 +38,7 @@ pub(crate) fn write(families: &[Family], clock: &Clock, format: Format) -> Vec<u
     page.into_bytes()
 }
 
-/// Writing to a string does not fail.
+/// Writing to a string cannot fail.
 macro_rules! put {
     ($page:expr, $($what:tt)*) => {
         let _ = write!($page, $($what)*);

@@ -42,7 +42,7 @@ pub(crate) fn text(text: &str) -> String {
 
 /// One line.
 pub(crate) fn line(out: &mut Vec<u8>, fields: impl Iterator<Item: AsRef<[u8]>>) {
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = record(out, fields);
 }
 

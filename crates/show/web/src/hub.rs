@@ -12,7 +12,7 @@ const WINDOWS: usize = 300;
 const BYTES: usize = 16 << 20;
 /// So many read at once.
 const READERS: usize = 32;
-/// So many windows one may be behind before it is let go.
+/// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 64;
 
 /// One who reads. Once this is dropped, the connection ends, whatever is still on its way: who reads nothing
@@ -52,7 +52,7 @@ impl Hub {
         Hub { begin: event("begin", begin), inner: Mutex::default() }
     }
 
-    /// Whoever had it panicked between two whole states, or not at all.
+    /// A poisoned lock is harmless: every state behind it is consistent.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

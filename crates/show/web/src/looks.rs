@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 const LOOKERS: usize = 8;
 /// at so many processes: for each there are programs in the kernel.
 const PROCESSES: usize = 4;
-/// So many windows one may be behind before it is let go.
+/// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 16;
 
 /// What is looked at.
@@ -52,7 +52,7 @@ impl Looks {
         &self.key
     }
 
-    /// Whoever had it panicked between two whole states, or not at all.
+    /// A poisoned lock is harmless: every state behind it is consistent.
     fn lookers(&self) -> MutexGuard<'_, Vec<Looker>> {
         let mut lookers = self.lookers.lock().unwrap_or_else(PoisonError::into_inner);
         lookers.retain(|looker| !looker.events.is_closed());

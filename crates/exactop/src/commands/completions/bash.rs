@@ -1,8 +1,9 @@
-//! What the generator for bash cannot: lists, and what has to be asked of the machine.
+//! Additions to bash completions that clap's generator lacks: lists, and values read from the
+//! machine.
 
 use super::{Asked, COLUMNS};
 
-/// The generated script with what takes the place of marks.
+/// The generated script, with each mark replaced by code that asks the machine.
 pub fn with_asked(script: &str) -> String {
     let mut script = script.to_owned();
     for asked in Asked::ALL {
@@ -29,8 +30,8 @@ fn call(asked: Asked) -> &'static str {
     }
 }
 
-/// Names of columns are letters, digits and `_`; headings have `%`, `+` and `/`, too.
-const FUNCTIONS: &str = r#"# Who completes a value that is no file gets none, and a list or a condition goes on without a blank.
+/// Column names consist of letters, digits and `_`; headings also have `%`, `+` and `/`.
+const FUNCTIONS: &str = r#"# A value that is not a file completes to no file. A list or a condition goes on without a blank.
 _exactop_no_file() {
     compopt +o default +o bashdefault -o nospace 2>/dev/null
 }

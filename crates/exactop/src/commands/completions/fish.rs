@@ -1,12 +1,12 @@
-//! What the generator for fish cannot: lists, what has to be asked of the machine, and values without an
-//! option's name.
+//! Additions to fish completions that clap's generator lacks: lists, values read from the machine,
+//! and values without an option name.
 
 use super::{Asked, COLUMNS};
 use clap::builder::PossibleValue;
 use clap::Command;
 use exactop_model::columns::Column;
 
-/// The generated script with what takes the place of marks, and what it lacks.
+/// The generated script, with each mark replaced and with the missing values added.
 pub fn with_asked(script: &str, command: &Command) -> String {
     let mut script = script.to_owned();
     for asked in Asked::ALL {
@@ -19,8 +19,8 @@ pub fn with_asked(script: &str, command: &Command) -> String {
     functions + &with_values_of_the_first(&script) + &positionals(command)
 }
 
-/// The generator's function that says whether a command is still to come knows of none, and fails, where an
-/// option's value is what is to be typed.
+/// Corrects the generated function that reports whether a subcommand is still missing. That
+/// function fails while the user types an option's value.
 fn with_values_of_the_first(script: &str) -> String {
     let parsed = "argparse -s (__fish_exactop_global_optspecs) -- $cmd";
     let script = script.replacen(parsed, &format!("{parsed} ''"), 1);
@@ -37,7 +37,7 @@ fn call(asked: Asked) -> &'static str {
     }
 }
 
-/// A name, a tab and what it means.
+/// A column's name, a tab and its meaning.
 fn described(column: &Column) -> String {
     format!(r"{}\t{}", quoted(column.name), quoted(column.help))
 }
@@ -46,7 +46,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
-/// For fish the generator writes no values of what has no option's name.
+/// Completions of positional values, which clap's generator for fish does not write.
 fn positionals(command: &Command) -> String {
     let mut lines = String::new();
     for below in command.get_subcommands() {
@@ -65,7 +65,8 @@ fn values(command: &Command, when: &str) -> String {
     for arg in command.get_arguments().filter(|arg| arg.is_positional()) {
         values.extend(arg.get_possible_values());
     }
-    // Names of columns, presets, pages, experiments and calls: none has a quote in it.
+    // These words are names of columns, presets, pages, experiments and calls; none contains a
+    // quote.
     let words: Vec<String> = values.iter().map(|value| value.get_name().to_string()).collect();
     match words.is_empty() {
         true => String::new(),
@@ -73,7 +74,7 @@ fn values(command: &Command, when: &str) -> String {
     }
 }
 
-const FUNCTIONS: &str = r#"# The value that is being typed, without an option before it.
+const FUNCTIONS: &str = r#"# The value that the user types, without an option before it.
 function __exactop_typed
     commandline -ct | string replace -r -- '^(--[a-z-]+=|-[a-zA-Z])' ''
 end

@@ -1,4 +1,4 @@
-//! Completion scripts: the command line as it is shown to people, with the words that a value may be.
+//! Completion scripts: the command line as help shows it, with the words that a value may be.
 
 mod bash;
 mod fish;
@@ -11,7 +11,7 @@ use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 use exactop_model::columns::COLUMNS;
 
-/// A script for a shell.
+/// The completion script for a shell.
 pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     let pages = manual::names(command.clone());
     let words = Words { shell, pages: pages.lines().map(String::from).collect() };
@@ -28,15 +28,15 @@ pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     script.into_bytes()
 }
 
-/// Words that are not in the command line's definition.
+/// Words that the command line's definition does not hold.
 struct Words {
     shell: Shell,
-    /// The names of manual pages.
+    /// Names of manual pages.
     pages: Vec<String>,
 }
 
 impl Words {
-    /// A command and those below, without options that help does not tell of.
+    /// A command and its subcommands, without options that help hides.
     fn shown(&self, command: &Command) -> Command {
         let name = command.get_name().to_string();
         let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -86,32 +86,32 @@ impl Words {
         arg.value_parser(PossibleValuesParser::new(values))
     }
 
-    /// With what has to be asked of the machine when it is completed, or is no file at least.
+    /// The argument, marked for completion from the machine, or at least as not a file.
     fn asked(&self, asked: Asked, arg: Arg) -> Arg {
-        // Only bash's generator does not know what no word and no file is.
+        // Only bash's generator cannot express a value that is neither a word nor a file.
         if asked == Asked::Number && self.shell != Shell::Bash {
             return arg.value_hint(ValueHint::Other);
         }
         let mark = PossibleValue::new(asked.mark());
-        // The mark is no value that it may be left at.
+        // The mark must not become the option's default value.
         let nothing = None::<&'static str>;
         let arg = arg.default_value(nothing).default_missing_value(nothing);
         arg.value_parser(PossibleValuesParser::new([mark]))
     }
 }
 
-/// Values that are not a word of a few.
+/// Kinds of values that are not one of a few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
-    /// Processes there are, with commas between.
+    /// PIDs, separated by commas.
     Pids,
-    /// Users there are, with commas between.
+    /// Users, separated by commas.
     Users,
-    /// Columns, with commas between.
+    /// Columns, separated by commas.
     Columns,
-    /// A column, and what its value is held against.
+    /// A column, an operator and a value.
     Filter,
-    /// A number: nothing to offer, and no file.
+    /// A number: completion offers nothing, and no file.
     Number,
 }
 
@@ -120,7 +120,7 @@ impl Asked {
         [Asked::Pids, Asked::Users, Asked::Columns, Asked::Filter, Asked::Number];
 
     fn of(arg: &Arg) -> Option<Asked> {
-        /// What help calls values that are numbers.
+        /// Value names that help uses for numbers.
         const NUMBERS: [&str; 8] =
             ["N", "SECONDS", "PCT", "TIME", "SIZE", "MICROSECONDS", "COLUMNS", "CPULIST"];
         if arg.is_positional() || !arg.get_action().takes_values() {
@@ -139,7 +139,7 @@ impl Asked {
         }
     }
 
-    /// What the generator writes for it, to be replaced: no word is written so.
+    /// The mark that the generator writes for this kind. No real word looks like it.
     fn mark(self) -> &'static str {
         match self {
             Asked::Pids => "@pids",

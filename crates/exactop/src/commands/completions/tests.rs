@@ -1,4 +1,4 @@
-//! Real shells, asked what they offer.
+//! Runs real shells and compares the words that they offer.
 
 use super::*;
 use clap::CommandFactory;
@@ -11,7 +11,7 @@ fn text(shell: Shell) -> String {
     String::from_utf8(script(shell, crate::cli::Cli::command())).expect("text")
 }
 
-/// What bash would offer for the last of these words.
+/// Words that bash offers for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {
     let script = text(Shell::Bash);
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -57,7 +57,7 @@ fn bash_completes_conditions_users_and_processes_and_no_files_for_numbers() {
     assert_eq!(offered(&["exactop", "-b", "--filter", "%CP"]), ["%CPU"]);
     assert_eq!(offered(&["exactop", "-b", "--filter", "!comman"]), ["!command"]);
     assert_eq!(offered(&["exactop", "-b", "--filter", "comm="]), [""; 0]);
-    // Other users' names may begin like that.
+    // Other users may have names with this prefix.
     assert!(offered(&["exactop", "-u", "roo"]).contains(&"root".to_string()));
     assert!(
         offered(&["exactop", "prstat", "-u", "nobody,roo"]).contains(&"nobody,root".to_string())
@@ -67,11 +67,11 @@ fn bash_completes_conditions_users_and_processes_and_no_files_for_numbers() {
     let both = format!("1,{me}");
     assert!(offered(&["exactop", "waits", "--pid", &both]).contains(&both));
     assert_eq!(offered(&["exactop", "-n", ""]), [""; 0]);
-    // In `run` that letter is an option of its own, which takes nothing.
+    // In `run`, `-p` is another option, which takes no value.
     assert!(!offered(&["exactop", "run", "-p", ""]).contains(&me));
 }
 
-/// Whether this shell is here; how to get it is said.
+/// True if this shell is installed; else prints how to install it.
 fn is_here(shell: &str) -> bool {
     let runs = Program::new(shell).arg("--version").stdout(Stdio::null()).status();
     let is_here = runs.is_ok_and(|status| status.success());
@@ -81,7 +81,7 @@ fn is_here(shell: &str) -> bool {
     is_here
 }
 
-/// Runs what is asked in a shell without settings of anybody's; what it printed.
+/// Output of a shell that runs these arguments without any user's settings.
 fn told(shell: &str, args: &[&str], home: &Path) -> String {
     let mut program = Program::new(shell);
     program.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -91,7 +91,7 @@ fn told(shell: &str, args: &[&str], home: &Path) -> String {
     String::from_utf8(done.stdout).expect("text")
 }
 
-/// What somebody may have typed, and all that is offered for its last word.
+/// Command lines as a user types them, each with all words that the shell must offer.
 const TYPED: [(&str, &[&str]); 8] = [
     ("exactop --columns pid,comm", &["pid,comm", "pid,command"]),
     ("exactop --columns=pid,comm", &["pid,comm", "pid,command"]),
@@ -103,7 +103,7 @@ const TYPED: [(&str, &[&str]); 8] = [
     ("exactop -n ", &[]),
 ];
 
-/// Asks a shell for all that is typed, for processes and for users.
+/// Checks the offers of a shell for all typed lines, for PIDs and for users.
 fn hold(shell: &str, ask: impl Fn(&[String]) -> Vec<Vec<String>>) {
     let me = std::process::id();
     let mut lines: Vec<String> = TYPED.iter().map(|(line, _)| line.to_string()).collect();
@@ -117,13 +117,13 @@ fn hold(shell: &str, ask: impl Fn(&[String]) -> Vec<Vec<String>>) {
     }
     let is_offered = |n: usize| offered[TYPED.len() + n].contains(&pids[n]);
     assert_eq!([0, 1, 2].map(is_offered), [true, true, false], "{shell}: each once: {offered:?}");
-    // Other users' names may begin like that.
+    // Other users may have names with this prefix.
     let users = offered.last().expect("users");
     assert!(users.contains(&"nobody,root".to_string()), "{shell}: {users:?}");
     assert!(users.iter().all(|user| user.starts_with("nobody,roo")), "{shell}: {users:?}");
 }
 
-/// Each once, in order, without the option that a word begins with.
+/// The words sorted and without duplicates, without the option in front.
 fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let value = |word: &'a str| word.strip_prefix("--columns=").unwrap_or(word).to_string();
     let mut words: Vec<String> = words.map(value).collect();

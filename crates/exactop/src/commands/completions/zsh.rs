@@ -1,9 +1,10 @@
-//! What the generator for zsh cannot: lists, and what has to be asked of the machine.
+//! Additions to zsh completions that clap's generator lacks: lists, and values read from the
+//! machine.
 
 use super::{Asked, COLUMNS};
 use exactop_model::columns::Column;
 
-/// The generated script with what takes the place of marks.
+/// The generated script, with each mark replaced by code that asks the machine.
 pub fn with_asked(script: &str) -> String {
     let mut script = script.to_owned();
     for asked in Asked::ALL {
@@ -13,7 +14,7 @@ pub fn with_asked(script: &str) -> String {
     let titles: Vec<String> = COLUMNS.iter().map(|column| quoted(column.title)).collect();
     let functions =
         FUNCTIONS.replace("@columns\n", &described).replace("@titles", &titles.join(" "));
-    // The first line says whose completions these are, and stays the first.
+    // The first line names the command and must stay the first.
     match script.split_once('\n') {
         Some((first, rest)) => format!("{first}\n\n{functions}{rest}"),
         None => script,
@@ -30,7 +31,7 @@ fn call(asked: Asked) -> &'static str {
     }
 }
 
-/// A name, a colon and what it means.
+/// A column's name, a colon and its meaning.
 fn described(column: &Column) -> String {
     format!("        {}", quoted(&format!("{}:{}", column.name, column.help)))
 }
@@ -39,7 +40,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"'\''"))
 }
 
-/// Each leaves in `taken` what a list has before its last comma, and goes on after that.
+/// Each function puts the list up to its last comma into `taken` and completes what follows.
 const FUNCTIONS: &str = r#"_exactop_list() {
     compset -P '(\\|)!'
     taken=()

@@ -1,12 +1,12 @@
-//! Detail that the daemon gives up at its bound of memory, and takes back: pure.
+//! Details that the daemon drops at its memory bound and restores later. No I/O.
 //!
-//! One window gives up one detail at most: the kernel's figure of memory shows only after the next window what that
-//! freed.
+//! Each window drops at most one detail: the kernel's memory figure shows the freed memory only
+//! after the next window.
 
-/// A detail, in the order in which they are given up.
+/// A detail, in the order in which the daemon drops them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Past windows that wait for a slow reader.
+    /// Past windows kept for slow readers.
     History,
     /// Rows of processes that exited.
     Brief,
@@ -14,52 +14,52 @@ pub enum Detail {
     Threads,
 }
 
-/// All details, in this order.
+/// All details, in the order in which the daemon drops them.
 const ALL: [Detail; 3] = [Detail::History, Detail::Brief, Detail::Threads];
 
-/// Tasks for which the smallest bound is enough.
+/// Up to this number of tasks the smallest bound suffices.
 const FEW_TASKS: u64 = 10_000;
-/// Tasks from which on the bound does not grow any more.
+/// From this number of tasks on the bound no longer grows.
 const MANY_TASKS: u64 = 30_000;
 const SMALLEST: u64 = 256 << 20;
 const LARGEST: u64 = 512 << 20;
-/// Windows with memory well below the bound after which a detail comes back.
+/// Consecutive windows with memory well below the bound before a detail comes back.
 const CALM: u32 = 5;
-/// How often that doubles at most.
+/// Most doublings of `CALM`.
 const RELAPSES: u32 = 6;
 
-/// What a window changed.
+/// A change that a window caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// This detail is given up from now on.
+    /// The daemon drops this detail from now on.
     GivesUp(Detail),
-    /// This detail comes back.
+    /// The daemon reports this detail again.
     TakesBack(Detail),
 }
 
-/// Which details are given up.
+/// State of the dropped details.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Degraded {
-    /// How many, in their order.
+    /// Number of dropped details, in the order of `ALL`.
     given_up: usize,
     /// Windows in a row with memory well below the bound.
     calm: u32,
-    /// How often a detail that came back was given up again.
+    /// How often a restored detail had to be dropped again.
     relapses: u32,
     has_come_back: bool,
 }
 
 impl Degraded {
-    /// True if this detail is given up.
+    /// True if this detail is dropped.
     pub fn has_given_up(&self, detail: Detail) -> bool {
         ALL[..self.given_up].contains(&detail)
     }
 
-    /// A window closed while the daemon used so much memory, in bytes.
+    /// Takes the daemon's memory in bytes at the end of a window, and decides on a change.
     ///
-    /// The next detail goes at nine tenths of the bound. The last one comes back after five windows in a row below
-    /// seven tenths. That number doubles each time a detail has to go again, up to 320, and is five again once
-    /// everything came back and stayed.
+    /// At 90 % of the bound the next detail goes. The last dropped detail comes back after five
+    /// windows in a row below 70 %. Each relapse doubles that number, up to 320. It is five again
+    /// once every detail came back and stayed.
     pub fn window(&mut self, used: u64, bound: u64) -> Option<Change> {
         let tenths = |n: u128| u128::from(bound) * n <= u128::from(used) * 10;
         if tenths(7) {
@@ -88,8 +88,9 @@ impl Degraded {
     }
 }
 
-/// The bound where none is set, in bytes: 256 MiB up to 10,000 tasks, growing to 512 MiB at 30,000; half of the control
-/// group's limit where that is less. The kernel's memory for the daemon's tables counts in the group, too.
+/// The default bound in bytes: 256 MiB up to 10,000 tasks, growing to 512 MiB at 30,000 tasks. A
+/// control group's limit caps it at half of that limit, because the group also holds the kernel's
+/// memory for the daemon's tables.
 pub fn usual_bound(tasks: u64, limit: Option<u64>) -> u64 {
     let more = tasks.clamp(FEW_TASKS, MANY_TASKS) - FEW_TASKS;
     let bound = SMALLEST + (LARGEST - SMALLEST) * more / (MANY_TASKS - FEW_TASKS);
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Changes of so many windows with this memory.
+    /// Changes over `count` windows with this memory.
     fn windows(degraded: &mut Degraded, used: u64, count: u32) -> Vec<Change> {
         (0..count).filter_map(|_| degraded.window(used, 100)).collect()
     }
@@ -146,7 +147,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever memory does: one step at a time, down only at the bound, up only after calm windows.
+        /// For any course of memory: one step at a time, down only at the bound, up only after calm
+        /// windows.
         #[test]
         fn steps_are_single_and_have_their_reason(used in proptest::collection::vec(0..120u64, 0..400)) {
             let mut degraded = Degraded::default();

@@ -1,4 +1,5 @@
-//! What is recorded goes on to a store or into files as windows close: what is set for that, and what is said of it.
+//! Sends recorded windows to a store or into files as they close: the settings, and the notices
+//! about it.
 
 use super::values::some_length;
 use crate::failure::{complain, Failure};
@@ -13,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// At the end so long is waited for a store.
+/// Longest wait for a store at the daemon's end.
 const LAST: Duration = Duration::from_secs(2);
 
-/// A database that nobody named.
+/// The database if the settings name none.
 const DATABASE: &str = "exactop";
 
-/// Where recorded windows go.
+/// Settings of `[export]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/how-to/service.md says it.
@@ -49,7 +50,7 @@ impl Default for Export {
     }
 }
 
-/// What `to` says.
+/// A parsed `export.to`.
 enum To {
     Clickhouse(Address),
     Directory(PathBuf),
@@ -57,7 +58,8 @@ enum To {
 }
 
 impl To {
-    /// `https://STORE`, `clickhouse:https://STORE`, `parquet:DIR` or `parquet:https://SERVER/DIR`.
+    /// Parses `https://STORE`, `clickhouse:https://STORE`, `parquet:DIR` or
+    /// `parquet:https://SERVER/DIR`.
     fn read(text: &str) -> Result<To, String> {
         let address = |url: &str| Address::read(url).map_err(|error| error.to_string());
         match text.split_once(':') {
@@ -78,13 +80,13 @@ impl To {
     }
 }
 
-/// Whether it is an address of a server that may take files.
+/// True if the text is an http or https address.
 fn is_of_http(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 impl Export {
-    /// Whether it can be done at all; no file is looked at.
+    /// Checks that the settings fit together. Reads no file.
     pub fn check(&self, is_recorded: bool) -> Result<(), (&'static str, String)> {
         let Some(to) = &self.to else { return Ok(()) };
         let to = To::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
@@ -117,7 +119,7 @@ impl Export {
         To::read(self.to.as_ref()?).ok()
     }
 
-    /// How often: a store takes many inserts, and files of a minute are many files.
+    /// Interval of sending. A store takes many inserts; files of one minute would be many files.
     pub fn every(&self) -> Duration {
         let usual = match self.goal() {
             Some(To::Directory(_) | To::Server(_)) => 600,
@@ -126,7 +128,7 @@ impl Export {
         self.every.unwrap_or(Duration::from_secs(usual))
     }
 
-    /// The other end's port.
+    /// TCP port of the store or server.
     pub fn port(&self) -> Option<u16> {
         match self.goal()? {
             To::Clickhouse(address) | To::Server(address) => Some(address.port()),
@@ -134,7 +136,7 @@ impl Export {
         }
     }
 
-    /// The directory beneath which has to be written.
+    /// The directory to which the daemon must be able to write.
     pub fn written(&self) -> Option<PathBuf> {
         match self.goal()? {
             To::Directory(path) => Some(fenced(&path)),
@@ -142,10 +144,11 @@ impl Export {
         }
     }
 
-    /// Who takes it, with what files say of that; `None`: nothing is sent.
+    /// The target, with the login and certificates from their files; `None`: nothing is sent.
     ///
     /// # Errors
-    /// A file cannot be read or used, a password would go in the clear, or others could change what is written.
+    /// A file cannot be read or used, a password would be sent unencrypted, or others could change
+    /// the directory.
     pub fn onto(&self) -> Result<Option<Onto>, Failure> {
         let Some(goal) = self.goal() else { return Ok(None) };
         let wrong = |error| Failure::usage(format!("[export]: {error}"));
@@ -161,7 +164,8 @@ impl Export {
                 Onto::Files(Shelf::There(Box::new(objects)))
             }
             To::Directory(path) => match Directory::ours(&path) {
-                // One that is missing may come; what others can change stays so.
+                // A missing directory may appear later; a directory that others can change stays
+                // unsafe.
                 Ok(_) | Err(FileError::Io { .. }) => Onto::Files(Shelf::Here(path)),
                 Err(error) => return Err(Failure::usage(format!("[export]: {error}"))),
             },
@@ -169,8 +173,9 @@ impl Export {
     }
 }
 
-/// What a fence has to leave open so that a directory can be written to: itself. Where it is missing or on a disk of its own,
-/// which may be mounted anew, that is the directory above what is there or above where the disk is mounted.
+/// The directory that Landlock must leave writable. If the directory is missing, or is on a file
+/// system of its own that may be mounted again, this is the directory above the existing part or
+/// above the mount point.
 fn fenced(dir: &Path) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| std::fs::metadata(path).map(|there| there.dev()).ok();
@@ -178,24 +183,24 @@ fn fenced(dir: &Path) -> PathBuf {
     let on = device(there);
     let mounted = there.ancestors().take_while(|path| device(path) == on).last().unwrap_or(there);
     let above = match mounted.parent() {
-        // On the disk of all others.
+        // The directory is on the same file system as the root.
         None if there == dir => return dir.into(),
         None => there.parent(),
         above => above,
     };
-    // Never everything.
+    // Never the root directory.
     let within = |path: &&Path| path.parent().is_some();
     above.filter(within).or(Some(there)).filter(within).unwrap_or(dir).into()
 }
 
-/// Sends, where that is set.
+/// The exporter, if the settings name a target.
 pub struct Exported(Option<Exporter>);
 
 impl Exported {
-    /// Begins to send what is recorded there.
+    /// Starts sending the recording.
     ///
     /// # Errors
-    /// How far it is has no place beside the log.
+    /// The state file cannot be written beside the log.
     pub fn start(
         onto: Option<Onto>,
         dir: Option<&Path>,
@@ -207,17 +212,17 @@ impl Exported {
         Ok(Exported(Some(Exporter::start(onto, log).map_err(Failure::failed)?)))
     }
 
-    /// Says on standard error what there is to know, a line each.
+    /// Prints the exporter's notices on standard error, one per line.
     pub fn tell(&self) {
         let Some(exporter) = &self.0 else { return };
         exporter.news().iter().for_each(|news| complain(&words(news)));
     }
 
-    /// For metrics: how it goes.
+    /// The exporter's state for metrics.
     pub fn told(&self, created_ns: u64) -> Option<Exporting> {
         let status = self.0.as_ref()?.status();
         let now_ns = jiff::Timestamp::now().as_nanosecond();
-        // A clock that was set back since says nothing of it.
+        // If the clock was set back since, the lag is unknown.
         let behind_ns = status.until_wall_ns.and_then(|until| u64::try_from(now_ns - until).ok());
         Some(Exporting {
             sent: status.sent.windows,
@@ -234,7 +239,7 @@ impl Exported {
         })
     }
 
-    /// Sends the last windows, if the store takes them at once.
+    /// Sends the last windows if the store accepts them at once.
     pub fn finish(mut self) {
         if let Some(exporter) = self.0.take() {
             exporter.finish(LAST);
@@ -287,7 +292,7 @@ mod tests {
         assert_eq!(root, Path::new("/proc/self"), "never all of it");
         assert_eq!(fenced(Path::new("/exactop-is/nowhere")), Path::new("/exactop-is/nowhere"));
         let is_on_its_own = fenced(there) != there;
-        // One that is missing may be on a disk that is mounted later, on what is there.
+        // A missing directory may be on a disk that is mounted later.
         if !is_on_its_own {
             assert_eq!(fenced(&there.join("books")), there.parent().expect("a directory above"));
             assert_eq!(fenced(&there.join("a/b/c")), there.parent().expect("a directory above"));

@@ -1,4 +1,5 @@
-//! What is recorded: windows as long as those of `exactop record`, whoever looks in between.
+//! Records windows of the length that `record.interval` sets, however often readers close shorter
+//! ones.
 
 use crate::commands::record::DETAILS;
 use crate::recorded::Shared;
@@ -8,19 +9,19 @@ use exactop_recording::Recorder;
 use exactop_sources::session::Session;
 use std::time::{Duration, Instant};
 
-/// Collects what happens, and records it when it is due.
+/// Merges snapshots, and records a window when it is due.
 pub struct Kept {
     recorder: Option<Shared>,
     merged: Merged,
     book: Book,
     interval: Duration,
     due: Instant,
-    /// Names of everyone once; from then on of those who do something.
+    /// Names of all tasks in the first window, then of tasks that were active.
     still: Still,
 }
 
 impl Kept {
-    /// Windows of this length; without a recorder nothing is kept.
+    /// Records windows of this length; without a recorder it keeps nothing.
     pub fn new(recorder: Option<Shared>, interval: Duration) -> Kept {
         Kept {
             recorder,
@@ -32,18 +33,18 @@ impl Kept {
         }
     }
 
-    /// Windows are as long as this from the next one on.
+    /// Sets the length from the next window on.
     pub fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
         self.due = self.due.min(Instant::now() + interval);
     }
 
-    /// When a window is to end for it.
+    /// When the next recorded window ends.
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// Takes a snapshot, and records if it is time.
+    /// Takes a snapshot, and records if a window is due.
     pub fn take(&mut self, now: Snapshot, session: &mut Session) {
         let is_due = self.due <= Instant::now();
         if is_due {
@@ -57,12 +58,12 @@ impl Kept {
         }
     }
 
-    /// Records everything since the last time.
+    /// Records all that happened since the last recorded window.
     fn record(&mut self, recorder: &Shared, session: &mut Session) {
         let Some(now) = self.merged.take() else { return };
         recorder.with(|recorder| Tap::snapshot(recorder, &now, &self.book));
         if let Some(mut window) = self.book.advance(now) {
-            // Nothing can be read of who exited, and in a storm they are the most.
+            // The files of exited tasks are gone, and in a storm of processes these are most rows.
             window.exited = Vec::new();
             let still = std::mem::take(&mut self.still);
             let options = FrameOptions { still, ..FrameOptions::default() };
@@ -75,7 +76,7 @@ impl Kept {
         recorder.tell();
     }
 
-    /// All since the last time is recorded, and the file ends in good order.
+    /// Records the rest and closes the file.
     pub fn finish(mut self, session: &mut Session) {
         if let Some(recorder) = self.recorder.take() {
             self.record(&recorder, session);

@@ -1,9 +1,10 @@
-//! `exactop daemon`: one ledger for all who look. It closes windows when somebody wants one, serves
-//! them on a socket and as metrics, and records.
+//! `exactop daemon`: one ledger for all readers. It closes a window when a reader asks for one,
+//! serves windows on a socket and as metrics, and records them.
 //!
-//! `settings` is what is set, `serving` the loop, `degraded` which detail is given up for want of memory and `saving` how,
-//! `kept` what is recorded, `names` how it is called, `exporting` what goes on to a store or into files, `published` what metrics count,
-//! `process` what it takes itself, `supervisor` what systemd is told.
+//! `settings` holds the settings and `serving` the loop. `degraded` decides which detail to drop at
+//! the memory bound and `saving` drops it. `kept` records, `names` names the host, `exporting`
+//! sends windows to a store or into files, `published` counts metrics, `process` reads the daemon's
+//! own use, and `supervisor` notifies systemd.
 
 mod degraded;
 mod exporting;
@@ -44,58 +45,58 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use supervisor::Supervisor;
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
-  exactop daemon --metrics 127.0.0.1:9464    and a page for Prometheus
-  exactop daemon --export https://store:8443 and send what is recorded to ClickHouse (docs/how-to/fleet.md)
-  exactop daemon --export parquet:/srv/books and write it as Parquet, every ten minutes
-  exactop daemon --check                     say what is set, and start nothing
-  exactop --source daemon                    the live view on it, for the group 'exactop'
+  exactop daemon --metrics 127.0.0.1:9464    also serve a page for Prometheus
+  exactop daemon --export https://store:8443 also send recorded windows to ClickHouse (docs/how-to/fleet.md)
+  exactop daemon --export parquet:/srv/books also write them as Parquet, every ten minutes
+  exactop daemon --check                     print the settings, start nothing
+  exactop --source daemon                    show the daemon's figures live, for the group 'exactop'
 
-Settings are in /etc/exactop/config.toml, which says what each is (so does docs/how-to/service.md); an option goes before
-them. SIGHUP reads them anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
+/etc/exactop/config.toml holds the settings and explains each (as does docs/how-to/service.md). Options override
+them. SIGHUP reads the settings again, SIGTERM ends the daemon. Without a group 'exactop' only the socket's owner may connect.";
 
-/// Where settings are unless someone says otherwise.
+/// Path of the settings without `--config`.
 const CONFIG: &str = "/etc/exactop/config.toml";
 
-/// The service.
+/// Options of `exactop daemon`.
 #[derive(Debug, Args)]
 pub struct DaemonArgs {
-    /// The socket to serve on [default: /run/exactop/socket]
+    /// Serve on this socket [default: /run/exactop/socket]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Where to record [default: where 'exactop record' records]
+    /// Record into this directory [default: the directory of 'exactop record']
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Serve a page of metrics there, over HTTP [default: nowhere]
+    /// Serve metrics at this address over HTTP [default: off]
     #[arg(long, value_name = "ADDR:PORT", value_parser = parse::address)]
     metrics: Option<SocketAddr>,
-    /// Send metrics there, as OTLP over HTTP [default: nowhere]
+    /// Send metrics to this URL as OTLP over HTTP [default: off]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Send what is recorded there as windows close: a ClickHouse, https://HOST:8443, or files, parquet:DIR or
-    /// parquet:https://HOST/DIR [default: nowhere]
+    /// Send recorded windows to this target as they close: a ClickHouse server, https://HOST:8443,
+    /// or files, parquet:DIR or parquet:https://HOST/DIR [default: off]
     #[arg(long, value_name = "URL|parquet:DIR")]
     export: Option<String>,
-    /// The name of this host, as recordings, metrics and the fleet's tables have it [default: the kernel's];
-    /// EXACTOP_HOST goes before it
+    /// Name this host in recordings, metrics and the fleet's tables [default: the kernel's name];
+    /// EXACTOP_HOST overrides it
     #[arg(long, value_name = "NAME", value_parser = machine::parse)]
     host: Option<String>,
-    /// The settings [default: /etc/exactop/config.toml, if it is there]
+    /// Read the settings from this file [default: /etc/exactop/config.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Read the settings, say what is set, and end: with 2 if something is wrong
+    /// Read the settings, print them and exit; with 2 if a setting is wrong
     #[arg(long)]
     check: bool,
 }
 
 impl DaemonArgs {
-    /// What is set, options before the file.
+    /// The settings; options override the file.
     ///
     /// # Errors
-    /// What cannot be used, with its line.
+    /// The value that cannot be used, with its line.
     fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = load(self.config.as_deref(), Path::new(CONFIG))?;
         if let Some(socket) = &self.socket {
@@ -120,13 +121,13 @@ impl DaemonArgs {
     }
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal ends it.
 ///
 /// # Errors
-/// What failed.
+/// The failure.
 pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let settings = typed.settings()?;
-    // With the rights it has now: a password is in a file that others cannot read.
+    // The password file is read here because the daemon gives up that right later.
     let onto = settings.export.onto()?;
     if typed.check {
         return print(settings.told());
@@ -150,7 +151,8 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
         names: true,
     })?;
     let saving = Saving::new();
-    // Threads that were started by now have priorities of their own; this takes a right that is given up next.
+    // Threads started before this keep their own priority. Raising needs a right that is given up
+    // next.
     raise(&settings);
     give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
     let dir = recorder.as_ref().map(|(_, dir)| dir.clone());
@@ -170,7 +172,8 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     ended
 }
 
-/// The thread that reads the ledger goes before others, and so does the one that serves pages, which it starts.
+/// Raises the thread that reads the ledger above other threads, and so the thread that serves
+/// pages, which it starts.
 fn raise(settings: &Settings) {
     if let Err(error) = priority::raise(settings.priority) {
         complain(&format!(
@@ -180,7 +183,7 @@ fn raise(settings: &Settings) {
     }
 }
 
-/// Says what is set and will hardly be meant.
+/// Warns about settings that are probably not intended.
 fn warn(settings: &Settings, group: Option<u32>) {
     if group.is_none() && settings.group != Settings::default().group {
         let group = &settings.group;
@@ -199,13 +202,14 @@ fn warn(settings: &Settings, group: Option<u32>) {
     }
 }
 
-/// A reader that looks at a subject has programs attached: of everyone, by thread, so that one set of them has
-/// what each reader may choose.
+/// Attaches programs when a reader looks at a subject. They count all processes by thread, so one
+/// set of programs serves every reader's choice.
 fn with_programs(#[allow(unused_mut)] mut server: Server) -> Server {
     #[cfg(feature = "bpf")]
     server.attach_by(exactop_service::Attach::by(|subject| {
         use exactop_model::on_demand::{syscalls::SyscallsBy, Choice};
-        // In a thread of its own: a reader is no reason to go before others.
+        // Runs in its own thread at normal priority: a reader must not run ahead of other
+        // processes.
         crate::priority::lower();
         let choice = Choice { by: SyscallsBy::Thread, ..Choice::default() };
         exactop_sources::on_demand::open(subject, &choice).map_err(|error| error.to_string())
@@ -213,7 +217,7 @@ fn with_programs(#[allow(unused_mut)] mut server: Server) -> Server {
     server
 }
 
-/// Who records, and where.
+/// The recorder and its directory, if recording is on.
 fn recorder(settings: &Settings, machine: &Machine) -> Result<Option<(Shared, PathBuf)>, Failure> {
     if !settings.record.enabled {
         return Ok(None);
@@ -224,14 +228,14 @@ fn recorder(settings: &Settings, machine: &Machine) -> Result<Option<(Shared, Pa
     Ok(Some((recorder, dir)))
 }
 
-/// Gives up the rights that it took. The settings are read again; the socket is taken away at the
-/// end.
+/// Gives up the rights that start-up needed. The daemon can still read the settings again and
+/// remove the socket.
 fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: rights::Origin) {
     let exported = settings.export.written();
     let written = dir.into_iter().chain(above(&settings.socket)).chain(exported.as_deref());
     let written: Vec<&Path> = written.collect();
     let config = typed.config.as_deref().unwrap_or(Path::new(CONFIG));
-    // Where it is, and where a link leads.
+    // The path itself and the target of a link.
     let real = std::fs::canonicalize(config).ok();
     let readable: Vec<&Path> = [Some(config), real.as_deref()].into_iter().flatten().collect();
     let readable: Vec<&Path> = readable.into_iter().filter_map(above).collect();
@@ -248,12 +252,12 @@ fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: 
     );
 }
 
-/// The directory that a file is in.
+/// The directory that holds a file.
 fn above(path: &Path) -> Option<&Path> {
     path.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
-/// A recorder's last words.
+/// Finishes the recording and prints the recorder's last notices.
 fn finish(recorder: &Shared) {
     recorder.with(Recorder::finish);
     recorder.tell();

@@ -1,15 +1,16 @@
-//! Under which name the daemon reports its machine, and by which names it may be asked over HTTP.
+//! The name under which the daemon reports its machine, and the host names to which its HTTP server
+//! answers.
 
 use super::values::text;
 use crate::machine;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The machine that is reported.
+/// Settings of `[machine]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
-    /// The name of its host; `None`: the kernel's.
+    /// Host name; `None`: the kernel's.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "host")]
     pub host: Option<String>,
 }
@@ -18,11 +19,11 @@ fn host<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     text(from, machine::parse).map(Some)
 }
 
-/// Who is answered over HTTP.
+/// Settings of `[http]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
-    /// Names by which the server of metrics may be asked, beside loopback's and its address.
+    /// Host names to which the metrics server answers, besides loopback names and its address.
     #[serde(deserialize_with = "hosts")]
     pub hosts: Vec<String>,
 }
@@ -38,7 +39,7 @@ mod tests {
 
     const MANIFEST: &str = include_str!("../../../../../deploy/kubernetes/daemonset.yaml");
 
-    /// The text of a block of the manifest (`key: |`), without its indent.
+    /// The text of a block of the manifest (`key: |`), without its indentation.
     fn block(key: &str) -> String {
         let (_, text) = MANIFEST.split_once(&format!("{key}: |\n")).expect("such a key");
         let lines = text.lines().take_while(|line| line.starts_with("    "));
@@ -49,7 +50,7 @@ mod tests {
     fn the_manifest_s_settings_can_be_used_and_its_probes_are_there() {
         let settings = read(block("config.toml").as_bytes()).expect("settings");
         assert!(settings.metrics.listen.is_some_and(|address| address.ip().is_unspecified()));
-        // Prometheus asks a pod by its address.
+        // Prometheus addresses a pod by IP address.
         let address = settings.metrics.listen.expect("an address").ip();
         let hosts = exactop_http::Hosts::new(address, settings.http.hosts);
         assert!(hosts.has("10.244.1.17:9464") && !hosts.has("evil.example:9464"));

@@ -1,6 +1,6 @@
-//! What metrics count, and who asks for them: a page over HTTP, reports to a collector. Both have a
-//! thread of their own, which is told of the last window that closed. They ask the thread that owns the
-//! ledger for a newer one, and do not wait for it where it takes long.
+//! Metrics: a page over HTTP and reports to a collector. Each has its own thread, which gets every
+//! window that closes. These threads request a newer window from the thread that owns the ledger,
+//! and do not wait long for it.
 
 use super::exporting::Exported;
 use super::process;
@@ -20,10 +20,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// At its end a collector has so long to take the last report.
+/// Longest time for a collector to accept the last report.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Names of groups as the book has them, of users as /etc/passwd has.
+/// Names of groups from the book and of users from /etc/passwd.
 struct Known<'a>(&'a Book);
 
 impl Names for Known<'_> {
@@ -37,29 +37,29 @@ impl Names for Known<'_> {
     }
 }
 
-/// Counts, as long as somebody may ask.
+/// Metrics, if a page or a collector is set.
 pub struct Published(Option<Counting>);
 
 struct Counting {
     last: Arc<LastWindow>,
-    /// Has something to read when somebody asks for a window.
+    /// Readable when a thread requests a window.
     woken: UnixStream,
     host: Arc<Host>,
     own: Own,
     pulse: Arc<Pulse>,
-    /// When the daemon began, on the monotonic clock.
+    /// Start of the daemon on CLOCK_MONOTONIC, ns.
     begun_ns: u64,
     sender: Option<Sender>,
-    /// The last error that was told of it.
+    /// The last error that was reported.
     told: Option<String>,
     _server: Option<Server>,
 }
 
 impl Published {
-    /// Begins to count, and to listen and to send, where that is set.
+    /// Starts to count, and to listen and send as the settings say.
     ///
     /// # Errors
-    /// The address cannot be had, or is none.
+    /// The address is invalid or cannot be used.
     pub fn start(settings: &Settings, machine: &Machine) -> Result<Published, Failure> {
         if settings.metrics.listen.is_none() && settings.otlp.url.is_none() {
             return Ok(Published(None));
@@ -71,7 +71,7 @@ impl Published {
         let own = own(machine);
         let metrics = metrics(settings.metrics.counted(), &own);
         let last = Arc::new(LastWindow::new(metrics, exactop_service::SHORTEST_NS, move || {
-            // Full: it is awake already.
+            // A full socket is enough to wake the reader.
             let _ = (&wake).write(&[1]);
         }));
         let host = Arc::new(host(machine));
@@ -99,33 +99,34 @@ impl Published {
         })))
     }
 
-    /// Counts anew from the next window on, with other settings: each series says when it began.
+    /// Restarts all counters with new settings from the next window on; each series carries its
+    /// start time.
     pub fn set(&mut self, settings: &exactop_metrics::Settings) {
         if let Some(counting) = &mut self.0 {
             counting.last.begin_anew(metrics(settings.clone(), &counting.own));
         }
     }
 
-    /// Windows close at another interval from now on.
+    /// Sets the interval at which windows close.
     pub fn set_interval(&mut self, interval: Duration) {
         if let Some(counting) = &self.0 {
             counting.pulse.set_interval(interval);
         }
     }
 
-    /// Has something to read when somebody asks for a window.
+    /// Readable when a thread requests a window.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(|counting| counting.woken.as_fd())
     }
 
-    /// Whoever asked for a window has been heard.
+    /// Clears the requests for a window.
     pub fn hear(&mut self) {
         let Some(counting) = &mut self.0 else { return };
         let mut bytes = [0; 64];
         while (&counting.woken).read(&mut bytes).is_ok_and(|n| n > 0) {}
     }
 
-    /// Counts a window that closed; the book stands at its end.
+    /// Counts a window that closed; the book is at its end.
     pub fn take(&mut self, window: &Window, book: &Book, exported: &Exported, degraded: Degraded) {
         if let Some(counting) = &mut self.0 {
             counting.pulse.closes();
@@ -134,7 +135,7 @@ impl Published {
         }
     }
 
-    /// Says on standard error how sending goes, if that is news.
+    /// Reports on standard error when sending starts to fail or works again.
     pub fn tell(&mut self) {
         let Some(counting) = &mut self.0 else { return };
         let Some(sender) = &counting.sender else { return };
@@ -142,7 +143,7 @@ impl Published {
         counting.tell(error);
     }
 
-    /// Sends what came since the last report, if the collector takes it at once.
+    /// Sends the figures since the last report if the collector accepts them at once.
     pub fn finish(self) {
         let Some(mut counting) = self.0 else { return };
         let Some(sender) = counting.sender.take() else { return };
@@ -165,14 +166,14 @@ impl Counting {
     }
 }
 
-/// Nothing counted yet.
+/// Metrics with all counters at zero.
 fn metrics(settings: exactop_metrics::Settings, own: &Own) -> Metrics {
     let mut metrics = Metrics::new(settings, Clock::read());
     metrics.set_own(own.clone());
     metrics
 }
 
-/// What the page says of this daemon.
+/// The daemon's own labels on the page.
 fn own(machine: &Machine) -> Own {
     Own {
         version: env!("CARGO_PKG_VERSION"),
@@ -183,7 +184,7 @@ fn own(machine: &Machine) -> Own {
     }
 }
 
-/// Whose figures they are.
+/// The host that the figures describe.
 fn host(machine: &Machine) -> Host {
     let id = std::fs::read_to_string("/etc/machine-id").ok();
     let id = id.map(|text| text.trim().to_string()).filter(|text| !text.is_empty());

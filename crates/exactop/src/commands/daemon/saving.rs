@@ -1,5 +1,5 @@
-//! Memory that the daemon saves at its bound: what it uses is read once a window, and the readers' server and the session
-//! keep less.
+//! Keeps the daemon's memory below its bound. It reads the memory once a window and lets the
+//! readers' server and the session keep less.
 
 use super::degraded::{usual_bound, Change, Degraded, Detail};
 use super::process::resident_bytes;
@@ -9,23 +9,24 @@ use exactop_model::ledger::pooling::Pools;
 use exactop_service::Server;
 use exactop_sources::session::Session;
 
-/// The daemon's use of memory.
+/// The daemon's memory use.
 pub struct Saving {
     degraded: Degraded,
-    /// The limit of the control group, bytes.
+    /// Memory limit of the control group, bytes.
     limit: Option<u64>,
-    /// Living tasks, when each was last told by itself.
+    /// Living tasks at the last complete snapshot.
     tasks: u64,
 }
 
 impl Saving {
-    /// With all detail. Reads the limit of the control group, so the daemon still has its rights.
+    /// Starts with all details. Reads the control group's limit, so call it before rights are given
+    /// up.
     pub fn new() -> Saving {
         let limit = memory_left().map(|left| left.limit);
         Saving { degraded: Degraded::default(), limit, tasks: 0 }
     }
 
-    /// The details that are given up, as metrics have them.
+    /// The dropped details, for metrics.
     pub fn told(&self) -> exactop_metrics::Degraded {
         let is_gone = |detail| self.degraded.has_given_up(detail);
         exactop_metrics::Degraded {
@@ -35,7 +36,7 @@ impl Saving {
         }
     }
 
-    /// A window closed: gives up a detail, or takes one back, if it is time. `set`: the bound, where one is set.
+    /// Drops or restores a detail at the end of a window, if due. `set`: the configured bound.
     pub fn window(&mut self, set: Option<u64>, session: &mut Session, server: &mut Server) {
         let Some(used) = resident_bytes() else { return };
         if !self.degraded.has_given_up(Detail::Threads) {

@@ -1,4 +1,4 @@
-//! The loop: waits until somebody wants a window to end, ends it, and gives it to everyone.
+//! The loop: waits until a reader requests a window, ends it, and sends it to all readers.
 
 use super::exporting::Exported;
 use super::kept::Kept;
@@ -22,11 +22,11 @@ use std::time::Instant;
 /// The last snapshot.
 pub type Latest = Rc<RefCell<Option<Snapshot>>>;
 
-/// Keeps what a session tells: the last snapshot, and what was read for rows.
+/// Receives a session's snapshots and the details read for rows.
 pub struct Told {
-    /// Where the snapshot is put.
+    /// Where the last snapshot goes.
     pub latest: Latest,
-    /// Who is told of rows.
+    /// The recorder that gets the rows.
     pub recorder: Option<Shared>,
 }
 
@@ -42,7 +42,7 @@ impl Tap for Told {
     }
 }
 
-/// All that serves.
+/// State of the serving loop.
 pub struct Serving {
     session: Session,
     latest: Latest,
@@ -56,7 +56,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// With the first window still to come.
+    /// Starts before the first window.
     pub fn new(
         session: Session,
         latest: Latest,
@@ -79,10 +79,10 @@ impl Serving {
         }
     }
 
-    /// Serves until a signal ends it; SIGHUP has `settings` read anew.
+    /// Serves until a signal ends it; SIGHUP reads `settings` again.
     ///
     /// # Errors
-    /// The ledger cannot be read any more, or the kernel refuses to wait.
+    /// The ledger can no longer be read, or the kernel refuses to wait.
     pub fn until_a_signal(
         &mut self,
         signals: &Signals,
@@ -117,13 +117,14 @@ impl Serving {
         }
     }
 
-    /// Whether the last window ended just before: no more than ten end in a second. Pages count it as new, too.
+    /// True if the last window ended less than 100 ms ago: at most ten windows end in a second.
+    /// Pages also count such a window as new.
     fn is_fresh(&self) -> bool {
         let at_ns = self.session.book().at_ns();
         at_ns.is_some_and(|at_ns| exactop_service::now_ns().saturating_sub(at_ns) < SHORTEST_NS)
     }
 
-    /// Has those followed who ask for it by now.
+    /// Follows the processes that readers ask for now.
     fn follow(&mut self) {
         let followed = self.server.followed();
         if followed == self.followed {
@@ -135,7 +136,7 @@ impl Serving {
         }
     }
 
-    /// Ends a window, for whoever wants it.
+    /// Ends a window that a reader or the recorder needs.
     fn end_window(&mut self) -> Result<(), Failure> {
         let t0_ns = self.session.book().at_ns();
         self.follow();
@@ -144,7 +145,7 @@ impl Serving {
         let request = Request { needs, watch: wanted.watch, interval_ns: None };
         self.session.advance(&request).map_err(Failure::failed)?;
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
-        // First, as somebody may wait for it.
+        // Readers may be waiting, so the window goes to them first.
         if let Some(window) = self.session.window() {
             let degraded = self.saving.told();
             self.published.take(window, self.session.book(), &self.exported, degraded);
@@ -157,7 +158,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Takes what can be taken while it runs, and says what cannot.
+    /// Applies the settings that can change at run time, and reports those that need a restart.
     fn reload(&mut self, settings: Result<Settings, Failure>) {
         let settings = match settings {
             Ok(settings) => settings,
@@ -182,7 +183,7 @@ impl Serving {
         }
     }
 
-    /// The last window, the recording's end, and what others are to be sent of it.
+    /// Ends the last window, closes the recording, and sends the rest to collectors and stores.
     pub fn finish(mut self) {
         if let Err(failure) = self.end_window() {
             complain(&words_of("cannot end the last window", &failure));

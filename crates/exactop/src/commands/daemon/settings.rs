@@ -1,4 +1,4 @@
-//! What is set, in a file of TOML. docs/how-to/service.md has every key.
+//! The daemon's settings, a TOML file. docs/how-to/service.md lists every key.
 
 use super::exporting::Export;
 use super::names::{Http, Machine};
@@ -16,10 +16,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where HTTP is spoken.
+/// Default port of HTTP.
 const HTTP_PORT: u16 = 80;
 
-/// All that is set.
+/// All settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/how-to/service.md says it.
@@ -54,7 +54,7 @@ impl Default for Settings {
     }
 }
 
-/// What is kept.
+/// Settings of `[record]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/how-to/service.md says it.
@@ -88,7 +88,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// As the recorder has it.
+    /// The settings as the recorder takes them.
     pub fn options(&self) -> Options {
         Options {
             keep: Some(self.keep),
@@ -100,7 +100,7 @@ impl Record {
     }
 }
 
-/// What is told to who asks over HTTP.
+/// Settings of the metrics page over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/how-to/service.md says it.
@@ -131,7 +131,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// As those who count have it.
+    /// The settings as the metrics counters take them.
     pub fn counted(&self) -> exactop_metrics::Settings {
         exactop_metrics::Settings {
             by: self.by.clone(),
@@ -143,7 +143,7 @@ impl Metrics {
     }
 }
 
-/// What is sent to a collector.
+/// Settings of reports to an OTLP collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/how-to/service.md says it.
@@ -161,13 +161,13 @@ impl Default for Otlp {
 }
 
 impl Otlp {
-    /// Whether the address is one that reports can be sent to.
+    /// Checks that the URL can be an OTLP endpoint.
     pub fn check(&self) -> Result<(), String> {
         let whole = self.url.as_ref().map(|url| endpoint(url)).transpose();
         whole.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// The port of the collector.
+    /// TCP port of the collector.
     pub fn port(&self) -> Option<u16> {
         let whole = endpoint(self.url.as_ref()?).ok()?;
         Some(whole.port_u16().unwrap_or(HTTP_PORT))
@@ -175,7 +175,7 @@ impl Otlp {
 }
 
 impl Settings {
-    /// What cannot be used though it can be read: the key, and what follows it.
+    /// Finds a value that parses but cannot be used. Returns its key and the text after it.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let wrong = |key| move |what: String| (key, format!(": {what}"));
         self.otlp.check().map_err(wrong("otlp.url"))?;
@@ -189,7 +189,7 @@ impl Settings {
                 ))
             }
         }
-        // sun_path of unix(7), with the byte that ends it.
+        // Length of sun_path (unix(7)), with its terminating null byte.
         match self.socket.as_os_str().len() {
             0 => Err(("socket", " is empty: name a file".into())),
             n @ 108.. => {
@@ -199,7 +199,7 @@ impl Settings {
         }
     }
 
-    /// As a file that sets just that.
+    /// The settings as a TOML file.
     pub fn told(&self) -> String {
         let mut told = self.clone();
         if told.export.to.is_some() {
@@ -208,7 +208,7 @@ impl Settings {
         toml::to_string(&told).expect("settings are plain values")
     }
 
-    /// What of these takes a restart, where others are in force.
+    /// Names of the settings that differ from those in force and need a restart.
     pub fn bound(&self, in_force: &Settings) -> Vec<&'static str> {
         let (was, is) = (in_force, self);
         let record =
@@ -230,10 +230,10 @@ impl Settings {
     }
 }
 
-/// The settings of a file, or, where nobody named one, of the usual one if that is there.
+/// Settings of the named file; without a name, of the default file if it exists.
 ///
 /// # Errors
-/// File, line and what is wrong.
+/// File, line and the error.
 pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
     let path = named.unwrap_or(usual);
     match exactop_files::read_configuration(path) {
@@ -244,7 +244,7 @@ pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
     }
 }
 
-/// The settings of a text.
+/// Parses settings.
 pub(super) fn read(bytes: &[u8]) -> Parsed<Settings> {
     let settings: Settings = parsed(bytes)?;
     match settings.check() {
@@ -260,7 +260,7 @@ pub(super) fn read(bytes: &[u8]) -> Parsed<Settings> {
 mod tests {
     use super::*;
 
-    /// The file that packages install: every key, as it is if nothing is set.
+    /// The file that packages install: every key with its default.
     const PACKAGED: &str = include_str!("../../../../../packaging/config.toml");
 
     fn refused(text: &str) -> (usize, String) {

@@ -1,30 +1,30 @@
-//! What systemd is told (sd_notify(3)), where it started the daemon; elsewhere nothing.
+//! Notifies systemd (sd_notify(3)) if it started the daemon; else does nothing.
 
 use sd_notify::NotifyState;
 use std::time::{Duration, Instant};
 
-/// Who started it.
+/// The connection to systemd.
 pub struct Supervisor {
-    /// How often it wants to hear, if it does.
+    /// Interval of the watchdog, if systemd asks for one.
     watchdog: Option<Duration>,
     heard: Instant,
 }
 
 impl Supervisor {
-    /// As the environment has it.
+    /// Reads the environment variables that systemd sets.
     pub fn new() -> Supervisor {
-        // Twice in the time after which it would be taken for dead.
+        // Notify twice per watchdog timeout.
         let watchdog = sd_notify::watchdog_enabled().map(|timeout| timeout / 2);
         Supervisor { watchdog, heard: Instant::now() }
     }
 
-    /// It serves.
+    /// Reports that the daemon serves.
     pub fn ready(&mut self) {
         notify(&[NotifyState::Ready, NotifyState::Watchdog]);
         self.heard = Instant::now();
     }
 
-    /// Settings are read anew.
+    /// Reports that the daemon reads its settings again.
     pub fn reloads(&self) {
         let now = sd_notify::NotifyState::monotonic_usec_now();
         let now = now.ok();
@@ -33,12 +33,12 @@ impl Supervisor {
         notify(&states);
     }
 
-    /// It is about to end.
+    /// Reports that the daemon is about to end.
     pub fn ends(&self) {
         notify(&[NotifyState::Stopping]);
     }
 
-    /// It lives, which is said as often as need be.
+    /// Reports that the daemon lives, when the watchdog is due.
     pub fn lives(&mut self) {
         if self.watchdog.is_some() && self.pause().is_zero() {
             notify(&[NotifyState::Watchdog]);
@@ -46,13 +46,13 @@ impl Supervisor {
         }
     }
 
-    /// How long it may wait until it has to say that it lives.
+    /// Time until the next watchdog report.
     pub fn pause(&self) -> Duration {
         self.watchdog.map_or(Duration::MAX, |pause| pause.saturating_sub(self.heard.elapsed()))
     }
 }
 
-/// Nobody may be there, which is no failure.
+/// An error is ignored: the daemon may run without systemd.
 fn notify(states: &[NotifyState]) {
     let _ = sd_notify::notify(states);
 }

@@ -1,4 +1,4 @@
-//! Values of the settings as text: lengths of time, sizes, words.
+//! Settings as text: durations, sizes and words.
 
 use crate::options::parse::address;
 use crate::options::time::{size, stretch};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A text of the file as a value.
+/// Parses a text value of the file.
 pub(super) fn text<'de, T, D: Deserializer<'de>>(
     from: D,
     value: impl Fn(&str) -> Result<T, String>,
@@ -23,7 +23,7 @@ pub(super) fn listens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Socke
     address(&text).map(Some).map_err(D::Error::custom)
 }
 
-/// The largest unit that divides it.
+/// The amount in the largest unit that divides it.
 fn in_units(amount: u64, units: &[(&str, u64)]) -> String {
     let fits = units.iter().find(|(_, unit)| amount.is_multiple_of(*unit) && amount >= *unit);
     fits.map_or(format!("{amount}{}", units[units.len() - 1].0), |(name, unit)| {
@@ -46,7 +46,7 @@ pub(super) mod length {
     }
 }
 
-/// A length of time, if anybody set it.
+/// An optional duration.
 pub(super) mod some_length {
     use super::*;
 
@@ -59,7 +59,7 @@ pub(super) mod some_length {
     }
 }
 
-/// A length of time that may be none.
+/// A duration that may be zero.
 pub(super) mod pause {
     use super::*;
 
@@ -90,7 +90,7 @@ pub(super) mod bytes {
     }
 }
 
-/// A size, if one is set.
+/// An optional size.
 pub(super) mod some_bytes {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Two stretches of many machines' time, compared: of the books that many sent.
+//! Compares two time ranges of many machines' books.
 
 use super::how::How;
 use crate::commands::export::StoreArgs;
@@ -15,18 +15,18 @@ use exactop_sums::{By, Per as OnePer};
 use jiff::Zoned;
 use std::path::Path;
 
-/// What is asked of the books of many machines alone.
+/// Options for the books of many machines.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Of many machines")]
 pub struct ManyArgs {
-    /// Text in the names of hosts on which something was changed: held against what changed on all others
+    /// Compare hosts with this text in their names, which were changed, against all others
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     changed: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Some of a name: nothing is in every one.
+/// A non-empty part of a host name.
 fn text(text: &str) -> Result<String, String> {
     match text {
         "" => Err("write some text that is in the names of some hosts".into()),
@@ -34,20 +34,20 @@ fn text(text: &str) -> Result<String, String> {
     }
 }
 
-/// Where one side is.
+/// Where the books of one side are.
 #[derive(Debug)]
 pub enum Place<'a> {
-    /// A directory or a file: of one machine or of many.
+    /// A directory or a file, of one machine or of many.
     Path(&'a Path),
-    /// A store.
+    /// A ClickHouse store, and its port.
     Store(Box<Client>, u16),
 }
 
 impl ManyArgs {
-    /// What a name says; of a store all files are read that it takes to ask it.
+    /// Parses a place. For a store it reads all files that the connection needs.
     ///
     /// # Errors
-    /// No address, or a file cannot be read.
+    /// The address is invalid, or a file cannot be read.
     pub fn place<'a>(&self, path: &'a Path) -> Result<Place<'a>, Failure> {
         let Some(url) = path.to_str().filter(|text| text.contains("://")) else {
             return Ok(Place::Path(path));
@@ -57,10 +57,10 @@ impl ManyArgs {
         Ok(Place::Store(Box::new(self.store.asking(address)?), port))
     }
 
-    /// Nothing is asked that a recording of one machine does not have.
+    /// Checks that no option was given that needs the books of many machines.
     ///
     /// # Errors
-    /// It is.
+    /// Such an option was given.
     pub fn nothing(&self) -> Result<(), Failure> {
         match self.changed.is_some() {
             false => Ok(()),
@@ -70,17 +70,17 @@ impl ManyArgs {
         }
     }
 
-    /// Nothing is said of a store where there is none.
+    /// Checks that no store option was given without a store.
     ///
     /// # Errors
-    /// It is.
+    /// Such an option was given.
     pub fn no_store(&self) -> Result<(), Failure> {
         self.store.nothing()
     }
 }
 
 impl<'a> Place<'a> {
-    /// A file or a directory, if it is one.
+    /// The path, if this is a directory or a file.
     pub fn path(&self) -> Option<&'a Path> {
         match self {
             Place::Path(path) => Some(path),
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The port of a store.
+    /// TCP port of the store.
     pub fn port(&self) -> Option<u16> {
         match self {
             Place::Path(_) => None,
@@ -96,10 +96,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Opens it; `None`: it is of one machine, or nothing at all.
+    /// Opens the books; `None`: the place holds a recording of one machine, or nothing.
     ///
     /// # Errors
-    /// The store does not answer, or a directory has both.
+    /// The store does not answer, or a directory holds both kinds.
     pub fn books(self) -> Result<Option<Box<dyn Books>>, Failure> {
         let path = match self {
             Place::Store(client, _) => {
@@ -125,10 +125,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Compares; one of both is the books of both stretches if there is no second.
+/// Compares two time ranges. Without second books, both come from the first.
 ///
 /// # Errors
-/// What cannot be read, and where there is nothing.
+/// A file cannot be read, or the time range holds no window.
 pub fn run(
     how: &How,
     many: &ManyArgs,
@@ -136,7 +136,7 @@ pub fn run(
     second: Option<&dyn Books>,
     now: &Zoned,
 ) -> Result<(), Failure> {
-    // What a host keeps to itself is refused before anything is read.
+    // A dimension that only single machines record is refused before anything is read.
     let by = how.by;
     if !By::FLEET.contains(&by) {
         return Err(Failure::usage(FleetError::NotSummed { by }));
@@ -176,7 +176,7 @@ fn failed(error: FleetError) -> Failure {
     Failure::failed(error)
 }
 
-/// A rollout to nobody is a name that was mistyped.
+/// No host matches `--changed`: the name was probably mistyped.
 fn is_there(basis: &Basis, changed: Option<&str>) -> Result<(), Failure> {
     match (basis.kind, basis.hosts(), changed) {
         (Kind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(

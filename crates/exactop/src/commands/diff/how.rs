@@ -1,45 +1,46 @@
-//! What two stretches are compared by, whichever product they are of.
+//! How two time ranges are compared, for one machine and for many.
 
 use crate::options::parse;
 use clap::Args;
 use exactop_sums::{By, Least, Per, Work};
 
-/// Which stretches, and how to compare them.
+/// The two time ranges and the measure.
 #[derive(Debug, Args)]
 pub struct How {
-    /// The first stretch: '02:00+10m', '2h ago+30m' [default: all of it]
+    /// The first time range: '02:00+10m', '2h ago+30m' [default: all of it]
     #[arg(short, value_name = "FROM[+LENGTH]")]
     pub a: Option<String>,
-    /// The second one
+    /// The second time range
     #[arg(short, value_name = "FROM[+LENGTH]")]
     pub b: Option<String>,
-    /// What rows stand for
+    /// Sum CPU time by this
     #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
     pub by: By,
-    /// What CPU time is divided by: cpu (time of all CPUs), wall (time), work=COUNTER (the row's own: exits, syscalls ...)
+    /// Divide CPU time by cpu (time of all CPUs), wall (time) or work=COUNTER (the row's own:
+    /// exits, syscalls ...)
     #[arg(long, value_name = "cpu|wall|work=COUNTER", value_parser = per, default_value = "cpu")]
     pub per: Per,
-    /// Per cent of one CPU that a change comes to at least to be more than noise
+    /// Treat a smaller change, in per cent of one CPU, as noise
     #[arg(long, value_name = "PCT", value_parser = least, default_value = "0.2", allow_hyphen_values = true)]
     least: f64,
-    /// Per cent of what a row had where it had more, likewise
+    /// Treat a smaller change, in per cent of the row's larger side, as noise
     #[arg(long, value_name = "PCT", value_parser = least_of_row, default_value = "3", allow_hyphen_values = true)]
     least_of_row: f64,
-    /// Rows of each kind, in text
+    /// Print at most N rows of each kind as text
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "15", allow_hyphen_values = true)]
     rows: u64,
-    /// One JSON object, all rows
+    /// Print one JSON object with all rows
     #[arg(long)]
     pub json: bool,
 }
 
 impl How {
-    /// What a change comes to at least to be more than noise.
+    /// Smallest change that is more than noise.
     pub fn least(&self) -> Least {
         Least { of_cpu_pct: self.least, of_row_pct: self.least_of_row }
     }
 
-    /// The most rows of each kind.
+    /// Most rows of each kind.
     pub fn most(&self) -> usize {
         usize::try_from(self.rows).unwrap_or(usize::MAX)
     }

@@ -1,7 +1,7 @@
-//! `exactop diff`: where the difference between two stretches of recorded time went.
+//! `exactop diff`: shows where the difference between two recorded time ranges went.
 //!
-//! Two products: `recordings` of one machine or of two, and `fleets`, the books of many machines. What lies at
-//! the places that were named tells which.
+//! `recordings` compares recordings of one or two machines, `fleets` the books of many machines.
+//! The files at the named places decide which one runs.
 
 mod fleets;
 mod how;
@@ -17,31 +17,33 @@ use how::How;
 pub use recordings::open;
 use std::path::{Path, PathBuf};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop diff before.rec after.rec             two recordings, all of each
-  exactop diff -a '02:00+10m' -b '03:10+10m'    two stretches of what 'exactop record' keeps
+  exactop diff -a '02:00+10m' -b '03:10+10m'    two time ranges of what 'exactop record' keeps
   exactop diff -a '02:00+10m' -b '03:10+10m' --by unit web1.rec web2.rec
   exactop diff --per work=exits before.rec after.rec
   exactop diff -a '02:00+1h' -b '03:00+1h' /srv/books   many machines, from Parquet or a ClickHouse (https://...)
 
-A stretch has the windows that end in it. The changes of all rows and of unnamed time are the change of
-busy time, to the nanosecond; idle, steal and interrupts change by the same the other way round where both
-stretches have as much CPU time. A difference is beyond noise if the windows of one side differ from those of the
-other more than dealing them out anew at random explains, over all rows together in 99 of 100 cases, and if it
-comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.
+A time range holds the windows that end in it. The changes of all rows and of unnamed time sum to the
+change of busy time, to the nanosecond. If both ranges have the same CPU time, idle, steal and interrupts
+change by the opposite amount. A difference is beyond noise if it meets three conditions. The windows of the
+two sides differ more than a random redistribution explains, over all rows together in 99 of 100 cases. It is at
+least 0.2 % of a CPU (--least). It is at least 3 % of the row (--least-of-row). A time of day is the last one
+before the recording ends.
 
-Of many machines what is weighed are hosts, not windows: each against itself where they are the same, else one side
-against the other (docs/how-to/fleet.md).";
+With the books of many machines, hosts are compared instead of windows: each host with itself if both sides have the
+same hosts, else one side with the other (docs/how-to/fleet.md).";
 
-/// What to compare.
+/// Options of `exactop diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// Recordings [default: where 'exactop record' records], or the books of many machines; one is both sides'
+    /// Compare these recordings [default: that of 'exactop record'] or books of many machines; one
+    /// path is both sides
     #[arg(value_name = "DIR|FILE|URL", num_args = 0..=2)]
     paths: Vec<PathBuf>,
-    /// The recording of both sides, named as 'exactop record' names it
+    /// Compare two time ranges of this recording, as 'exactop record' names it
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "paths")]
     dir: Option<PathBuf>,
     #[command(flatten)]
@@ -50,10 +52,10 @@ pub struct DiffArgs {
     many: ManyArgs,
 }
 
-/// Compares.
+/// Compares two time ranges.
 ///
 /// # Errors
-/// What cannot be read, and where there is nothing.
+/// A file cannot be read, or the time range holds no window.
 pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let now = now();
     let DiffArgs { how, many, .. } = typed;

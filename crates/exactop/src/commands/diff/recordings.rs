@@ -1,4 +1,4 @@
-//! Two stretches of recorded time, of one machine or of two, compared.
+//! Compares two time ranges of recordings, of one machine or of two.
 
 use super::how::How;
 use crate::failure::{complain, Failure};
@@ -10,10 +10,10 @@ use exactop_sums::{json, text, Difference, Stretch};
 use jiff::Zoned;
 use std::path::Path;
 
-/// Compares two recordings, or two stretches of one.
+/// Compares two recordings, or two time ranges of one.
 ///
 /// # Errors
-/// What cannot be read, and where there is nothing.
+/// A file cannot be read, or the time range holds no window.
 pub fn run(how: &How, first: &Path, second: &Path, now: &Zoned) -> Result<(), Failure> {
     let read = |path, time: &Option<String>, name| {
         let (recording, when) = of_recording::part(time.as_deref(), now, open(path)?)?;
@@ -41,10 +41,10 @@ fn side(recording: Recording, when: When, name: &str, how: &How) -> Result<Stret
     }
 }
 
-/// Opens a recording; what cannot be read of it is said.
+/// Opens a recording, and reports its unreadable files on standard error.
 ///
 /// # Errors
-/// Nothing of it can be read.
+/// No file of the recording can be read.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
     let recording = Recording::open(path).map_err(Failure::failed)?;
     recording.unreadable().iter().for_each(|error| complain(&error.to_string()));

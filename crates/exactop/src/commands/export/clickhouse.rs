@@ -1,4 +1,4 @@
-//! `exactop export clickhouse`: a store, asked and told by HTTP.
+//! `exactop export clickhouse`: inserts windows into a ClickHouse store over HTTP.
 
 use super::{complain_of, nothing};
 use crate::failure::{complain, Failure};
@@ -14,55 +14,56 @@ use exactop_recording::Recording;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to export, and where to.
+/// Options of `exactop export clickhouse`.
 #[derive(Debug, Args)]
 pub struct ClickhouseArgs {
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
     part: TimeArgs,
-    /// The store's address: https://HOST:8443 or http://HOST:8123
+    /// Send to the store at this address: https://HOST:8443 or http://HOST:8123
     #[arg(long, value_name = "URL")]
     to: String,
     #[command(flatten)]
     store: StoreArgs,
-    /// Groups of a window that have a row of their own, beside ~other
+    /// Give at most N groups of a window a row of their own; ~other holds the rest
     #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::groups)]
     groups: usize,
 }
 
-/// Whom to ask, and whom to believe.
+/// Connection to a store.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
-    /// The database that has the tables [default: exactop]
+    /// Use this database [default: exactop]
     #[arg(long, value_name = "NAME")]
     database: Option<String>,
-    /// A file with NAME:PASSWORD that others cannot read
+    /// Read NAME:PASSWORD from this file, which others must not be able to read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
-    /// A file of certificates (PEM) to believe [default: the system's]
+    /// Trust the certificates (PEM) in this file [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// How long a store that is away is asked again [default: 5m; of a question no time, if it was never reached]
+    /// Retry an unreachable store for this time [default: 5m; for a query 0 if it was never
+    /// reached]
     #[arg(long, value_name = "TIME", value_parser = time::stretch)]
     patience: Option<Duration>,
-    /// Longest time for one connection to a store [default: 3s]
+    /// Give up a connection attempt after this time [default: 3s]
     #[arg(long, value_name = "TIME", value_parser = time::stretch)]
     connect_timeout: Option<Duration>,
 }
 
-/// The database that has the tables.
+/// The default database.
 const DATABASE: &str = "exactop";
-/// How long a store that is away is asked again.
+/// Default time of retrying.
 const ASKED_AGAIN: Duration = Duration::from_secs(300);
-/// Longest time for one connection.
+/// Default connection timeout.
 const CONNECTS: Duration = Duration::from_secs(3);
 
 impl StoreArgs {
-    /// Nothing is said of a store where there is none.
+    /// Checks that no store option was given without a store.
     ///
     /// # Errors
-    /// It is.
+    /// Such an option was given.
     pub fn nothing(&self) -> Result<(), Failure> {
         let is_said = [
             self.database.is_some(),
@@ -79,10 +80,10 @@ impl StoreArgs {
         }
     }
 
-    /// Who speaks to the store there.
+    /// A client for the store at this address.
     ///
     /// # Errors
-    /// A file cannot be read, or a password would go in the clear.
+    /// A file cannot be read, or a password would be sent unencrypted.
     pub fn client(&self, address: Address) -> Result<Client, Failure> {
         let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
         let usual = Patience::default();
@@ -92,10 +93,10 @@ impl StoreArgs {
         Ok(client.map_err(Failure::failed)?.connects_within(self.connects_within()))
     }
 
-    /// The same for questions, whose answers somebody waits for: a store that is dead is an error at once.
+    /// A client for queries: an unreachable store is an error at once, because the user waits.
     ///
     /// # Errors
-    /// As above.
+    /// A file cannot be read, or a password would be sent unencrypted.
     pub fn asking(&self, address: Address) -> Result<Client, Failure> {
         let client = self.client(address)?;
         Ok(match self.patience {
@@ -112,7 +113,7 @@ impl StoreArgs {
 /// Exports.
 ///
 /// # Errors
-/// What cannot be read or sent, and where there is nothing.
+/// Windows cannot be read or sent, or the time range holds none.
 pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     let (path, time) = (typed.place.path()?, typed.part.time.as_deref());
     let now = now();

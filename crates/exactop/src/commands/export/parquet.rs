@@ -1,4 +1,4 @@
-//! `exactop export parquet`: a directory of files, here or behind a server that takes them.
+//! `exactop export parquet`: writes a directory of files, here or on a server that takes PUT.
 
 use super::{complain_of, nothing};
 use crate::commands::record::listing::counted;
@@ -16,38 +16,38 @@ use exactop_recording::Recording;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What to export.
+/// Options of `exactop export parquet`.
 #[derive(Debug, Args)]
 pub struct ParquetArgs {
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
     part: TimeArgs,
-    /// Where to: a directory, made if it is not there, or https://HOST/DIR of a server that takes PUT
+    /// Write to this directory, made if missing, or to https://HOST/DIR on a server that takes PUT
     #[arg(short, long, visible_alias = "to", value_name = "DIR|URL")]
     output: PathBuf,
-    /// Replace files of a day even if they have windows that this export has not
+    /// Replace files of a day even if they have windows that this export lacks
     #[arg(long)]
     replace: bool,
-    /// Of a URL: a file with NAME:PASSWORD that others cannot read
+    /// For a URL: read NAME:PASSWORD from this file, which others must not be able to read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
-    /// Of a URL: a file of certificates (PEM) to believe [default: the system's]
+    /// For a URL: trust the certificates (PEM) in this file [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Of a URL: how long a server that is away is asked again
+    /// For a URL: retry an unreachable server for this time
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
     patience: Duration,
 }
 
-/// Where files go.
+/// Where the files go.
 enum Target<'a> {
     Here(&'a Path, Directory),
     There(Box<Objects>, u16),
 }
 
 impl ParquetArgs {
-    /// A directory is made, of a URL all files are read that it takes to ask.
+    /// Makes the directory; for a URL it reads all files that the connection needs.
     fn target(&self) -> Result<Target<'_>, Failure> {
         let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
             if self.login.is_some() || self.ca.is_some() {
@@ -76,7 +76,7 @@ impl ParquetArgs {
 /// Exports.
 ///
 /// # Errors
-/// What cannot be read, written or sent, and where there is nothing.
+/// Windows cannot be read, written or sent, or the time range holds none.
 pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
     let (path, time) = (typed.place.path()?, typed.part.time.as_deref());
     let now = now();

@@ -1,4 +1,4 @@
-//! `exactop fleet check`: the balance of a fleet.
+//! `exactop fleet check`: checks the balance of a fleet.
 
 use super::{complain_of, reached};
 use crate::commands::export::StoreArgs;
@@ -15,34 +15,34 @@ use exactop_recording::When;
 use std::path::Path;
 use std::time::Duration;
 
-/// What to check.
+/// Options of `exactop fleet check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// A directory of Parquet files, or the address of a ClickHouse: https://HOST:8443
+    /// Read a directory of Parquet files, or ask a ClickHouse at https://HOST:8443
     #[arg(long, value_name = "DIR|URL")]
     from: String,
-    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a stretch: '03:05+15m'
-    /// [default: all of it]
+    /// Read from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a time
+    /// range: '03:05+15m' [default: all of it]
     #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
-    /// A host is silent whose last window ends so long before the fleet's
+    /// Report a host as silent if its last window ends this long before the fleet's
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
     silent: Duration,
-    /// A clock is ahead whose last window ends so long after now
+    /// Report a clock as ahead if the host's last window ends this long after now
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time::stretch)]
     ahead: Duration,
-    /// Hosts whose findings are shown
+    /// Print findings of at most N hosts
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
     rows: u64,
-    /// One JSON object: all hosts, well or not
+    /// Print one JSON object with all hosts
     #[arg(long)]
     json: bool,
 }
 
 impl CheckArgs {
-    /// Where the books are; from here on nothing else is read.
+    /// Opens the books, and gives up the right to read anything else.
     fn open(&self) -> Result<Box<dyn Books>, Failure> {
         if !self.from.contains("://") {
             self.store.nothing()?;
@@ -64,7 +64,7 @@ impl CheckArgs {
 /// Checks.
 ///
 /// # Errors
-/// What cannot be read, and a balance that does not hold.
+/// The books cannot be read, or they do not balance.
 pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
@@ -76,7 +76,7 @@ pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let now_ns = now.timestamp().as_nanosecond();
     let balance = check(&*books, when, &tolerance, now_ns).map_err(Failure::failed)?;
     if balance.there().next().is_none() && balance.unread.is_empty() {
-        return Err(Failure::failed("no window ends in that time, of no host"));
+        return Err(Failure::failed("no host has a window that ends in this time range"));
     }
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
     output::print(match typed.json {

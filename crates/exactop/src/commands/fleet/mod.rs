@@ -1,4 +1,4 @@
-//! `exactop fleet`: the books of many machines, where `exactop export` put them.
+//! `exactop fleet`: reads the books of many machines from where `exactop export` put them.
 
 mod check;
 mod report;
@@ -10,37 +10,38 @@ use exactop_fleet::{Parquet, Store};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-/// After this time of silence a person is told what is waited for.
+/// After this time without output, a line says that the command waits for the store.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
-  exactop fleet check --from /srv/books                  every window once, sums, gaps, clocks
+  exactop fleet check --from /srv/books                  check that every window is there once, sums, gaps, clocks
   exactop fleet check --from https://store:8443 --login /etc/exactop/store --json
   exactop fleet report --from /srv/books -t '14:00+1h' --by unit
   exactop fleet report --from /srv/books --by pod --format html -o fleet.html
   exactop fleet report --from https://store:8443 --login /etc/exactop/store -t '14:00+1h'
-  exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     what a rollout changed
+  exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     show what a rollout changed
 
-A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below: 'exactop export
-parquet --to DIR/HOST' for each. A URL is that of a ClickHouse with the tables of crates/fleet/schema.sql.
+A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below. 'exactop export
+parquet --to DIR/HOST' writes them for each host. A URL names a ClickHouse with the tables of crates/fleet/schema.sql.
 
-Exit status of check: 0 the balance holds, 3 it does not, 1 something failed. docs/how-to/fleet.md has more.";
+Exit status of check: 0 the books balance, 3 they do not, 1 something failed. docs/how-to/fleet.md has more.";
 
-/// What to do with them.
+/// Subcommands of `exactop fleet`.
 #[derive(Debug, Subcommand)]
 pub enum FleetArgs {
-    /// Whether they balance: each window once, no gaps, clocks that agree, sums to the nanosecond
+    /// Check that the books balance: each window once, no gaps, clocks that agree, sums to the
+    /// nanosecond
     Check(check::CheckArgs),
-    /// What happened in a stretch of time, on all machines together, in words and figures, or drawn
+    /// Report what happened on all machines in a time range, in words and figures or as HTML
     Report(report::ReportArgs),
 }
 
-/// Reads them.
+/// Checks or reports.
 ///
 /// # Errors
-/// What cannot be read, and a balance that does not hold.
+/// The books cannot be read, or they do not balance.
 pub fn run(typed: &FleetArgs) -> Result<(), Failure> {
     match typed {
         FleetArgs::Check(typed) => check::run(typed),
@@ -48,7 +49,7 @@ pub fn run(typed: &FleetArgs) -> Result<(), Failure> {
     }
 }
 
-/// The store, once it has answered.
+/// The store, after it has answered.
 ///
 /// # Errors
 /// It does not answer.
@@ -63,12 +64,12 @@ pub fn reached(client: Client) -> Result<Store, Failure> {
     let told = told.map_err(Failure::cannot("start the thread that says what is waited for"))?;
     let store = Store::open(client).map_err(Failure::failed);
     drop(ends);
-    // Its line stands before the error. It writes and ends.
+    // The thread's line must stand before the error. It prints and ends.
     let _ = told.join();
     store
 }
 
-/// Says what is passed by.
+/// Reports the skipped directories.
 pub fn complain_of(books: &Parquet) {
     if books.skipped() > 0 {
         complain(&format!(

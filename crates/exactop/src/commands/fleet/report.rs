@@ -1,4 +1,4 @@
-//! `exactop fleet report`: what happened on all machines in a stretch of time.
+//! `exactop fleet report`: reports what happened on all machines in a time range.
 
 use super::{complain_of, reached};
 use crate::commands::export::StoreArgs;
@@ -15,7 +15,7 @@ use exactop_fleet::Parquet;
 use exactop_recording::When;
 use std::path::{Path, PathBuf};
 
-/// As what it is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Text,
@@ -29,34 +29,35 @@ const FORMATS: &[Word<Format>] = &[
     ("html", Format::Html, "One file with its pictures"),
 ];
 
-/// What to report.
+/// Options of `exactop fleet report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A directory of Parquet files, or the address of a ClickHouse: https://HOST:8443
+    /// Read a directory of Parquet files, or ask a ClickHouse at https://HOST:8443
     #[arg(long, value_name = "DIR|URL")]
     from: PathBuf,
-    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a stretch: '03:05+15m'
-    /// [default: all of it]
+    /// Read from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a time
+    /// range: '03:05+15m' [default: all of it]
     #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
-    /// What rows stand for
+    /// Sum CPU time by this
     #[arg(long, value_parser = parse::by(&By::FLEET), default_value = "command")]
     by: By,
-    /// Rows of the table
+    /// Print at most N rows
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
     rows: u64,
-    /// As what it is printed
+    /// Print in this format
     #[arg(long, value_parser = parse::one_of(FORMATS), default_value = "text")]
     format: Format,
-    /// Where to [default: standard output]
+    /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl ReportArgs {
-    /// Where the books are; from here on nothing else is read, and written where the report is to be.
+    /// Opens the books, and gives up the right to read anything else, or to write outside of the
+    /// report's directory.
     fn open(&self) -> Result<Box<dyn Figures>, Failure> {
         let into = self.output.as_deref().map(above);
         let written = into.as_deref();
@@ -78,10 +79,10 @@ impl ReportArgs {
     }
 }
 
-/// Reports.
+/// Writes the report.
 ///
 /// # Errors
-/// What cannot be read or written, and where there is nothing.
+/// A file cannot be read or written, or the time range holds no window.
 pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
@@ -91,8 +92,8 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let books = typed.open()?;
     let now_ns = now.timestamp().as_nanosecond();
     let report = Report::read(&*books, when, typed.by, now_ns).map_err(Failure::failed)?;
-    let report =
-        report.ok_or_else(|| Failure::failed("no window ends in that time, of no host"))?;
+    let report = report
+        .ok_or_else(|| Failure::failed("no host has a window that ends in this time range"))?;
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
     let drawn = typed.format == Format::Html;
     let page = page(&report, rows, drawn, &|ns| shown(ns, &now)).map_err(Failure::failed)?;
@@ -101,14 +102,14 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
         Format::Markdown => page.markdown(),
         Format::Html => page.html(),
     };
-    // Only now: what is there is replaced by a report, not by the lack of one.
+    // The file is opened only now, so that an error does not overwrite an earlier report.
     match typed.output.as_deref() {
         Some(path) => Sink::open(path, &Signals::new()?)?.write(text.as_bytes()),
         None => output::print(text),
     }
 }
 
-/// The directory in which a file is.
+/// The directory that holds a file.
 fn above(path: &Path) -> PathBuf {
     match path.parent() {
         Some(above) if above != Path::new("") => above.into(),

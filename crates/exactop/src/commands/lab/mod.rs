@@ -1,4 +1,4 @@
-//! `exactop lab`: scheduler experiments as measurements.
+//! `exactop lab`: runs scheduler experiments as measurements.
 
 mod run;
 
@@ -13,7 +13,7 @@ use exactop_model::text::escape::harmless;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop lab list
@@ -26,60 +26,60 @@ An experiment of your own is a file like those that 'exactop lab show NAME --tom
   exactop lab show weight --toml > mine.toml; exactop lab run ./mine.toml
 
 Exit status: 0 done, whatever the verdicts; 1 something failed; 2 wrong use; 128+N ended by signal N.
-Trials that were finished are kept, and 'exactop lab report DIR' writes the report of them.";
+Finished trials are kept; 'exactop lab report DIR' reports them.";
 
-/// Scheduler experiments.
+/// Subcommands of `exactop lab`.
 #[derive(Debug, Subcommand)]
 pub enum LabArgs {
-    /// List the experiments that are built in
+    /// List the built-in experiments
     List {
-        /// An array of objects
+        /// Print a JSON array of objects
         #[arg(long)]
         json: bool,
     },
-    /// Say what an experiment asks, how it measures and what it predicts
+    /// Show what an experiment asks, how it measures and what it predicts
     Show {
-        /// Its name, or a file
+        /// Name or file of the experiment
         name: String,
-        /// The file itself, to make one of your own from
+        /// Print the experiment's file, to start one of your own from
         #[arg(long)]
         toml: bool,
     },
-    /// Measure
+    /// Measure experiments, then report
     Run(LabRunArgs),
-    /// Write the report of a run again, also of one that was not finished
+    /// Write the report of a run again, also of an unfinished run
     Report {
-        /// What --out of the run was
+        /// The directory that --out named
         dir: PathBuf,
     },
-    /// Two runs side by side: what differs, and what cannot be told apart
+    /// Compare two runs: what differs, and what cannot be distinguished
     Compare {
-        /// A run
+        /// The first run
         first: PathBuf,
-        /// Another
+        /// The second run
         second: PathBuf,
-        /// An array of objects
+        /// Print a JSON array of objects
         #[arg(long)]
         json: bool,
     },
 }
 
-/// What to measure.
+/// Options of `exactop lab run`.
 #[derive(Debug, Args)]
 pub struct LabRunArgs {
-    /// Names or files of experiments; all: all that are built in
+    /// Run these experiments, by name or file; all: all built-in ones
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Trials of each condition, instead of as many as the experiment says
+    /// Run N trials of each condition instead of the experiment's own number
     #[arg(long, value_name = "N", value_parser = repeats)]
     repeats: Option<u32>,
-    /// Shorter windows and fewer repeats: to see what comes
+    /// Use shorter windows and fewer repeats, for a first look
     #[arg(long)]
     quick: bool,
-    /// Where everything is written to [default: exactop-lab-DATE-TIME-RANDOM]
+    /// Write everything into this directory [default: exactop-lab-DATE-TIME-RANDOM]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What decides the order of trials [default: by the clock; it is printed]
+    /// Order the trials by this seed [default: from the clock; it is printed]
     #[arg(long, value_name = "S", value_parser = parse::number::<u64>)]
     seed: Option<u64>,
 }
@@ -94,7 +94,7 @@ fn repeats(text: &str) -> Result<u32, String> {
 /// Lists, shows, runs, reports or compares experiments.
 ///
 /// # Errors
-/// What could not be read, written or measured.
+/// A file could not be read or written, or a measurement failed.
 pub fn run(typed: &LabArgs) -> Result<(), Failure> {
     match typed {
         LabArgs::List { json: true } => print_json(&listed()),
@@ -174,7 +174,7 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
     }
 }
 
-/// A text of someone else's: its lines stay, and nothing in them moves the cursor.
+/// A foreign text: its line breaks stay, and other control characters are escaped.
 fn by_lines(text: &str) -> String {
     text.split_inclusive('\n')
         .map(|line| match line.strip_suffix('\n') {

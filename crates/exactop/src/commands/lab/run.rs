@@ -1,4 +1,4 @@
-//! Trial after trial, each written down at once.
+//! Runs trial after trial and writes each result at once.
 
 use super::{failed, written, LabRunArgs};
 use crate::failure::Failure;
@@ -16,14 +16,14 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-/// Measures, then reports; what was measured before a signal or a failure is reported, too.
+/// Measures, then reports, also after a signal or a failure.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the run.
 pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
     let experiments = experiments(options)?;
     let signals = Signals::new()?;
-    // What a wait was cut short by.
+    // The failure that interrupted a wait.
     let ended = RefCell::new(None);
     let mut wait = |then: Instant| {
         signals.sleep_until(then).map_err(|failure| {
@@ -64,7 +64,7 @@ pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Those that are asked for, as they are to be run, after the controls.
+/// The requested experiments, after the controls.
 fn experiments(options: &LabRunArgs) -> Result<Vec<Experiment>, Failure> {
     let mut all = vec![built_in::controls()];
     for name in &options.names {
@@ -87,7 +87,7 @@ fn experiments(options: &LabRunArgs) -> Result<Vec<Experiment>, Failure> {
     Ok(all.into_iter().map(as_run).collect())
 }
 
-/// Without the conditions that cannot be tried here, and why.
+/// The experiments without conditions that cannot run here, and the reasons.
 fn possible(lab: &Lab, all: Vec<Experiment>) -> (Vec<Experiment>, Vec<(String, String)>) {
     let mut skipped = Vec::new();
     let mut kept = Vec::new();
@@ -132,14 +132,14 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
     Ok(())
 }
 
-/// The report of what is written down.
+/// Writes the report of the written results.
 fn reported(out: &Directory) -> Result<(), Failure> {
     let (run, points) = read_back::read(out).map_err(failed)?;
     report::write(out, &run, &points).map_err(failed)?;
     output::print(report::summary(&run, &points) + &written(out.path()))
 }
 
-/// The one that was asked for; else a new one, whose name nobody can have guessed.
+/// The requested directory, or a new one with an unpredictable name.
 fn directory(options: &LabRunArgs) -> Result<Directory, FileError> {
     match &options.out {
         Some(path) => Directory::open_or_make(path),

@@ -10,22 +10,23 @@ use serde_json::json;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// What to compute.
+/// Options of `exactop load ackermann`.
 #[derive(Debug, Args)]
 pub struct Ackermann {
-    /// First argument, 0 to 3
+    /// Set the first argument, 0 to 3
     #[arg(long, value_name = "M", default_value_t = 3, value_parser = first)]
     m: u64,
-    /// The last second argument, 0 to 16
+    /// Set the last second argument, 0 to 16
     #[arg(long, value_name = "N", default_value_t = 13, value_parser = second)]
     n: u64,
-    /// One thread for all results (single), one for each (per-task), or a number
+    /// Compute all results in one thread (single), each in its own (per-task), or in this number of
+    /// threads
     #[arg(long, value_name = "HOW", default_value = "single", value_parser = threads)]
     threads: Threads,
     /// Compute each result twice
     #[arg(long)]
     twice: bool,
-    /// One JSON object a line for each result
+    /// Print one JSON object per line for each result
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +58,7 @@ fn threads(text: &str) -> Result<Threads, String> {
 /// Computes and prints each result.
 ///
 /// # Errors
-/// A wrong result, no threads, or the signal that ended it.
+/// A result is wrong, threads cannot be started, or a signal ended it.
 pub fn run(options: &Ackermann) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let (tell, told) = channel();

@@ -1,4 +1,4 @@
-//! `exactop load herd`: the thundering herd, run here so that someone can look at it.
+//! `exactop load herd`: runs a thundering herd as a demonstration.
 
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
@@ -10,22 +10,22 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// How large a herd.
+/// Options of `exactop load herd`.
 #[derive(Debug, Args)]
 pub struct Herd {
-    /// Workers
+    /// Start N workers
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = super::some)]
     threads: usize,
-    /// Whom a connection wakes
+    /// Wake these workers at each connection
     #[arg(long, value_parser = parse::one_of(WAKE))]
     wake: Wake,
-    /// Connections per second the client tries to make, one after the other
+    /// Try to make N connections per second, one after the other
     #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = super::rate("connections per second"), allow_hyphen_values = true)]
     rate: f64,
-    /// When it stops by itself
+    /// Stop after this time
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse::seconds, allow_hyphen_values = true)]
     duration: f64,
-    /// One JSON object at the end
+    /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
 }
@@ -35,16 +35,16 @@ const WAKE: &[Word<Wake>] = &[
     ("one", Wake::One, "One worker (pthread_cond_signal)"),
 ];
 
-/// Runs it until its time is over or someone ends it.
+/// Runs until its time is over or a signal ends it.
 ///
 /// # Errors
-/// What it could not get.
+/// A resource that the herd needs is missing.
 pub fn run(options: &Herd) -> Result<(), Failure> {
     let name = match options.wake {
         Wake::All => c"herd-all",
         Wake::One => c"herd-one",
     };
-    // The name in lists of processes; threads inherit it.
+    // The name in process lists; threads inherit it.
     rustix::thread::set_name(name).map_err(Failure::cannot("take a name"))?;
     let server = Server::start(&Options {
         threads: options.threads,
@@ -52,7 +52,7 @@ pub fn run(options: &Herd) -> Result<(), Failure> {
         rate: options.rate,
     });
     let server = server.map_err(Failure::failed)?;
-    // Not before: the client is not to inherit the handlers.
+    // Handlers are installed only now, so that the client does not inherit them.
     let signals = Signals::new()?;
     tell(options);
     let began = Instant::now();
@@ -77,7 +77,7 @@ fn serve(server: &Server, signals: &Signals, end: Instant) -> Result<(), Failure
     Ok(())
 }
 
-/// Where to look. Nobody needs to listen.
+/// Prints the process to look at. A write error is ignored: standard error may be closed.
 fn tell(options: &Herd) {
     let (pid, threads, seconds) = (std::process::id(), options.threads, options.duration);
     let _ = writeln!(

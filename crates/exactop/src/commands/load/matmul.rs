@@ -13,30 +13,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than any job.
+/// A time later than the end of any job.
 const FAR: Duration = Duration::from_secs(1_000_000_000);
 
-/// What to multiply.
+/// Options of `exactop load matmul`.
 #[derive(Debug, Args)]
 pub struct Matmul {
     /// Rows and columns, 1 to 65536
     #[arg(value_name = "N", value_parser = crate::options::parse::number::<usize>)]
     size: usize,
-    /// Threads [default: one for each CPU]
+    /// Use N threads [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = super::some)]
     threads: Option<usize>,
-    /// Compute it again in one thread and compare
+    /// Compute the product again in one thread and compare
     #[arg(long)]
     verify: bool,
-    /// JSON objects: generated, multiplied
+    /// Print JSON objects: generated, multiplied
     #[arg(long)]
     json: bool,
 }
 
-/// Multiplies, says so.
+/// Multiplies the matrices and prints the result's figures.
 ///
 /// # Errors
-/// A size out of bounds, too little memory, a wrong result, or the signal that ended it.
+/// The size is out of bounds, memory is missing, the result is wrong, or a signal ended it.
 pub fn run(options: &Matmul) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let threads = options.threads.unwrap_or_else(cpus);
@@ -51,7 +51,7 @@ pub fn run(options: &Matmul) -> Result<(), Failure> {
             product
         })
     };
-    // Its end closes the pipe, which wakes us at once: a job that ends late is not what was asked.
+    // The end of the job closes the pipe, which wakes this thread at once.
     let far = Instant::now() + FAR;
     let ended = signals.wait(far, &[working.as_fd()]).map(|_| ());
     stop.store(true, Ordering::Relaxed);
@@ -65,7 +65,7 @@ pub fn run(options: &Matmul) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Between the two parts; nobody needs to listen.
+/// Prints a line between the two parts. A write error is ignored: standard error may be closed.
 fn say(json: bool, how: Options) {
     let text = match json {
         true => line("matmul", json!({ "event": "generated", "size": how.size })),

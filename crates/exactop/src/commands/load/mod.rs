@@ -1,4 +1,4 @@
-//! `exactop load`: workloads of known behaviour, run here so that someone can look at them.
+//! `exactop load`: runs workloads of known behaviour as demonstrations.
 
 mod ackermann;
 mod herd;
@@ -10,44 +10,44 @@ use crate::failure::Failure;
 use clap::Subcommand;
 use serde_json::{json, Value};
 
-/// Which workload.
+/// Workloads of `exactop load`.
 #[derive(Debug, Subcommand)]
 pub enum LoadArgs {
-    /// The thundering herd: a TCP server whose workers wait at one condition variable
+    /// Run the thundering herd: a TCP server whose workers wait on one condition variable
     ///
-    /// The first thread accepts connections and queues them, and whichever worker gets one closes
-    /// it. Each connection wakes all workers or one. The client is a process of its own. Server
-    /// and client use a port of 127.0.0.1 that the system chooses. It stops by itself, or at
-    /// Ctrl-C, and says what it did.
+    /// The first thread accepts connections and queues them; the worker that takes a connection
+    /// closes it. Each connection wakes all workers or one. The client is a separate process.
+    /// Server and client use a port of 127.0.0.1 that the system chooses. The herd stops by itself
+    /// or at Ctrl-C, and prints its figures.
     Herd(herd::Herd),
-    /// The Ackermann function by plain recursion, from ackermann(M, 0) to ackermann(M, N)
+    /// Compute the Ackermann function by plain recursion, from ackermann(M, 0) to ackermann(M, N)
     ///
-    /// Much CPU time, hardly any memory. Each result is printed when it is there, with the time it
-    /// took, and checked.
+    /// It uses much CPU time and hardly any memory. It prints each result as it comes, with its
+    /// time, and checks it.
     Ackermann(ackermann::Ackermann),
-    /// Two dense N x N matrices multiplied
+    /// Multiply two dense N x N matrices
     ///
-    /// The columns of the result are shared among threads.
+    /// The threads share the columns of the result.
     Matmul(matmul::Matmul),
-    /// Processes that work off the same number of equal steps, all starting at once
+    /// Run processes that do the same number of equal steps, all starting at once
     ///
-    /// Prints when each step was done, then throughput and latency: how the scheduler shared the
+    /// It prints when each step was done, then throughput and latency: how the scheduler shared the
     /// CPUs, seen from the inside.
     Progress(progress::Progress),
-    /// Threads that use CPU time and nothing else
+    /// Run threads that use CPU time and nothing else
     Spin(until_stopped::Spin),
-    /// Processes that do nothing
+    /// Run processes that do nothing
     Sleepers(until_stopped::Sleepers),
-    /// Children that come and go: /bin/true again and again
+    /// Run children that come and go: /bin/true again and again
     Spawn(until_stopped::Spawn),
-    /// Two threads that pass a byte to and fro over pipes
+    /// Run two threads that pass a byte to and fro over pipes
     Pingpong(until_stopped::Pingpong),
 }
 
-/// Runs it until it is done, its time is over or someone ends it.
+/// Runs until the work is done, its time is over or a signal ends it.
 ///
 /// # Errors
-/// What it could not get, or a wrong result.
+/// A resource is missing, or a result is wrong.
 pub fn run(typed: &LoadArgs) -> Result<(), Failure> {
     match typed {
         LoadArgs::Herd(options) => herd::run(options),
@@ -61,7 +61,7 @@ pub fn run(typed: &LoadArgs) -> Result<(), Failure> {
     }
 }
 
-/// One line of JSON with what every workload says of itself.
+/// One line of JSON with the fields that every workload has.
 fn line(load: &str, fields: Value) -> String {
     let mut object = json!({
         "schema": { "name": "exactop.load", "version": 1 },
@@ -73,12 +73,12 @@ fn line(load: &str, fields: Value) -> String {
     format!("{object}\n")
 }
 
-/// How many CPUs this process may use.
+/// Number of CPUs that this process may use.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A number of threads, processes or lanes.
+/// Parses a number of threads, processes or lanes.
 fn some(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=1_000_000) => Ok(n),
@@ -86,7 +86,7 @@ fn some(text: &str) -> Result<usize, String> {
     }
 }
 
-/// How many of something there are each second.
+/// Parses a rate per second.
 fn rate(what: &'static str) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync {
     move |text| match text.parse() {
         Ok(rate) if rate > 0.0 && rate <= 1e6 => Ok(rate),

@@ -9,35 +9,36 @@ use exactop_workloads::compute::progress::{self, Options, Step};
 use serde_json::json;
 use std::fmt::Write;
 
-/// Who does how much.
+/// Options of `exactop load progress`.
 #[derive(Debug, Args)]
 pub struct Progress {
-    /// Processes
+    /// Start N processes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = few)]
     procs: usize,
-    /// Steps of each
+    /// Run N steps in each
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = super::some)]
     steps: usize,
-    /// Loops in a step; auto: as many as take half a millisecond of CPU time
+    /// Run LOOPS loops in a step; auto: as many as take half a millisecond of CPU time
     #[arg(long, value_name = "auto|LOOPS", default_value = "auto", value_parser = loops)]
     work: Work,
-    /// Nicenesses of the first processes, such as 0,5; more of it than there is now needs root
+    /// Set the nicenesses of the first processes, such as 0,5; a value below the current one needs
+    /// root
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = niceness)]
     nice: Vec<i32>,
-    /// One JSON object a line for each step, one at the end
+    /// Print one JSON object per line for each step, and one at the end
     #[arg(long)]
     json: bool,
 }
 
-/// How many loops make a step.
+/// Number of loops in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Auto,
     Loops(u64),
 }
 
-/// All start by one write into a pipe, 8 bytes for each.
+/// Parses one niceness.
 fn niceness(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(nice @ -20..=19) => Ok(nice),
@@ -60,10 +61,10 @@ fn loops(text: &str) -> Result<Work, String> {
     }
 }
 
-/// Runs them, then prints all steps and what they come to.
+/// Runs the processes, then prints all steps and their sums.
 ///
 /// # Errors
-/// Too few processes. A signal ends all of it at once.
+/// A process ended early. A signal ends all of them at once.
 pub fn run(options: &Progress) -> Result<(), Failure> {
     let loops = match options.work {
         Work::Auto => progress::loops_of_a_step(),
@@ -79,7 +80,7 @@ pub fn run(options: &Progress) -> Result<(), Failure> {
     output::print(if options.json { as_json(&how, &all) } else { as_text(&how, &all) })
 }
 
-/// When each was done, in order of time.
+/// Steps of all processes in order of time.
 fn in_order(all: &[Vec<Step>]) -> Vec<&Step> {
     let mut steps: Vec<&Step> = all.iter().flatten().collect();
     steps.sort_by_key(|s| (s.elapsed_ns, s.id));
@@ -112,7 +113,7 @@ fn as_json(how: &Options, all: &[Vec<Step>]) -> String {
 fn as_text(how: &Options, all: &[Vec<Step>]) -> String {
     let mut out = String::from("elapsed_ns\tpid\tstep\n");
     for step in in_order(all) {
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = writeln!(out, "{}\t{}\t{}", step.elapsed_ns, step.pid, step.step);
     }
     let elapsed_ns = progress::elapsed_ns(all);

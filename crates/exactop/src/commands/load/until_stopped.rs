@@ -1,5 +1,5 @@
-//! `exactop load spin`, `sleepers`, `spawn` and `pingpong`: they go on until their time is over or
-//! someone ends them, and then say what they did.
+//! `exactop load spin`, `sleepers`, `spawn` and `pingpong`: they run until their time is over or a
+//! signal ends them, and then print their figures.
 
 use super::line;
 use crate::failure::Failure;
@@ -12,21 +12,21 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// When it ends and what it prints.
+/// Options of these workloads.
 #[derive(Debug, Args)]
 struct Until {
-    /// When it stops by itself
+    /// Stop after this time
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::options::parse::seconds, allow_hyphen_values = true)]
     duration: f64,
-    /// One JSON object each second and at the end
+    /// Print one JSON object each second and at the end
     #[arg(long)]
     json: bool,
 }
 
 impl Until {
-    /// Lets a load go on until its time is over or someone ends it, then says what it did. `what`
-    /// begins with its name; `progress` is printed each second if someone reads JSON; `end` stops it
-    /// and has its last word as JSON and as text, after so many ns.
+    /// Runs a load until its time is over or a signal ends it, then prints its figures. `what`
+    /// begins with its name. `progress` is printed each second with `--json`. `end` takes the run's
+    /// length in ns, stops the load and returns its last line as JSON and as text.
     fn run<L>(
         &self,
         what: &str,
@@ -36,7 +36,7 @@ impl Until {
         end: impl FnOnce(L, u64) -> (Value, String),
     ) -> Result<(), Failure> {
         let (pid, seconds) = (std::process::id(), self.duration);
-        // Nobody needs to listen.
+        // A write error is ignored: standard error may be closed.
         let _ = writeln!(
             std::io::stderr(),
             "{what}: process {pid}; stops after {seconds} s or at Ctrl-C"
@@ -77,13 +77,13 @@ fn no_thread(error: std::io::Error) -> Failure {
     Failure::failed(format!("cannot start a thread: {error}"))
 }
 
-/// How many threads.
+/// Options of `exactop load spin`.
 #[derive(Debug, Args)]
 pub struct Spin {
-    /// Threads [default: one for each CPU]
+    /// Start N threads [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = super::some)]
     threads: Option<usize>,
-    /// Per cent of its time that each thread is busy; it sleeps for the rest of every 20 ms
+    /// Keep each thread busy for this part of every 20 ms, in per cent; it sleeps for the rest
     #[arg(long, value_name = "PCT", default_value_t = 100.0, value_parser = busy, allow_hyphen_values = true)]
     busy: f64,
     #[command(flatten)]
@@ -101,7 +101,7 @@ impl Spin {
     /// Spins.
     ///
     /// # Errors
-    /// When threads cannot be had.
+    /// Threads cannot be started.
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let threads = self.threads.unwrap_or_else(super::cpus);
@@ -122,10 +122,10 @@ impl Spin {
     }
 }
 
-/// How many processes.
+/// Options of `exactop load sleepers`.
 #[derive(Debug, Args)]
 pub struct Sleepers {
-    /// Processes
+    /// Start N processes
     #[arg(value_name = "N", value_parser = super::some)]
     number: usize,
     #[command(flatten)]
@@ -133,12 +133,12 @@ pub struct Sleepers {
 }
 
 impl Sleepers {
-    /// Sleeps.
+    /// Runs the sleepers.
     ///
     /// # Errors
-    /// When there cannot be so many.
+    /// The processes cannot be started.
     pub fn run(&self) -> Result<(), Failure> {
-        // Before the handlers: the children are not to inherit them.
+        // The children start before the handlers exist, so that they do not inherit them.
         let sleepers = children::Sleepers::start(self.number).map_err(Failure::failed)?;
         let signals = Signals::new()?;
         let number = sleepers.len();
@@ -152,13 +152,13 @@ impl Sleepers {
     }
 }
 
-/// How many children.
+/// Options of `exactop load spawn`.
 #[derive(Debug, Args)]
 pub struct Spawn {
-    /// Children at a time [default: one for each CPU]
+    /// Run N children at a time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = super::some)]
     procs: Option<usize>,
-    /// Children a second, all together [default: as many as can be]
+    /// Start R children a second in all [default: as many as possible]
     #[arg(long, value_name = "R", value_parser = super::rate("children a second"), allow_hyphen_values = true)]
     rate: Option<f64>,
     #[command(flatten)]
@@ -169,7 +169,7 @@ impl Spawn {
     /// Starts children.
     ///
     /// # Errors
-    /// When none can be started.
+    /// No child can be started.
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let procs = self.procs.unwrap_or_else(super::cpus);
@@ -195,7 +195,7 @@ impl Spawn {
     }
 }
 
-/// Nothing to choose.
+/// Options of `exactop load pingpong`.
 #[derive(Debug, Args)]
 pub struct Pingpong {
     #[command(flatten)]
@@ -206,7 +206,7 @@ impl Pingpong {
     /// Passes the byte.
     ///
     /// # Errors
-    /// When pipes or threads cannot be had.
+    /// Pipes or threads cannot be made.
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let pingpong = pingpong::PingPong::start().map_err(Failure::failed)?;

@@ -1,4 +1,4 @@
-//! Whose figures are one row.
+//! The choice between rows of processes and rows of threads.
 
 use crate::options::parse::Word;
 

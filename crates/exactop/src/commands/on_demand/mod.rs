@@ -1,6 +1,6 @@
-//! Commands that attach programs of their own for as long as they run, or look at a daemon's
-//! (`shared`), and print windows of what these tell: the loop they have in common (`exactop cgroups`
-//! uses it, too), and a file for each subject. `trace`, which records, is not among them.
+//! Commands that attach BPF programs while they run, or read a daemon's (`shared`), and print
+//! windows of their figures. They share one loop, which `exactop cgroups` also uses; each subject
+//! has a file. `trace`, which records, is not among them.
 
 #[cfg(feature = "bpf")]
 pub mod by_thread;
@@ -31,7 +31,7 @@ macro_rules! list {
             /// Prints windows.
             ///
             /// # Errors
-            /// What failed, or the signal.
+            /// The failure, or the signal that ended the command.
             pub fn run(&self) -> Result<(), crate::failure::Failure> {
                 match self {
                     $(OnDemand::$Name(typed) => $file::run(typed)),+

@@ -1,4 +1,5 @@
-//! `exactop moves`: which tasks go to another CPU, from which to which, why, and whether it paid.
+//! `exactop moves`: shows which tasks move to another CPU, from which to which, why, and whether
+//! the move paid.
 
 use super::by_thread::{By, BY};
 use super::shared::Show;
@@ -9,13 +10,13 @@ use crate::options::parse;
 use exactop_model::on_demand::moves::Cause;
 use exactop_model::on_demand::Subject;
 
-/// Show which tasks go to another CPU, from which to which, why, and whether it paid
+/// Show which tasks move to another CPU, from which to which, why, and whether it paid
 #[derive(Debug, clap::Args)]
 #[command(after_help = notes())]
 pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
-    /// Whose moves are one row
+    /// Sum the moves by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
     by: By,
     #[command(flatten)]
@@ -23,16 +24,16 @@ pub struct Args {
 }
 
 const NOTES: &str = "\
-BEFORE: how long it had waited for a CPU on the average, of those that waited in a run queue; AFTER:
-from the move until it ran. PAID: it ran before anything else came onto the CPU it had left, so it
-would have waited longer there. NOT: where it had been the CPU was idle or became so before it ran,
-so it could have run there by then. Of the rest, which is neither, it cannot be told; nor of those
-who could not stay (-). A birth on another CPU than the parent's (fork) is told, too; the kernel does
-not count it as a migration, and so it is in no sum of CPUs.
+BEFORE: how long moved tasks had waited in a run queue on average, of those that waited. AFTER: time
+from the move until the task ran. PAID: the task ran before anything else came onto the CPU that it left,
+so it would have waited longer there. NOT: the CPU that it left was idle, or became idle before the task
+ran, so the task could have run there by then. Other moves are neither: the outcome is not known. A move
+that the task could not avoid has -. A birth on another CPU than the parent's (fork) is listed too; the
+kernel does not count it as a migration, so no sum of CPUs includes it.
 
-On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
+On a terminal each window is drawn over the last one until q; with -n the last window stays.";
 
-/// What the lines mean, for --help.
+/// The meaning of the lines, for `--help`.
 fn notes() -> String {
     let cause = |cause: Cause| format!("  {:<9} {}\n", cause.name(), cause.meaning());
     let causes: String = Cause::ALL.into_iter().map(cause).collect();
@@ -42,7 +43,7 @@ fn notes() -> String {
 /// Prints windows.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let show = Show::of(Subject::Moves, &typed.look, typed.pace.resolve()?)?;
     Show { threads: typed.by == By::Thread, ..show }.run()

@@ -1,4 +1,4 @@
-//! Windows of programs of our own, or of those of a daemon, which are attached once for all who look.
+//! Windows from programs of our own, or from a daemon's, which it attaches once for all readers.
 
 use super::windows::{Forms, Opened, WindowArgs};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Opens the first of these places that can be opened.
 ///
 /// # Errors
-/// Why the last that was tried cannot.
+/// The reason why the last place cannot be opened.
 pub fn open(
     places: Places,
     ask: Look,
@@ -29,20 +29,20 @@ pub fn open(
     places.open(on, || own().map(Opened::own).map_err(Failure::failed))
 }
 
-/// A subject's windows, as a command prints them.
+/// A subject's windows and how a command prints them.
 pub struct Show<'a> {
     pub look: &'a WindowArgs,
     pub pace: Pace,
     pub ask: Look,
-    /// A row for each thread, where there is a choice.
+    /// One row per thread instead of per process, if the subject has the choice.
     pub threads: bool,
 }
 
 impl Show<'_> {
-    /// Those of the processes that were typed.
+    /// Windows of the processes on the command line.
     ///
     /// # Errors
-    /// What is wrong with the pace.
+    /// The interval or the count is wrong.
     pub fn of(subject: Subject, look: &WindowArgs, typed: Typed) -> Result<Show<'_>, Failure> {
         let pace = look.pace(typed)?;
         let (interval_ns, pids) = (Some(pace.interval_ns()), look.pid.clone());
@@ -53,16 +53,16 @@ impl Show<'_> {
     /// Prints windows.
     ///
     /// # Errors
-    /// What failed, or the signal.
+    /// The failure, or the signal that ended the command.
     pub fn run(&self) -> Result<(), Failure> {
         let own = || on_demand::open(self.ask.what, &self.ask.choice());
         self.run_with(self.look.looking.places(), own, |_| ())
     }
 
-    /// The same from other places and with other programs of our own; each window is also seen by `see`.
+    /// Prints windows from these places and programs; `see` also gets each window.
     ///
     /// # Errors
-    /// As there.
+    /// The failure, or the signal that ended the command.
     pub fn run_with(
         &self,
         places: Places,
@@ -79,7 +79,7 @@ impl Show<'_> {
         self.written(|forms| self.look.show(self.pace, open, next, forms))
     }
 
-    /// Does something with how they are written.
+    /// Calls `with` with the output formats.
     pub fn written<T>(&self, with: impl FnOnce(&Forms<SubjectWindow>) -> T) -> T {
         with(&Forms {
             text: &|window, sheet| views::text(window, self.threads, sheet),

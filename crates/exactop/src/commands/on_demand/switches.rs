@@ -1,4 +1,4 @@
-//! `exactop switches`: how often threads leave their CPU, and why.
+//! `exactop switches`: counts how often threads leave their CPU, and why.
 
 use super::by_thread::{By, BY};
 use super::shared::Show;
@@ -14,24 +14,24 @@ use exactop_model::on_demand::Subject;
 pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
-    /// Whose switches are one row
+    /// Sum the switches by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
     by: By,
     #[command(flatten)]
     pace: PaceArgs,
 }
 
-/// What the columns mean, for --help.
+/// The meaning of the columns, for `--help`.
 const NOTES: &str = "\
-PREEMPTED: it was runnable, and another task had its CPU. BLOCKED: it slept. YIELDED: it was in
+PREEMPTED: the task was runnable, and another task took its CPU. BLOCKED: it slept. YIELDED: it called
 sched_yield(2). EXITED: it ended. The sum is what the kernel counts (nr_switches in /proc/PID/sched).
 
-On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
+On a terminal each window is drawn over the last one until q; with -n the last window stays.";
 
 /// Prints windows.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let show = Show::of(Subject::Switches, &typed.look, typed.pace.resolve()?)?;
     Show { threads: typed.by == By::Thread, ..show }.run()

@@ -1,4 +1,4 @@
-//! `exactop syscalls`: how often, how long, how many failed.
+//! `exactop syscalls`: counts system calls, their time and their failures.
 
 use super::shared::Show;
 use super::windows::WindowArgs;
@@ -17,27 +17,27 @@ use exactop_service::ask::Look;
 pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
-    /// What is summed in one row; with process and thread also how often they came onto a CPU
+    /// Sum the calls by this; process and thread also show how often a thread came onto a CPU
     #[arg(long, value_parser = parse::one_of(BY), default_value = "call")]
     by: SyscallsBy,
-    /// Names of system calls, then the interval in seconds, as -d, and how many windows, as -n
+    /// Names of system calls, then the interval in seconds, as -d, and the number of windows, as -n
     #[arg(value_name = "CALL|INTERVAL|COUNT", allow_negative_numbers = true)]
     words: Vec<String>,
 }
 
 const BY: &[Word<SyscallsBy>] = &[
-    ("call", SyscallsBy::Call, "Everyone's calls of one kind"),
-    ("process", SyscallsBy::Process, "Those of one process"),
-    ("thread", SyscallsBy::Thread, "Those of one thread"),
+    ("call", SyscallsBy::Call, "All calls of one kind"),
+    ("process", SyscallsBy::Process, "Calls of one process"),
+    ("thread", SyscallsBy::Thread, "Calls of one thread"),
 ];
 
-/// Examples and what a row means, for --help.
+/// Examples and the meaning of a row, for `--help`.
 const NOTES: &str = "\
-A call counts when it returns, with its whole time, or when its thread exits in it; IN is how many
-had not returned when the window ended. It is an error when it returns -4095 to -1; which, and how
-often, is in the last column.
+A call counts with its whole time when it returns, or when its thread exits in it. IN: calls that had not
+returned when the window ended. A call fails when it returns -4095 to -1; the last column shows which
+errors, and how often.
 
-On a terminal each window is drawn over the one before until q; the last of a number of them stays.
+On a terminal each window is drawn over the last one until q; with -n the last window stays.
 
 Examples:
   exactop syscalls accept4                       how many connections a second
@@ -46,7 +46,7 @@ Examples:
 /// Prints windows.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let at = typed.words.iter().position(|w| pace::is_number(w));
     let (names, numbers) = typed.words.split_at(at.unwrap_or(typed.words.len()));

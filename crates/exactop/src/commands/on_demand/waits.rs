@@ -1,5 +1,5 @@
-//! `exactop waits`: where threads sleep, how long they queue for a CPU and behind whom, who wakes
-//! them; or what a recording says of it.
+//! `exactop waits`: shows where threads sleep, how long they queue for a CPU and behind which
+//! tasks, and which tasks wake them, live or from a recording.
 
 use super::super::played;
 use super::by_thread::{By, BY};
@@ -18,7 +18,7 @@ use exactop_model::text::escape::harmless;
 pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
-    /// What is summed in one row
+    /// Sum the waits by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
     by: By,
     #[command(flatten)]
@@ -27,22 +27,22 @@ pub struct Args {
     pace: PaceArgs,
 }
 
-/// What the lines mean, for --help.
+/// The meaning of the lines, for `--help`.
 const NOTES: &str = "\
-SLP, LCK, BLK: asleep, by the system call slept in, in per cent of the time of all its threads; THR:
-kept from a CPU because the quota of its group was used up, until it ran again. Run queue: waits for
-a CPU after a wake-up and after losing one to somebody else, with the 99th percentile (of a
-log-linear histogram: at most a quarter too high) and the longest. Ran instead: who had that CPU
-meanwhile, as far back as its last 32 switches. Woken by: by whom, how often.
-With --replay it is what the process waited for whose page was open in the live view while that was recorded
-(--record); windows in which none was are passed by.
+SLP, LCK, BLK: sleep, by the system call slept in, in per cent of the time of all the process's threads.
+THR: time without a CPU because the group's quota was used up, until the thread ran again. Run queue:
+waits for a CPU after a wake-up and after a preemption, with the 99th percentile (from a log-linear
+histogram: at most a quarter too high) and the longest. Ran instead: the tasks that had that CPU
+meanwhile, within its last 32 switches. Woken by: the tasks that woke the thread, and how often.
+With --replay these are the waits of the process whose page was open in the live view during recording
+(--record). Windows without an open page are skipped.
 
-On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
+On a terminal each window is drawn over the last one until q; with -n the last window stays.";
 
 /// Prints windows.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let show = Show::of(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
     let show = Show { threads: typed.by == By::Thread, ..show };
@@ -71,8 +71,8 @@ fn nobody_looked() -> Failure {
 
 type Recorded = Result<Option<Ended<SubjectWindow>>, Failure>;
 
-/// The next recorded window in which one of these processes, or any, was looked at; `None`: there are no
-/// more.
+/// The next recorded window in which the page of one of these processes, or of any, was open;
+/// `None`: no more.
 fn recorded(windows: &mut played::Windows, pids: &[u32]) -> Recorded {
     while windows.next()? {
         match windows.replay.waits().filter(|(of, _)| pids.is_empty() || pids.contains(of)) {

@@ -1,4 +1,5 @@
-//! `exactop wakeups`: who wakes whom, how many at once, and for nothing.
+//! `exactop wakeups`: shows which task wakes which, how many at once, and which wake-ups are
+//! useless.
 
 use super::shared::Show;
 use super::windows::WindowArgs;
@@ -17,7 +18,7 @@ use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
-    /// A thread that was woken and used more CPU time than this has done something
+    /// Count a wake-up as useful if the woken thread used more CPU time than this
     #[arg(long, value_name = "MICROSECONDS", default_value_t = WORK_NS / 1000, value_parser = parse::number::<u64>)]
     work_us: u64,
     /// Exit with 3 if a window had a thundering herd
@@ -27,17 +28,17 @@ pub struct Args {
     pace: PaceArgs,
 }
 
-/// How a verdict comes about, for --help.
+/// How the verdict is reached, for `--help`.
 fn notes() -> String {
     format!(
-        "A wake-up was for nothing when the thread ran and went back to the wait it came from (the \
-         same futex, or the same call with the same first argument) without a system call in \
-         between but futex, poll and their like, and calls that returned EAGAIN, and without more \
-         CPU time than --work-us. Locks it queued at on the way belong to the same wake-up.\n\n\
-         Thundering herd: at least {HERD_CALLS} calls of one thread (about one futex) in the window that woke \
-         {HERD_FAN} or more on the average, {} % or more of them for nothing.\n\n\
-         On a terminal each window is drawn over the one before until q; the last of a number of \
-         them stays.",
+        "A wake-up is for nothing if the thread runs and returns to the same wait (the same futex, or the \
+         same call with the same first argument). In between it makes no system calls but futex, poll \
+         and similar ones, or calls that return EAGAIN, and it uses no more CPU time than --work-us. \
+         Locks that it queues for on the way belong to the same wake-up.\n\n\
+         Thundering herd: at least {HERD_CALLS} calls of one thread (about one futex) in the window, each \
+         of which woke {HERD_FAN} or more on average, {} % or more of them for nothing.\n\n\
+         On a terminal each window is drawn over the last one until q; with -n the last window \
+         stays.",
         100.0 * HERD_UNPRODUCTIVE
     )
 }
@@ -45,7 +46,7 @@ fn notes() -> String {
 /// Prints windows.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let show = Show::of(Subject::Wakeups, &typed.look, typed.pace.resolve()?)?;
     let work_ns = typed.work_us.saturating_mul(1000);
@@ -63,7 +64,7 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A daemon's programs have one measure of work for all who look.
+/// Checks `--work-us`: a daemon's programs use one threshold of work for all readers.
 fn places(places: Places, work_ns: u64) -> Result<Places, Failure> {
     match places {
         Places::Socket(_) if work_ns != WORK_NS => Err(Failure::usage(format!(

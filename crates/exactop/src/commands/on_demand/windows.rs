@@ -1,5 +1,5 @@
-//! What the commands have in common that attach programs while they run: which processes, how
-//! often, in which format.
+//! Options and loop of commands that attach programs while they run: processes, interval and
+//! format.
 
 use crate::failure::Failure;
 use crate::options::looking::LookingArgs;
@@ -15,52 +15,52 @@ use jiff::Timestamp;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// Rows of text when nothing is said.
+/// Default number of rows of text.
 const ROWS: usize = 20;
-/// Length of a window in seconds when nothing is said.
+/// Default length of a window in seconds.
 const DELAY_S: f64 = 1.0;
 
-/// Whom to look at, and in which format.
+/// Processes and format.
 #[derive(Clone, Debug, Args)]
 pub struct WindowArgs {
-    /// Only these processes; separate by commas
+    /// Show only these processes, separated by commas
     #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
     pub pid: Vec<u32>,
     #[command(flatten)]
     print: PrintArgs,
-    /// Length of a window, as with an interval at the end [default: 1]
+    /// Set the length of a window, like an INTERVAL at the end [default: 1]
     #[arg(short, long, value_name = "SECONDS", value_parser = parse::seconds, allow_hyphen_values = true)]
     delay: Option<f64>,
     #[command(flatten)]
     pub looking: LookingArgs,
 }
 
-/// What windows come from, once it is open.
+/// An open source of windows.
 pub struct Opened<S> {
     source: S,
-    /// What it is as far as rights go, and what its figures come from.
+    /// Its role for rights, and the origin of its figures.
     keeps: (Role, Origin),
 }
 
 impl<S> Opened<S> {
-    /// Programs of our own.
+    /// A source with programs of our own.
     pub fn own(source: S) -> Opened<S> {
         Opened { source, keeps: (Role::OnDemand, Origin::Bpf) }
     }
 
-    /// What it is, where rights were given up before.
+    /// The source, where rights were given up earlier.
     #[cfg(feature = "bpf")]
     pub fn source(self) -> S {
         self.source
     }
 
-    /// A daemon's: what is read beside is in /proc and control groups.
+    /// A daemon's source; other figures come from /proc and control groups.
     pub fn on_socket(source: S) -> Opened<S> {
         Opened { source, keeps: (Role::Windows, Origin::Procfs) }
     }
 }
 
-/// A window, and when it ended by the wall clock, seconds since the epoch.
+/// A window and the wall-clock second at which it ended (since the epoch).
 pub struct Ended<W> {
     pub window: W,
     pub wall_s: Option<i64>,
@@ -74,7 +74,7 @@ impl<W> Ended<W> {
     }
 }
 
-/// Lines of CSV with another field at their end. Text is escaped: no field has a line's end in it.
+/// Appends a field to each line of CSV. Fields are escaped, so none contains a line break.
 fn with_last(lines: Vec<u8>, field: &str) -> Vec<u8> {
     let lines = lines.split_inclusive(|&byte| byte == b'\n');
     let with = |line: &[u8]| {
@@ -84,24 +84,23 @@ fn with_last(lines: Vec<u8>, field: &str) -> Vec<u8> {
     lines.flat_map(with).collect()
 }
 
-/// How a window is written.
+/// The output formats of a window.
 pub struct Forms<'a, W> {
-    /// For people, what a sheet takes.
+    /// Text for people, laid out on a sheet.
     pub text: &'a dyn Fn(&W, Sheet) -> String,
-    /// One line.
+    /// JSON on one line.
     pub json: &'a dyn Fn(&W) -> String,
-    /// The header line.
+    /// The CSV header.
     pub csv_header: &'a dyn Fn() -> Vec<u8>,
-    /// A line for each row.
+    /// CSV, one line per row.
     pub csv: &'a dyn Fn(&W) -> Vec<u8>,
 }
 
 impl WindowArgs {
-    /// How long windows are, by -d or by the interval at the end, and how many there are, by -n or by the count
-    /// there.
+    /// The interval (-d or INTERVAL) and the number of windows (-n or COUNT).
     ///
     /// # Errors
-    /// Both were given.
+    /// Both forms were given.
     pub fn pace(&self, typed: Typed) -> Result<Pace, Failure> {
         if let (Some(n), Some(count)) = (self.print.windows(), typed.windows) {
             return Err(Failure::usage(format!(
@@ -119,10 +118,10 @@ impl WindowArgs {
         })
     }
 
-    /// Prints windows until there were enough of them or a signal comes.
+    /// Prints windows until the requested number is reached or a signal comes.
     ///
     /// # Errors
-    /// What failed, or the signal.
+    /// The failure, or the signal that ended the command.
     pub fn show<S, W, E: Display>(
         &self,
         pace: Pace,
@@ -145,7 +144,7 @@ impl WindowArgs {
         self.write(&mut screen, pace.windows, source, next, forms)
     }
 
-    /// What people read is drawn over what they have read, if there is to be more than one window.
+    /// Text on a terminal is drawn over the last window if more than one window follows.
     fn mode(&self, windows: Option<u64>) -> Mode {
         match self.print.is_plain() || windows == Some(1) {
             true => Mode::Plain,
@@ -153,10 +152,10 @@ impl WindowArgs {
         }
     }
 
-    /// Prints windows that were measured before, until there are no more.
+    /// Prints recorded windows until there are no more.
     ///
     /// # Errors
-    /// What failed, or the signal.
+    /// The failure, or the signal that ended the command.
     pub fn print<S, W>(
         &self,
         windows: Option<u64>,
@@ -192,7 +191,7 @@ impl WindowArgs {
             printed += 1;
             last = Some(window);
         }
-        // What was drawn goes with the screen it was drawn on.
+        // The last window is printed again, because its drawing disappears with the screen.
         if let Some(window) = last.filter(|_| screen.is_drawn()) {
             screen.leave();
             screen.write(&self.printed(&window, true, screen.columns(), forms))?;
@@ -200,7 +199,7 @@ impl WindowArgs {
         Ok(())
     }
 
-    /// `width`: the columns of what it is printed on.
+    /// The text of a window. `width`: the columns of the terminal.
     fn printed<W>(
         &self,
         ended: &Ended<W>,

@@ -136,16 +136,16 @@ As on illumos, but:
   CPU is the window's share of the machine, not an average that decays.
   USERNAME is the effective user. Zones are cgroups. LWPID is the thread's id, and a thread that
   has a name of its own shows it.
-  Linux does not tell TRP from USR and SYS: it is '-', as is all that this kernel does not give.
-  A + behind a sum of -a, -t or -Z says that some of what it sums is not known.
+  Linux does not separate TRP from USR and SYS: it is '-', like every figure that this kernel lacks.
+  A + after a sum of -a, -t or -Z means that a part of the sum is not known.
   States have a tenth in every cell, and each row adds up to 100.0: the denominator is the life of
-  the thread inside the window. SLP is every other sleep, disks and time stopped included. LAT
-  includes stolen time and the time a used-up cgroup quota takes; SYS includes interrupts that are
-  measured. A zombie has no states: '-'.
+  the thread inside the window. SLP is every other sleep, including disk waits and stopped time. LAT
+  includes stolen time and time in which the cgroup quota was used up; SYS includes measured
+  interrupts. A zombie has no states: '-'.
   While system calls are not timed, a thread that no clock tick hit counts as USR, as in /proc.
   Without -L, -m is the average over the process's threads, those that exited included.
-  PRI is 139 minus the kernel's priority: 0 to 39 fair, from 40 on real time.
-  From a million on, counts go on as 1M, .1G where prstat prints '.10'.
+  PRI is 139 minus the kernel's priority: 0 to 39 fair, 40 and above real time.
+  Counts of a million or more continue as 1M, .1G where prstat prints '.10'.
 
 q ends it, any other key refreshes at once. Exit status: 0 done, also by q, ^C or SIGTERM; 1 wrong
 use or something failed.";

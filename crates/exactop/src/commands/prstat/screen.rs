@@ -18,7 +18,7 @@ pub fn room(screen: &Screen, lists: Lists, beside: usize) -> Result<Room, Failur
 /// line on a screen; reports for programs have no such line, and it goes to standard error.
 ///
 /// # Errors
-/// Those of standard output, or the signal that came first.
+/// Standard output cannot be written, or a signal came first.
 pub fn show(
     screen: &mut Screen,
     report: &Report,

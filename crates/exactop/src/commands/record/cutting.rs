@@ -53,7 +53,7 @@ impl Write for Out<'_> {
 /// Cuts.
 ///
 /// # Errors
-/// What cannot be read or written, and where there is nothing.
+/// A file cannot be read or written, or the time range holds no window.
 pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     let path = typed.place.path()?;
     let now = now();

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Says which files there are and which time each is about.
 ///
 /// # Errors
-/// There is nothing that can be read.
+/// No file can be read.
 pub fn list(path: &Path) -> Result<(), Failure> {
     rights::reduce(Role::Text, Origin::None, &[path]);
     let recording = Recording::open(path).map_err(Failure::failed)?;

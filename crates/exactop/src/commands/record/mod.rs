@@ -23,19 +23,19 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
-  exactop record                       10 s windows, 7 days or 2 GiB of them
+  exactop record                       keep 10 s windows for 7 days, 2 GiB at most
   exactop record -d 1 --keep 12h --dir /var/tmp/incident
-  exactop record list                  what is there; --dir names another place
-  exactop record verify                whether every byte is what was written
+  exactop record list                  list what is recorded; --dir names another directory
+  exactop record verify                check that every byte is as written
   exactop record cut -t '03:05+15m' -o incident.rec --anonymous
-  exactop replay -b -t '2h ago' -n 3   what it was then
+  exactop replay -b -t '2h ago' -n 3   print three windows of that time
 
-Without --dir it is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
-Nobody else may be able to write there. A full disk makes the oldest windows go and is said; what cannot
-be written is a gap in the recording, never a stop. docs/reference/recording.md describes the files.";
+Without --dir the directory is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
+No other user may be able to write there. On a full disk exactop deletes the oldest windows and says so. A window
+that cannot be written becomes a gap; recording goes on. docs/reference/recording.md describes the files.";
 
 /// The words for it.
 pub const SYNCS: &[Word<Sync>] = &[
@@ -113,7 +113,7 @@ struct How {
 /// Records, or says what is recorded.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &RecordArgs) -> Result<(), Failure> {
     match &typed.action {
         Some(Action::List(of)) => listing::list(&of.path()?),

@@ -89,13 +89,13 @@ pub struct RunArgs {
 
 /// What the report holds, for --help.
 pub const NOTES: &str = "\
-Counts everything that descends from the command by birth: daemons, orphans, and children that nobody
-waits for: by the ledger of a daemon where one serves (no root), else by one of its own (root, BPF).
-Without either only those that were waited for are known, as in time(1).
+Counts every descendant of the command by birth: daemons, orphans, and children that no parent
+waits for. The ledger of a running daemon counts them (no root), else a ledger of exactop's own (root, BPF).
+Without either, only children that were waited for are known, as in time(1).
 
 --weight and --max make a control group of its own, removed at the end; --cgroup joins one.
 
-SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP are passed on to the command, unless the terminal
+exactop passes SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP on to the command, unless the terminal
 sent them to both. A limit lasts as long as processes of the command are left.
 
 Exit status: that of the command; 128+N if signal N killed it; 125 exactop failed, 126 the command

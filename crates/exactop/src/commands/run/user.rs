@@ -44,7 +44,7 @@ impl User {
         Ok(User { uid: entry.uid, gid: entry.gid, groups, environment })
     }
 
-    /// Between fork and exec: only system calls.
+    /// Runs between fork and exec, so it makes only system calls.
     ///
     /// # Errors
     /// What the kernel refuses.

@@ -37,7 +37,7 @@ pub fn pair() -> io::Result<(Summoner, Waiting)> {
 }
 
 impl Waiting {
-    /// Between fork and exec: only system calls.
+    /// Runs between fork and exec, so it makes only system calls.
     pub fn wait(&self) -> io::Result<()> {
         for end in self.ours {
             // SAFETY: the child's copies, which nothing in the child uses.

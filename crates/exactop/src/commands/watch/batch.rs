@@ -36,7 +36,7 @@ impl Format {
     /// What comes before the first window.
     ///
     /// # Errors
-    /// None that memory does not make.
+    /// Writing fails.
     pub fn opening(self, plan: &Plan) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
@@ -111,7 +111,7 @@ const BEGUN_ANEW: &str =
 /// Prints windows until there were enough of them, somebody wants no more or a signal comes.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(wanted: &Windows) -> Result<(), Failure> {
     let Windows { source, plan, format, pace, check, draws } = wanted;
     let mut check = Check::new(*check);

@@ -15,7 +15,7 @@ use exactop_model::columns::COLUMNS;
 /// Shows what is wanted.
 ///
 /// # Errors
-/// What failed, or the signal that ended it.
+/// The failure, or the signal that ended the command.
 pub fn run(wanted: Wanted) -> Result<(), Failure> {
     match wanted {
         Wanted::Fields => {

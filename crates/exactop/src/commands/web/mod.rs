@@ -33,15 +33,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What `--help` ends with.
+/// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:
   exactop web                              live, on http://127.0.0.1:9465/
-  exactop web --replay DIR -t '03:05+15m'  what is recorded, a stretch of it
+  exactop web --replay DIR -t '03:05+15m'  a time range of a recording
   exactop web --listen 10.0.0.5:9465       for other machines, with a token and without encryption
 
-Who can reach the address and knows the token, where there is one, sees names and command lines of all processes.
-docs/how-to/web.md says what is on the page; 'exactop replay --html' makes a file of it.";
+Anyone who can reach the address and knows its token, if it has one, sees names and command lines of all processes.
+docs/how-to/web.md describes the page; 'exactop replay --html' writes it to a file.";
 
 /// Bytes of a token; it is written with two letters for each.
 const TOKEN: usize = 16;
@@ -79,7 +79,7 @@ pub struct WebArgs {
 /// Serves until a signal comes.
 ///
 /// # Errors
-/// What failed, or the signal.
+/// The failure, or the signal that ended the command.
 pub fn run(typed: &WebArgs) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let (listener, address) = Server::bind(typed.listen).map_err(Failure::failed)?;
@@ -199,7 +199,7 @@ fn token() -> Result<String, Failure> {
         .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut bytes))
         .map_err(Failure::cannot("draw a token from /dev/urandom"))?;
     Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     }))
