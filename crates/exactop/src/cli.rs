@@ -181,7 +181,7 @@ CPUs times 100 %. A + after a figure means that a part of its total is not known
 not processes: exited tasks without a living ancestor, unnamed time, interrupts.
 exactop --preset ptop shows the same columns live.
 
-On a terminal each window is drawn over the last one, with as many rows as fit, until q; with -n the
+On a terminal each window is drawn over the previous one, with as many rows as fit, until q; with -n the
 last window stays. With -b, --json or --csv, and into a pipe, windows are printed.";
 
 /// Shells with completions.

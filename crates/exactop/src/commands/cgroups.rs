@@ -70,7 +70,7 @@ waited for a CPU (cpu.pressure). A group's figures include the groups below it.
 With --replay, LEDGER%, SHARE, LAT% and THR% come from the recorded windows. The kernel's own figures are
 recorded only while a live view with --record shows groups; else they are -.
 
-On a terminal each window is drawn over the last one until q; with -n the last window stays.";
+On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
 /// Prints windows, or sets the limits of a group.
 ///

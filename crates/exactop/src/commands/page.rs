@@ -1,4 +1,4 @@
-//! A recording as one page for a browser: to look at, and to send to somebody.
+//! Writes a recording as one page for a browser, to look at and to send.
 
 use super::record::cutting::is_no_part;
 use super::record::listing::counted;
@@ -11,14 +11,14 @@ use exactop_recording::{Recording, When};
 use exactop_web::page::{html, read, Document, Limits};
 use std::path::Path;
 
-/// A stretch that has windows, as the headers of their frames say: what they hold was not read yet.
+/// A time range that has windows. Only the headers of its frames have been read.
 pub struct Opened {
     recording: Recording,
     again: Recording,
     when: When,
 }
 
-/// Opens a recording, for a stretch or for all from a time on.
+/// Opens a recording, for a time range or from a time on.
 ///
 /// # Errors
 /// A file cannot be read, or the time range holds no window.
@@ -38,7 +38,7 @@ pub fn open(path: &Path, time: Option<&str>) -> Result<Opened, Failure> {
 }
 
 impl Opened {
-    /// Reads it.
+    /// Reads the windows.
     fn document(self) -> Result<Document, Failure> {
         self.recording.unreadable().iter().for_each(|error| complain(&error.to_string()));
         let document = read([self.recording, self.again], self.when, &Limits::default());
@@ -50,10 +50,10 @@ impl Opened {
         Ok(document)
     }
 
-    /// The page of it.
+    /// The page as HTML.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A file cannot be read.
     pub fn page(self) -> Result<String, Failure> {
         page(&self.document()?)
     }
@@ -64,7 +64,7 @@ fn page(document: &Document) -> Result<String, Failure> {
     Ok(html(&format!("exactop: {}", document.host()), Some(&json)))
 }
 
-/// Writes it.
+/// Writes the page to a file.
 ///
 /// # Errors
 /// A file cannot be read or written, or the time range holds no window.
@@ -78,7 +78,7 @@ pub fn write(path: &Path, time: Option<&str>, file: &Path) -> Result<(), Failure
     let page = page(&document)?;
     sink.write(page.as_bytes())?;
     if sink.is_stdout() {
-        // The page is all that belongs there.
+        // The page is the only output of this command.
         return Ok(());
     }
     output::print(format!("{}, {} bytes\n", counted(document.windows(), "window"), page.len()))

@@ -1,4 +1,4 @@
-//! A recording from a time on, and its windows one after the other, for whatever prints them.
+//! Windows of a recording, one after the other, for commands that print them.
 
 use super::record::listing::gap_words;
 use crate::failure::{complain, Failure};
@@ -8,18 +8,18 @@ use crate::rights::{self, Origin, Role};
 use exactop_recording::{Moved, Reader, Recording, Replay, When};
 use std::path::Path;
 
-/// A recording, and the part of it that is wanted.
+/// A recording and the requested part of it.
 pub struct Opened {
-    /// What is recorded.
+    /// The recording.
     pub recording: Recording,
-    /// Which windows of it.
+    /// The requested windows.
     pub when: When,
 }
 
-/// Opens a recording, and gives up what reading it does not take.
+/// Opens a recording, and gives up the rights that reading it does not need.
 ///
 /// # Errors
-/// There is nothing that can be read, or what is given is no time.
+/// No file can be read, or the text is no time.
 pub fn opened(path: &Path, time: Option<&str>, role: Role) -> Result<Opened, Failure> {
     of_recording::check(time)?;
     rights::reduce(role, Origin::None, &[path]);
@@ -29,7 +29,7 @@ pub fn opened(path: &Path, time: Option<&str>, role: Role) -> Result<Opened, Fai
     Ok(Opened { recording, when })
 }
 
-/// Goes to a time, and says on standard error if what is shown is another.
+/// Goes to a time. Reports on standard error if the recording begins later.
 fn seek(replay: &mut Replay, from: i128, now: &jiff::Zoned) -> Result<bool, Failure> {
     let there = replay.seek(from).map_err(Failure::failed)?;
     if let Some(gap) = replay.missed() {
@@ -45,37 +45,37 @@ fn seek(replay: &mut Replay, from: i128, now: &jiff::Zoned) -> Result<bool, Fail
     Ok(true)
 }
 
-/// A time after the recording's end.
+/// The error for a time after the recording's end.
 pub fn too_late() -> Failure {
     Failure::failed("the recording ends before that time ('exactop record list')")
 }
 
 /// Windows of a recording, one after the other.
 pub struct Windows {
-    /// Where it is now.
+    /// The reader, at the current window.
     pub replay: Replay,
-    /// It is at the first already.
+    /// True while the first window is ready and `next` has not been called.
     is_there: bool,
-    /// The last window ends then or before, ns since the epoch.
+    /// Latest end of a window, ns since the epoch.
     to: Option<i128>,
     now: jiff::Zoned,
 }
 
 impl Windows {
-    /// Opens a recording, from the window that holds a time on and to the end of a stretch if these are given,
-    /// and gives up what reading it does not take.
+    /// Opens a recording at the window that holds a time, up to the end of a time range if given.
+    /// Gives up the rights that reading does not need.
     ///
     /// # Errors
-    /// There is nothing that can be read, or no such time.
+    /// No file can be read, or the recording has no such time.
     pub fn open(path: &Path, time: Option<&str>) -> Result<Windows, Failure> {
         let Opened { recording, when } = opened(path, time, Role::Text)?;
         Windows::of(recording, when)
     }
 
-    /// The same of one that is open.
+    /// Windows of a recording that is already open.
     ///
     /// # Errors
-    /// There is no such time.
+    /// The recording has no such time.
     pub fn of(recording: Recording, when: When) -> Result<Windows, Failure> {
         let mut replay = Replay::new(Reader::new(recording));
         let now = now();
@@ -86,10 +86,10 @@ impl Windows {
         Ok(Windows { replay, is_there, to: when.to, now })
     }
 
-    /// Goes to the next window; `false`: there are no more. Gaps are told on standard error.
+    /// Goes to the next window; `false`: there are no more. Reports gaps on standard error.
     ///
     /// # Errors
-    /// A file cannot be read any more.
+    /// A file can no longer be read.
     pub fn next(&mut self) -> Result<bool, Failure> {
         if std::mem::take(&mut self.is_there) {
             return Ok(self.is_wanted(self.replay.ends_wall_ns()));
@@ -104,7 +104,7 @@ impl Windows {
         }
     }
 
-    /// True if what ends then is no later than the stretch.
+    /// True if a window with this end belongs to the time range.
     fn is_wanted(&self, ends_wall_ns: Option<i128>) -> bool {
         self.to.zip(ends_wall_ns).is_none_or(|(to, ends)| ends <= to)
     }

@@ -1,4 +1,4 @@
-//! `exactop replay`: a recording in the live view, or its windows, printed as they were when they were
+//! `exactop replay`: shows a recording in the live view, or prints its windows as they were
 //! measured.
 
 use super::page;
@@ -30,7 +30,7 @@ a time, space plays, z merges windows into sums of up to an hour. Printed window
 options would have printed then, as far as the figures were measured and read. A column that was not read in a
 window is '-'. Standard error reports gaps.";
 
-/// What to replay and how to show it.
+/// Options of `exactop replay`.
 #[derive(Debug, Args)]
 #[command(mut_args(hidden_if_measuring))]
 pub struct ReplayArgs {
@@ -38,7 +38,7 @@ pub struct ReplayArgs {
     place: PlaceArgs,
     #[command(flatten)]
     part: TimeArgs,
-    /// Write one page for a browser, which needs nothing beside itself
+    /// Write one self-contained page for a browser
     #[arg(
         long,
         value_name = "FILE",
@@ -52,7 +52,7 @@ pub struct ReplayArgs {
     watch: WatchArgs,
 }
 
-/// Options of the live view that are refused here: the windows were measured already.
+/// Options of the live view that replay refuses, because the windows are already measured.
 fn hidden_if_measuring(option: Arg) -> Arg {
     const MEASURING: [&str; 7] = ["delay", "source", "socket", "record", "split", "irq", "budget"];
     let is_one = MEASURING.contains(&option.get_id().as_str());
@@ -92,7 +92,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
     }
 }
 
-/// The precise top of a recording.
+/// Prints the precise top of a recording.
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.

@@ -1,4 +1,5 @@
-//! `exactop report`: what happened in a stretch of recorded time, in words, in figures and drawn.
+//! `exactop report`: reports what happened in a recorded time range, in words, figures and
+//! pictures.
 
 use super::diff::open;
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ Examples:
 A time range holds the windows that end in it; without -t it is the whole recording. Each account is the sum
 of that account over the windows, to the nanosecond. A time of day is the last one before the recording ends.";
 
-/// What to report.
+/// Options of `exactop report`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["json", "markdown", "html"]))]
 pub struct ReportArgs {
@@ -29,24 +30,24 @@ pub struct ReportArgs {
     place: PlaceArgs,
     #[command(flatten)]
     part: TimeArgs,
-    /// What rows stand for
+    /// Sum CPU time by this
     #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
     by: By,
-    /// Rows of the table
+    /// Print at most N rows
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
     rows: u64,
-    /// One JSON object: all rows, all counters, pieces of time
+    /// Print one JSON object: all rows, all counters, pieces of time
     #[arg(long)]
     json: bool,
-    /// Markdown, without pictures
+    /// Print Markdown, without pictures
     #[arg(long)]
     markdown: bool,
-    /// One HTML file with its pictures
+    /// Print one HTML file with its pictures
     #[arg(long)]
     html: bool,
 }
 
-/// Reports.
+/// Writes the report.
 ///
 /// # Errors
 /// A file cannot be read, or the time range holds no window.

@@ -1,4 +1,5 @@
-//! `exactop trace`: every switch and wake-up for some time, as a file for the Perfetto viewer.
+//! `exactop trace`: records every switch and wake-up for some time into a file for the Perfetto
+//! viewer.
 
 use crate::failure::Failure;
 use crate::options::parse;
@@ -26,19 +27,19 @@ The file holds every switch and every wake-up of all CPUs, with names and states
 of the buffer and 40 of the file. Events that find no room in the buffer are counted, reported, and marked in the
 file. Ctrl-C ends the recording early, and the file is complete.";
 
-/// How often the buffer is emptied.
+/// Interval between two reads of the buffer.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// What to record.
+/// Options of `exactop trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// How long, in seconds
+    /// Record for this time
     #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse::seconds, allow_hyphen_values = true)]
     duration: f64,
-    /// The file
+    /// Write to this file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Room for what happens between two looks, in MiB; a power of two
+    /// Size of the buffer between two reads, in MiB; a power of two
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = buffer)]
     buffer: u32,
 }
@@ -53,7 +54,7 @@ fn buffer(text: &str) -> Result<u32, String> {
 /// Records.
 ///
 /// # Errors
-/// What could not be attached or written, or the signal.
+/// Programs cannot be attached, the file cannot be written, or a signal ended it.
 pub fn run(typed: &TraceArgs) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let known = known().map_err(Failure::failed)?;
@@ -74,7 +75,7 @@ pub fn run(typed: &TraceArgs) -> Result<(), Failure> {
         let missing = log.lost();
         file.write(&recording.events(&some, missing > lost))?;
         (events, lost) = (events + some.len(), missing);
-        // What is in the buffer at the end is read to its end.
+        // At the end the buffer is read until it is empty.
         let more = some.len() == AT_ONCE;
         if over && !more {
             break;
@@ -117,7 +118,7 @@ fn clocks() -> Clocks {
     }
 }
 
-/// Threads that are there now, by procfs.
+/// Threads that exist now, from procfs.
 fn known() -> Result<Vec<Known>, SourceError> {
     let mut source = session::source(Choice::Procfs, SplitOptions::default())?;
     let snapshot =

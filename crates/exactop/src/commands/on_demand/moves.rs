@@ -31,7 +31,7 @@ ran, so the task could have run there by then. Other moves are neither: the outc
 that the task could not avoid has -. A birth on another CPU than the parent's (fork) is listed too; the
 kernel does not count it as a migration, so no sum of CPUs includes it.
 
-On a terminal each window is drawn over the last one until q; with -n the last window stays.";
+On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
 /// The meaning of the lines, for `--help`.
 fn notes() -> String {

@@ -26,7 +26,7 @@ const NOTES: &str = "\
 PREEMPTED: the task was runnable, and another task took its CPU. BLOCKED: it slept. YIELDED: it called
 sched_yield(2). EXITED: it ended. The sum is what the kernel counts (nr_switches in /proc/PID/sched).
 
-On a terminal each window is drawn over the last one until q; with -n the last window stays.";
+On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
 /// Prints windows.
 ///

@@ -37,7 +37,7 @@ meanwhile, within its last 32 switches. Woken by: the tasks that woke the thread
 With --replay these are the waits of the process whose page was open in the live view during recording
 (--record). Windows without an open page are skipped.
 
-On a terminal each window is drawn over the last one until q; with -n the last window stays.";
+On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
 /// Prints windows.
 ///

@@ -37,7 +37,7 @@ fn notes() -> String {
          Locks that it queues for on the way belong to the same wake-up.\n\n\
          Thundering herd: at least {HERD_CALLS} calls of one thread (about one futex) in the window, each \
          of which woke {HERD_FAN} or more on average, {} % or more of them for nothing.\n\n\
-         On a terminal each window is drawn over the last one until q; with -n the last window \
+         On a terminal each window is drawn over the previous one until q; with -n the last window \
          stays.",
         100.0 * HERD_UNPRODUCTIVE
     )

@@ -1,4 +1,4 @@
-//! `exactop prstat`: what illumos's prstat(8) shows, from the ledger.
+//! `exactop prstat`: shows what illumos's prstat(8) shows, from the ledger.
 
 mod options;
 mod screen;
@@ -22,10 +22,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The first window is a real one, but nobody wants to look at nothing for a minute.
+/// Longest first window. It is measured like the others, but a user does not wait a minute for it.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// The command line: called under the name `prstat`, the command is that.
+/// The command line. Called as `prstat`, exactop runs its command prstat.
 pub fn arguments(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.collect();
     let name = args.first().and_then(|name| Path::new(name).file_name().map(OsString::from));
@@ -35,15 +35,15 @@ pub fn arguments(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-/// Whether this command line asks for prstat, whose exit codes are its own.
+/// True if the command line names prstat, which has its own exit codes.
 pub fn is_meant(args: &[OsString]) -> bool {
     args.get(1).is_some_and(|arg| arg == "prstat")
 }
 
-/// Prints reports until there were enough of them, a key or a signal ends it.
+/// Prints reports until the count is reached, or a key or a signal ends it.
 ///
 /// # Errors
-/// What failed; wrong use fails as everything else does, as on illumos.
+/// The failure. As on illumos, wrong use has the exit code of other failures.
 pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
     let shown = typed.resolve().and_then(|wanted| match &typed.of.replay {
         Some(path) => replay(wanted, path, typed.of.time.as_deref()),
@@ -55,7 +55,7 @@ pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
     }
 }
 
-/// Wrong use, with the exit code prstat has for it.
+/// Gives wrong use the exit code that prstat has for it.
 pub fn failed(failure: Failure) -> Failure {
     match failure {
         Failure::Usage(why) => Failure::failed(why),
@@ -83,12 +83,12 @@ fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
         (false, None) => Mode::Whole,
     })?;
     let mut reports = Reports { wanted, screen };
-    // On a screen of its own names are always cut.
+    // A report on a screen always cuts long names.
     reports.wanted.style.cut |= reports.screen.is_drawn();
     reports.show_all(&mut *feed)
 }
 
-/// Reports of a recording, one below the other.
+/// Prints reports of a recording, one below the other.
 fn replay(wanted: Wanted, path: &Path, time: Option<&str>) -> Result<(), Failure> {
     let mut windows = Windows::open(path, time)?;
     let screen = Screen::open(Mode::Append)?;
@@ -102,7 +102,7 @@ fn replay(wanted: Wanted, path: &Path, time: Option<&str>) -> Result<(), Failure
     Ok(())
 }
 
-/// Reports, one after the other.
+/// Prints reports, one after the other.
 struct Reports {
     wanted: Wanted,
     screen: Screen,
@@ -149,7 +149,7 @@ impl Reports {
         screen::show(&mut self.screen, &report, date.as_deref(), nameless.as_deref())
     }
 
-    /// With so many lines beside the lists.
+    /// Lines of the lists, with `beside` further lines in the report.
     fn room(&self, beside: usize) -> Result<Room, Failure> {
         let lists = self.wanted.style.lists;
         let room = screen::room(&self.screen, lists, beside)?;
@@ -162,7 +162,7 @@ impl Reports {
     }
 }
 
-/// The time of a window's end.
+/// The window's end, as `-d` asks for it.
 fn written(date: Date, wall_s: Option<i64>) -> String {
     let Some(wall_s) = wall_s else { return "-".into() };
     match (date, Timestamp::from_second(wall_s)) {
@@ -173,14 +173,14 @@ fn written(date: Date, wall_s: Option<i64>) -> String {
     }
 }
 
-/// Keeps the rows of these real users, whom no source reads because nothing else shows them.
+/// Keeps the rows of these real users. No source reads real users, so this reads /proc.
 fn keep(users: &[u32], root: &Path, rows: &mut Vec<Row>) {
     if !users.is_empty() {
         rows.retain(|row| real_user(root, row.key.tgid).is_some_and(|id| users.contains(&id)));
     }
 }
 
-/// The first number of the Uid line (proc_pid_status(5)); `None`: the process is gone.
+/// First number of the Uid line (proc_pid_status(5)); `None`: the process is gone.
 fn real_user(root: &Path, pid: u32) -> Option<u32> {
     let status = std::fs::read(root.join(pid.to_string()).join("status")).ok()?;
     let line = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;

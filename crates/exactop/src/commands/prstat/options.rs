@@ -1,5 +1,4 @@
-//! The options of prstat, as its manual page has them, which of them go together, and what they
-//! come to.
+//! The options of prstat as in its manual page, their conflicts, and their resolved form.
 
 use crate::failure::Failure;
 use crate::options::of_recording::OfRecording;
@@ -17,40 +16,40 @@ use std::time::Duration;
 
 const INTERVAL_S: u32 = 5;
 
-/// An interval of 0 means one window after the other; this is the shortest.
+/// Length of a window for an interval of 0, which asks for one window right after the other.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// What `exactop prstat` can be asked for.
+/// Options of `exactop prstat`.
 ///
-/// `-t` is the manual page's: the time of a recording has its long name only.
+/// `-t` has the meaning of prstat's manual page; the time of a recording has only the long name.
 #[derive(Debug, Args)]
 #[command(mut_arg("time", |option| option.short(None::<char>)))]
 pub struct PrstatArgs {
-    /// Users below the processes, in a screen of two parts
+    /// Show users below the processes, in a screen of two parts
     #[arg(short = 'a')]
     all: bool,
-    /// One report below the other, without cursor movement
+    /// Print one report below the other, without cursor movement
     #[arg(short = 'c')]
     append: bool,
-    /// The time before each report: u seconds since the epoch, d a date
+    /// Print the time before each report: u seconds since the epoch, d a date
     #[arg(short = 'd', value_name = "u|d", value_parser = parse::one_of(DATES))]
     date: Option<Date>,
-    /// A line for each thread
+    /// Print a line for each thread
     #[arg(short = 'L')]
     threads: bool,
-    /// Microstates: per cent of a thread's time in each (also -v)
+    /// Show microstates: per cent of a thread's time in each (also -v)
     #[arg(short = 'm', short_alias = 'v')]
     microstates: bool,
-    /// How many lines above and below [default: what fits, 15,5 with -c]
+    /// Show this number of lines above and below [default: what fits, 15,5 with -c]
     #[arg(short = 'n', value_name = "NTOP[,NBOTTOM]", value_parser = lines, allow_hyphen_values = true)]
     lines: Option<Lines>,
-    /// Only these processes
+    /// Show only these processes
     #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
     pids: Vec<u32>,
-    /// Only what is or last was on these CPUs
+    /// Show only what is or last was on these CPUs
     #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',', value_parser = parse::number::<u32>)]
     cpus: Vec<u32>,
-    /// Users as numbers
+    /// Show users as numbers
     #[arg(short = 'r')]
     numeric: bool,
     /// Run as a real-time process, so that reports come in time on a busy machine
@@ -62,46 +61,46 @@ pub struct PrstatArgs {
     /// Sort by this, smallest first
     #[arg(short = 'S', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "descending")]
     ascending: Option<Order>,
-    /// Users only
+    /// Show only users
     #[arg(short = 't')]
     users: bool,
-    /// Only these effective users
+    /// Show only these effective users
     #[arg(short = 'u', value_name = "EUIDLIST", value_delimiter = ',')]
     effective: Vec<String>,
-    /// Only these real users
+    /// Show only these real users
     #[arg(short = 'U', value_name = "UIDLIST", value_delimiter = ',')]
     real: Vec<String>,
     /// Cut long names with -c, too
     #[arg(short = 'W')]
     cut: bool,
-    /// Only these cgroups: paths or ids
+    /// Show only these cgroups: paths or ids
     #[arg(short = 'z', value_name = "CGROUPLIST", value_delimiter = ',')]
     cgroups: Vec<String>,
-    /// Cgroups below the processes: what comes nearest to a zone
+    /// Show cgroups below the processes: Linux's nearest thing to a zone
     #[arg(short = 'Z')]
     zones: bool,
-    /// Where the figures come from; microstates need the ledger
+    /// Take the figures from this source; microstates need the ledger
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
     source: Whose,
-    /// The daemon's socket
+    /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// How the ledger tells user from system time [default: exact with -m]
+    /// Split user and system time this way [default: exact with -m]
     #[arg(long, value_parser = parse::one_of(SPLITS))]
     split: Option<When>,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Seconds between two reports [default: 5]
+    /// Wait this number of seconds between two reports [default: 5]
     #[arg(value_name = "INTERVAL", value_parser = seconds)]
     interval: Option<u32>,
-    /// How many reports [default: until stopped]
+    /// Print this number of reports [default: until stopped]
     #[arg(value_name = "COUNT", value_parser = count)]
     count: Option<u64>,
     /// Read this directory instead of /proc (procfs source, for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     proc_root: Option<PathBuf>,
-    /// Record what is shown into this directory, too ('exactop replay DIR')
+    /// Also record the windows into this directory ('exactop replay DIR')
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -110,7 +109,7 @@ pub struct PrstatArgs {
     refused: Refused,
 }
 
-/// Options for what only illumos has. They are read so that the refusal can say why.
+/// Options that only illumos has. They parse so that the refusal can say why.
 #[derive(Debug, Args)]
 struct Refused {
     #[arg(short = 'C', hide = true)]
@@ -129,7 +128,7 @@ struct Refused {
     task_list: bool,
 }
 
-/// What help says below the options.
+/// The notes of `--help`.
 pub const NOTES: &str = "\
 As on illumos, but:
   The first report covers a real window (the interval, a second at most), not whole lives.
@@ -150,19 +149,19 @@ As on illumos, but:
 q ends it, any other key refreshes at once. Exit status: 0 done, also by q, ^C or SIGTERM; 1 wrong
 use or something failed.";
 
-/// How to write the time.
+/// Format of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Date {
     /// Seconds since the epoch.
     Unix,
-    /// As date(1) writes it.
+    /// The format of date(1).
     Date,
 }
 
 const DATES: &[Word<Date>] =
     &[("u", Date::Unix, "Seconds since the epoch"), ("d", Date::Date, "As date(1) writes it")];
 
-/// What `-s` and `-S` take.
+/// Sort keys of `-s` and `-S`.
 const KEYS: &[Word<Order>] = &[
     ("cpu", Order::Cpu, ""),
     ("pri", Order::Pri, ""),
@@ -174,9 +173,9 @@ const KEYS: &[Word<Order>] = &[
 /// Numbers of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// Above.
+    /// Lines above.
     pub top: usize,
-    /// Below, where it was given.
+    /// Lines below, if given.
     pub bottom: Option<usize>,
 }
 
@@ -203,7 +202,7 @@ fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// What the options come to.
+/// The resolved options.
 pub struct Wanted {
     pub source: SourceOptions,
     pub rows: Rows,
@@ -212,10 +211,10 @@ pub struct Wanted {
     pub pace: Pace,
 }
 
-/// Which rows count.
+/// The rows to show.
 pub struct Rows {
     pub chosen: Chosen,
-    /// Only these real users, unless empty.
+    /// Only these real users; empty: all.
     pub real: Vec<u32>,
 }
 
@@ -227,10 +226,10 @@ pub struct Print {
 }
 
 impl PrstatArgs {
-    /// What the options come to.
+    /// Resolves the options.
     ///
     /// # Errors
-    /// Which option Linux does not have, or does not go together with others, or who is not known.
+    /// An option does not exist on Linux, options conflict, or a user is unknown.
     pub fn resolve(&self) -> Result<Wanted, Failure> {
         self.check()?;
         let interval = Duration::from_secs(self.interval.unwrap_or(INTERVAL_S).into());
@@ -289,7 +288,7 @@ impl PrstatArgs {
     }
 
     fn source(&self) -> SourceOptions {
-        // Nothing but microstates shows user and system time.
+        // Only microstates show user and system time.
         let split = self.split.unwrap_or(if self.microstates { When::Always } else { When::Never });
         SourceOptions {
             whose: match self.source {

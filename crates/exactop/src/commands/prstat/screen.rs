@@ -1,21 +1,21 @@
-//! Reports on a screen: how many lines each list has, and what they look like.
+//! Reports on a screen: the lines of each list, and their look.
 
 use crate::failure::{complain, Failure};
 use crate::output::screen::Screen;
 use exactop_views::prstat::{Lists, Report, Room};
 
-/// The lines there are for a report with so many lines beside its lists.
+/// Lines of the lists in a report with `beside` further lines.
 ///
 /// # Errors
-/// When the terminal is too small.
+/// The terminal is too small.
 pub fn room(screen: &Screen, lists: Lists, beside: usize) -> Result<Room, Failure> {
     const PRINTED: Room = Room { top: 15, bottom: 5 };
     let Some(rows) = screen.rows() else { return Ok(PRINTED) };
     fitting(rows, lists, beside).ok_or_else(|| Failure::failed("window is too small (try -n)"))
 }
 
-/// Prints a report, below or over the one before. What its rows cannot say (`unsaid`) is its last
-/// line on a screen; reports for programs have no such line, and it goes to standard error.
+/// Prints a report, below or over the last one. Its notes (`unsaid`) are its last line on a screen.
+/// Reports for programs have no such line, so the notes go to standard error.
 ///
 /// # Errors
 /// Standard output cannot be written, or a signal came first.
@@ -34,8 +34,8 @@ pub fn show(
     Ok(())
 }
 
-/// Three lines are for headings and the total, and so many for what there is beside; of two lists the
-/// upper has three quarters.
+/// Three lines are for headings and the total, and `beside` for the rest. Of two lists, the upper
+/// gets three quarters.
 fn fitting(rows: usize, lists: Lists, beside: usize) -> Option<Room> {
     let lines = rows.checked_sub(3 + beside).filter(|&n| n > 0)?;
     match lists {
@@ -48,7 +48,7 @@ fn fitting(rows: usize, lists: Lists, beside: usize) -> Option<Room> {
     }
 }
 
-/// A report with headings underlined and every list as long as it may be.
+/// A report with underlined headings and lists of full length.
 fn drawn(report: &Report, date: Option<&str>, unsaid: Option<&str>) -> Vec<String> {
     let mut lines: Vec<String> = date.map(String::from).into_iter().collect();
     for part in &report.parts {

@@ -1,4 +1,4 @@
-//! A part of a recording as one file, to be sent to somebody.
+//! Writes a part of a recording as one file, to be sent.
 
 use super::listing::counted;
 use crate::failure::{complain, Failure};
@@ -11,24 +11,24 @@ use exactop_recording::Recording;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What to cut out.
+/// Options of `exactop record cut`.
 #[derive(Debug, Args)]
 pub struct CutArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a stretch:
-    /// '03:05+15m'
+    /// Cut from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH
+    /// a time range: '03:05+15m'
     #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: String,
-    /// The file
+    /// Write to this file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Replace the names of host, commands, users and control groups, and leave command lines out
+    /// Replace the names of host, commands, users and control groups, and leave out command lines
     #[arg(long)]
     anonymous: bool,
 }
 
-/// Writes what is cut, and keeps why it cannot.
+/// Writes the output, and keeps the reason if that fails.
 struct Out<'a> {
     sink: Sink<'a>,
     failure: Option<Failure>,
@@ -50,7 +50,7 @@ impl Write for Out<'_> {
     }
 }
 
-/// Cuts.
+/// Cuts a part out of a recording.
 ///
 /// # Errors
 /// A file cannot be read or written, or the time range holds no window.
@@ -60,7 +60,7 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     of_recording::check(Some(&typed.time))?;
     let recording = Recording::open(&path).map_err(Failure::failed)?;
     let (recording, when) = of_recording::part(Some(&typed.time), &now, recording)?;
-    // Before there is a file, from headers alone: what they stand for is not read with these rights.
+    // This check reads only headers, and comes before the output file exists.
     if !when.is_in(&recording).map_err(Failure::failed)? {
         let why = "no window ends in that time ('exactop record list' says what is there)";
         return Err(Failure::failed(why));
@@ -83,10 +83,10 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     output::print(format!("{windows}, {gaps}, {} bytes\n", cut.bytes))
 }
 
-/// A file under its name would take the place of what is to be read.
+/// Checks that the output does not replace a file of the recording.
 ///
 /// # Errors
-/// It would.
+/// The output is a file of the recording.
 pub fn is_no_part(output: &Path, recording: &Recording) -> Result<(), Failure> {
     let Ok(there) = std::fs::metadata(output) else { return Ok(()) };
     if !recording.has_file(&there).map_err(Failure::failed)? {

@@ -1,4 +1,4 @@
-//! What is recorded: which time, in which files, and whether it is whole.
+//! Lists the time ranges and files of a recording, and checks them.
 
 use crate::failure::Failure;
 use crate::options::time::{now, shown};
@@ -9,7 +9,7 @@ use exactop_recording::{Gap, Part, Recording};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Says which files there are and which time each is about.
+/// Lists the files and the time range of each.
 ///
 /// # Errors
 /// No file can be read.
@@ -33,10 +33,10 @@ pub fn list(path: &Path) -> Result<(), Failure> {
     output::print(text)
 }
 
-/// Goes through every byte.
+/// Checks every byte.
 ///
 /// # Errors
-/// There is nothing that can be read, or something is damaged.
+/// No file can be read, or something is damaged.
 pub fn verify(path: &Path) -> Result<(), Failure> {
     rights::reduce(Role::Text, Origin::None, &[path]);
     let report = exactop_recording::verify(path).map_err(Failure::failed)?;
@@ -75,12 +75,12 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// How many of something.
+/// A number with its noun.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A gap in a line.
+/// A gap in one line.
 pub fn gap_words(gap: &Gap, now: &jiff::Zoned) -> String {
     let (from, to) = (shown(gap.from_wall_ns, now), shown(gap.to_wall_ns, now));
     let length = gap.length_ns.map_or("".into(), |ns| format!(" ({:.1} s)", ns as f64 / 1e9));

@@ -1,4 +1,4 @@
-//! `exactop record`: the books kept on disk, window by window; and what is kept, gone through.
+//! `exactop record`: records every window on disk; lists, cuts and verifies recordings.
 
 pub mod cutting;
 pub mod listing;
@@ -37,21 +37,21 @@ Without --dir the directory is /var/log/exactop, for users $XDG_STATE_HOME/exact
 No other user may be able to write there. On a full disk exactop deletes the oldest windows and says so. A window
 that cannot be written becomes a gap; recording goes on. docs/reference/recording.md describes the files.";
 
-/// The words for it.
+/// Words of `--sync`.
 pub const SYNCS: &[Word<Sync>] = &[
     ("window", Sync::Window, "After each window"),
     ("10s", Sync::Every(Duration::from_secs(10)), "Every 10 seconds"),
     ("none", Sync::Never, "When the kernel sees fit"),
 ];
 
-/// What is measured: everything that costs little while nobody looks.
+/// Figures to measure: all that cost little while nobody watches.
 pub const NEEDS: Needs = Needs::MACHINE
     .with(Needs::SPLIT)
     .with(Needs::INTERRUPTS)
     .with(Needs::SCHEDSTAT)
     .with(Needs::STATUS)
     .with(Needs::NAMES);
-/// What is read for rows that did something.
+/// Details to read for rows that were active.
 pub const DETAILS: Needs = Needs::STAT
     .with(Needs::STATM)
     .with(Needs::CMDLINE)
@@ -59,7 +59,7 @@ pub const DETAILS: Needs = Needs::STAT
     .with(Needs::CGROUP)
     .with(Needs::NAMES);
 
-/// Recording, or what is recorded.
+/// Options of `exactop record`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct RecordArgs {
@@ -71,46 +71,46 @@ pub struct RecordArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say which stretches of time are recorded, and in which files
+    /// List the recorded time ranges and their files
     List(PlaceArgs),
-    /// Write a stretch of it as one file, to be sent to somebody
+    /// Write a time range as one file, to be sent
     Cut(cutting::CutArgs),
-    /// Go through every byte: what is whole, what is a gap and why. Exits with 1 if anything is damaged
+    /// Check every byte, and list gaps with their reasons. Exit with 1 if anything is damaged
     Verify(PlaceArgs),
 }
 
 #[derive(Debug, Args)]
 struct How {
-    /// Length of a window
+    /// Set the length of a window
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = parse::seconds, allow_hyphen_values = true)]
     delay: f64,
-    /// How long it is kept
+    /// Keep windows for this time
     #[arg(long, value_name = "TIME", default_value = KEEP, value_parser = stretch)]
     keep: Duration,
-    /// How much of it is kept at most, the file that is being written included
+    /// Keep this much at most, including the file that is being written
     #[arg(long, value_name = "SIZE", default_value = MOST, value_parser = size)]
     max_size: u64,
-    /// When a window is on the disk for sure
+    /// Force windows to the disk at these times
     #[arg(long, value_parser = parse::one_of(SYNCS), default_value = "window")]
     sync: Sync,
-    /// Where
+    /// Record into this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The name of the host [default: the kernel's]; EXACTOP_HOST goes before it
+    /// Name this host [default: the kernel's name]; EXACTOP_HOST overrides it
     #[arg(long, value_name = "NAME", value_parser = machine::parse)]
     host: Option<String>,
-    /// Where the figures come from
+    /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
     source: Whose,
-    /// The daemon's socket
+    /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Keep command names, but no command lines
+    /// Record command names, but no command lines
     #[arg(long)]
     no_command_lines: bool,
 }
 
-/// Records, or says what is recorded.
+/// Records, or runs a subcommand on a recording.
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
@@ -152,19 +152,19 @@ fn record(how: &How) -> Result<(), Failure> {
     ended
 }
 
-/// Until a signal comes, which is how it ends.
+/// Records windows until a signal ends it.
 fn windows(
     session: &mut Session,
     recorder: &Shared,
     signals: &Signals,
     interval: Duration,
 ) -> Result<(), Failure> {
-    // A daemon measures what is asked for until the next question is due.
+    // A daemon keeps measuring the requested figures until the next request is due.
     let interval_ns = u64::try_from(interval.as_nanos()).ok();
     let request = Request { needs: NEEDS, watch: None, interval_ns };
     let started = Instant::now();
     let mut due = started;
-    // Names of everyone once; from then on of those who do something.
+    // Names of all tasks once; later only of tasks that were active.
     let mut still = Still::All;
     loop {
         let advanced = session.advance(&request);
@@ -177,7 +177,7 @@ fn windows(
             }
             recorder.with(exactop_recording::Recorder::settle);
         } else {
-            // The next window is the first of a book: nobody's names are known.
+            // The next window is the first of a new book, which knows no names yet.
             still = Still::All;
         }
         recorder.tell();
@@ -187,7 +187,7 @@ fn windows(
     }
 }
 
-/// One line for who watches it; nothing for a service.
+/// Prints one line of progress on a terminal; a service prints none.
 fn state(recorder: &Shared, started: Instant) {
     let mut out = io::stdout();
     if !out.is_terminal() {
@@ -202,6 +202,6 @@ fn state(recorder: &Shared, started: Instant) {
             started.elapsed().as_secs()
         )
     });
-    // Nobody's books depend on this line.
+    // A write error is ignored: the recording does not depend on this line.
     let _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
 }

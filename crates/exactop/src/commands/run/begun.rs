@@ -1,24 +1,24 @@
-//! A word that a child writes before it becomes the command and that we read in a signal handler:
-//! whether there is a command yet.
+//! A flag in memory shared with the child. The child sets it before it becomes the command; our
+//! signal handler reads it to know whether a command exists.
 
 use rustix::mm::{mmap_anonymous, munmap, MapFlags, ProtFlags};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Memory that a fork does not copy.
+/// Memory that a fork shares instead of copying.
 pub struct Begun(*const AtomicBool);
 
-// SAFETY: an atomic that nobody else frees.
+// SAFETY: an atomic that only this value frees.
 unsafe impl Send for Begun {}
 // SAFETY: as above.
 unsafe impl Sync for Begun {}
 
 impl Begun {
-    /// There is no command yet.
+    /// A new flag: no command yet.
     ///
     /// # Errors
-    /// No memory.
+    /// The kernel has no memory.
     pub fn new() -> io::Result<Begun> {
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: new memory, which the kernel fills with zeroes: `false`.
@@ -27,18 +27,18 @@ impl Begun {
         Ok(Begun(at.cast()))
     }
 
-    /// Says whether.
+    /// Sets the flag.
     pub fn set(&self, begun: bool) {
         self.word().store(begun, Ordering::SeqCst);
     }
 
-    /// Whether the command has begun.
+    /// True if the command has begun.
     pub fn get(&self) -> bool {
         self.word().load(Ordering::SeqCst)
     }
 
     fn word(&self) -> &AtomicBool {
-        // SAFETY: mapped as long as this lives, and of this type.
+        // SAFETY: mapped while this value lives, and of this type.
         unsafe { &*self.0 }
     }
 }

@@ -1,4 +1,4 @@
-//! The command as a child: everything that must be so before it begins.
+//! Prepares the command as a child process and starts it.
 
 use super::condition::{Condition, Sched};
 use super::relay;
@@ -14,15 +14,17 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command as Process};
 
-/// Found, but it could not be run; not found (as in env(1) and every shell).
+/// Exit codes for a command that cannot be run, and for one not found, as in env(1) and every
+/// shell.
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Starts it, in the group that `entrance` leads to; `signals` are those it takes from then on. With
-/// `--gate`, `at_gate` is called when someone has opened it, and before the command begins.
+/// Starts the command in the group of `entrance`. `signals` are those that the command gets from
+/// then on. With `--gate`, `at_gate` is called after the user opened the gate and before the
+/// command begins.
 ///
 /// # Errors
-/// With the exit status that says which kind.
+/// The failure, with the exit code for its kind.
 pub fn start(
     typed: &RunArgs,
     condition: &Condition,
@@ -46,7 +48,7 @@ pub fn start(
             Some((summoner, scope)) => summoner.serve(|pid| scope.take_in(pid)).map_err(ours),
             None => Ok(()),
         };
-        // Who was not taken in does not come to the gate.
+        // A child that could not join the group does not reach the gate.
         if let Some(summoner) = for_gate.filter(|_| taken_in.is_ok()) {
             let Ok(()) = summoner.serve(|_| -> Result<(), Infallible> {
                 at_gate();
@@ -58,7 +60,7 @@ pub fn start(
     })
 }
 
-/// What the child and we do together.
+/// Steps that the child and this process do together.
 struct Steps {
     doors: Vec<File>,
     joining: Option<Waiting>,
@@ -66,7 +68,7 @@ struct Steps {
     signals: relay::Child,
 }
 
-/// Everything but the fork.
+/// Prepares everything but the fork.
 fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Process, Failure> {
     let (program, arguments) = typed
         .command
@@ -93,12 +95,12 @@ fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Proce
         user,
         no_new_privs: typed.no_new_privs,
     };
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    // SAFETY: between fork and exec the child makes only system calls and allocates nothing.
     unsafe { process.pre_exec(move || before.run()) };
     Ok(process)
 }
 
-/// What kept it from starting. The steps before exec mark their errors.
+/// The reason why the command did not start. Steps before exec mark their errors.
 fn why(program: &str, error: &io::Error) -> Failure {
     match error.raw_os_error().map(|code| code / STEP) {
         Some(step @ 1..) if (step as usize) <= STEPS.len() => {
@@ -114,11 +116,11 @@ fn why(program: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Errors of the steps come back as their errno plus their number times this: an errno is smaller
+/// A step's error is its errno plus the step's number times this value. Every errno is smaller
 /// (include/linux/err.h, MAX_ERRNO).
 const STEP: i32 = 4096;
 
-/// The steps in their order.
+/// Error texts of the steps, in order.
 const STEPS: [&str; 7] = [
     "cannot join the control group",
     "--sched is refused (run as root, or raise RLIMIT_RTPRIO)",
@@ -129,7 +131,7 @@ const STEPS: [&str; 7] = [
     "cannot prepare the command",
 ];
 
-/// What the child does before it becomes the command.
+/// Steps of the child before it becomes the command.
 struct Before {
     steps: Steps,
     nice: Option<i32>,
@@ -153,7 +155,7 @@ impl Before {
             marked(2, answer(unsafe { libc::sched_setscheduler(0, policy, &parameters) }))?;
         }
         if let Some(nice) = self.nice {
-            // SAFETY: takes numbers.
+            // SAFETY: the call takes only numbers.
             marked(3, answer(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))?;
         }
         if let Some(cpus) = &self.cpus {
@@ -166,7 +168,7 @@ impl Before {
             marked(7, signals.stay_with_parent())?;
         }
         if self.no_new_privs {
-            // SAFETY: takes numbers.
+            // SAFETY: the call takes only numbers.
             marked(6, answer(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }))?;
         }
         if let Some(gate) = gate {
@@ -177,24 +179,24 @@ impl Before {
     }
 }
 
-/// Says which step it was.
+/// Marks an error with its step.
 fn marked(step: i32, result: io::Result<()>) -> io::Result<()> {
     result.map_err(|error| {
         io::Error::from_raw_os_error(step * STEP + error.raw_os_error().unwrap_or(libc::EIO))
     })
 }
 
-/// Nothing begins before someone is ready.
+/// Waits until the user presses Enter.
 fn wait_for_enter() {
     let pid = std::process::id();
     let mut text = [0u8; 64];
     let mut room = &mut text[..];
-    // Written into an array: nothing may be allocated here.
+    // Written into an array, because this code must not allocate.
     let _ = write!(room, "PID: {pid}\npress Enter to go on\n");
     let left = room.len();
     let written = text.len() - left;
     let _ = io::stderr().write_all(&text[..written]);
     let mut byte = [0u8];
-    // SAFETY: one byte into an array of one.
+    // SAFETY: reads one byte into an array of one byte.
     while unsafe { libc::read(0, byte.as_mut_ptr().cast(), 1) } == 1 && byte[0] != b'\n' {}
 }

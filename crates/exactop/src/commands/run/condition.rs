@@ -1,4 +1,4 @@
-//! Under which scheduling conditions a command runs.
+//! Scheduling conditions of a command.
 
 use crate::failure::Failure;
 use clap::Args;
@@ -9,22 +9,22 @@ use std::str::FromStr;
 /// Scheduling conditions.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Condition {
-    /// Niceness, -20 to 19; what is beyond is clamped, as nice(1) does
+    /// Set the niceness, -20 to 19; values beyond are clamped, as in nice(1)
     #[arg(long, value_name = "N", value_parser = niceness, allow_hyphen_values = true)]
     pub nice: Option<i64>,
-    /// Only on these CPUs, as in taskset -c: 0,2,4-7 or 0-10:2
+    /// Run only on these CPUs, as in taskset -c: 0,2,4-7 or 0-10:2
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<Cpus>,
-    /// Scheduling policy: other, batch, idle, fifo:PRIORITY or rr:PRIORITY
+    /// Set the scheduling policy: other, batch, idle, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, value_name = "POLICY")]
     pub sched: Option<Sched>,
-    /// In a control group of its own with this cpu.weight, 1 to 10000
+    /// Run in a new control group with this cpu.weight, 1 to 10000
     #[arg(long, value_name = "W", value_parser = weight, conflicts_with = "cgroup")]
     pub weight: Option<u64>,
-    /// In a control group of its own with this quota: 40%, 400000/1000000 (microseconds) or max
+    /// Run in a new control group with this quota: 40%, 400000/1000000 (microseconds) or max
     #[arg(long, value_name = "QUOTA[/PERIOD]", conflicts_with = "cgroup")]
     pub max: Option<Max>,
-    /// In this control group, which must exist
+    /// Run in this existing control group
     #[arg(long, value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ fn niceness(text: &str) -> Result<i64, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus(pub Vec<usize>);
 
-/// More than any machine has (CPU_SETSIZE of sched.h).
+/// Most CPUs that sched.h knows (CPU_SETSIZE).
 const CPUS: usize = 1024;
 
 impl FromStr for Cpus {
@@ -118,22 +118,22 @@ impl Sched {
 }
 
 impl Condition {
-    /// The niceness as the kernel takes it, and whether that is another than was asked for.
+    /// The niceness that the kernel accepts, and whether it differs from the requested one.
     pub fn niceness(&self) -> Option<(i32, bool)> {
         let asked = self.nice?;
         let clamped = asked.clamp(-20, 19);
         Some((clamped as i32, clamped != asked))
     }
 
-    /// Whether a group of its own is needed.
+    /// True if the condition needs a control group of its own.
     pub fn wants_group(&self) -> bool {
         self.weight.is_some() || self.max.is_some()
     }
 
-    /// CPUs that are asked for must be there and allowed.
+    /// Checks that the requested CPUs exist and are allowed.
     ///
     /// # Errors
-    /// The CPUs that may be used.
+    /// None of the CPUs is allowed; the text lists those that are.
     pub fn check(&self) -> Result<(), Failure> {
         let Some(cpus) = &self.cpus else { return Ok(()) };
         let allowed = rustix::thread::sched_getaffinity(None);
@@ -150,19 +150,19 @@ impl Condition {
     }
 }
 
-/// A condition with what it was written as.
+/// A condition with its original text.
 #[derive(Clone, Debug)]
 pub struct Labelled {
-    /// As written.
+    /// The text.
     pub label: String,
-    /// What that means.
+    /// The condition.
     pub condition: Condition,
 }
 
-/// Reads `nice=5 cpus=0`.
+/// Parses a condition such as `nice=5 cpus=0`.
 ///
 /// # Errors
-/// The word that is not understood.
+/// The word that cannot be parsed.
 pub fn parse(text: &str) -> Result<Labelled, String> {
     let mut condition = Condition::default();
     for word in text.split_whitespace() {
@@ -195,7 +195,7 @@ pub fn parse(text: &str) -> Result<Labelled, String> {
 }
 
 impl Condition {
-    /// This, and for what it does not say, the other.
+    /// This condition, with values from `other` where this one has none.
     pub fn or(&self, other: &Condition) -> Condition {
         Condition {
             nice: self.nice.or(other.nice),

@@ -1,5 +1,5 @@
-//! Which ledger follows the command's tree: a daemon's, which needs no rights and loads nothing, or one of
-//! its own.
+//! Chooses the ledger that follows the command's process tree: a daemon's, which needs no rights
+//! and loads no programs, or one of its own.
 
 use super::{ours, RunArgs};
 use crate::failure::Failure;
@@ -12,18 +12,18 @@ use exactop_sources::tree::Tree;
 use exactop_sources::SourceError;
 use std::path::Path;
 
-/// What a daemon cannot be told.
+/// The refusal of `--exact-split` with a daemon.
 const SPLIT_OF_ITS_OWN: &str =
     "--exact-split takes a ledger of its own, and a daemon's is everyone's: \
                                 leave out --exact-split, or --source and --socket";
 
-/// The ledger following the command's tree, or why it does not.
+/// The ledger that follows the command's tree, or the reason why there is none.
 pub struct Follower(Result<Box<Tree>, String>);
 
-/// What can be known before.
+/// Checks the options before the command starts.
 ///
 /// # Errors
-/// Two things were typed that cannot be together.
+/// Two options conflict.
 pub fn checked(ledger: &LookingArgs, exact_split: bool) -> Result<(), Failure> {
     match ledger.places() {
         Places::Socket(_) if exact_split => Err(Failure::usage(SPLIT_OF_ITS_OWN)),
@@ -32,10 +32,11 @@ pub fn checked(ledger: &LookingArgs, exact_split: bool) -> Result<(), Failure> {
 }
 
 impl Follower {
-    /// Whatever this process starts is followed from here on.
+    /// Follows every process that this process starts from now on.
     ///
     /// # Errors
-    /// A daemon that was asked for does not. Who asked for none runs without a ledger, too.
+    /// The requested daemon does not serve. Without that request, the command also runs without a
+    /// ledger.
     pub fn open(typed: &RunArgs, recorder: Option<&Shared>) -> Result<Follower, Failure> {
         let tap = || recorder.map(Shared::tap);
         let own = || Tree::open(typed.exact_split, tap()).map_err(|error| error.to_string());
@@ -57,7 +58,7 @@ impl Follower {
         }
     }
 
-    /// What fails in the middle makes the rest unknown, not the run fail.
+    /// Runs a step. If it fails, the totals are unknown, but the run goes on.
     fn with(&mut self, act: impl Fn(&mut Tree) -> Result<(), SourceError>) {
         let failed = self.0.as_mut().ok().and_then(|tree| act(tree).err());
         if let Some(error) = failed {
@@ -70,12 +71,12 @@ impl Follower {
         self.with(Tree::advance);
     }
 
-    /// Forgets what was so far.
+    /// Discards all figures so far.
     pub fn begin_again(&mut self) {
         self.with(Tree::begin_again);
     }
 
-    /// What the tree did up to the last window's end; else why that is not known.
+    /// Totals of the tree up to the last window's end, or the reason why they are unknown.
     pub fn finish(self) -> Result<Totals, String> {
         self.0.map(|tree| tree.totals().clone())
     }

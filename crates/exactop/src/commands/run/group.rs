@@ -1,4 +1,4 @@
-//! The control group a command runs in.
+//! The control group in which a command runs.
 
 use super::condition::Condition;
 use crate::failure::complain;
@@ -7,21 +7,21 @@ use exactop_model::cgroups::limits::Max;
 use exactop_model::run::{CpuStat, RunGroup};
 use std::path::{Path, PathBuf};
 
-/// A group, made or joined.
+/// A control group that was made or joined.
 pub struct CommandGroup {
     hierarchy: Hierarchy,
     directory: PathBuf,
     before: CpuStat,
     max: Option<Max>,
-    /// Removed when this is dropped.
+    /// A group of our own, removed on drop.
     own: Option<Own>,
 }
 
 impl CommandGroup {
-    /// The group the condition asks for, if any.
+    /// The group that the condition asks for, if any.
     ///
     /// # Errors
-    /// Why it cannot be had, and what would permit it.
+    /// The group cannot be made or joined; the text says what would permit it.
     pub fn of(condition: &Condition) -> Result<Option<CommandGroup>, CgroupError> {
         if !condition.wants_group() && condition.cgroup.is_none() {
             return Ok(None);
@@ -42,10 +42,10 @@ impl CommandGroup {
         Ok(Some(CommandGroup { hierarchy, directory, before, max, own }))
     }
 
-    /// How the command gets into it.
+    /// The way for the command to join the group.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses.
     pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
         match &self.own {
             Some(own) => own.entrance(),
@@ -53,12 +53,12 @@ impl CommandGroup {
         }
     }
 
-    /// From now on.
+    /// Discards the figures so far.
     pub fn begin_again(&mut self) {
         self.before = self.hierarchy.cpu_stat(&self.directory);
     }
 
-    /// What it used.
+    /// Figures of the group.
     pub fn report(&self) -> RunGroup {
         RunGroup {
             path: name(&self.hierarchy, &self.directory),
@@ -68,7 +68,7 @@ impl CommandGroup {
         }
     }
 
-    /// How many of the command's processes still run in a group of ours, and what becomes of it.
+    /// Processes of the command that still run in our own group, and what happens to the group.
     pub fn left(&self) -> Option<(usize, &'static str)> {
         let own = self.own.as_ref()?;
         Some((own.processes().len(), own.remover())).filter(|(left, _)| *left > 0)

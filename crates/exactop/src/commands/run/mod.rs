@@ -1,4 +1,4 @@
-//! `exactop run`: time(1) that loses no child, under any scheduling condition.
+//! `exactop run`: a time(1) that counts every child, under any scheduling condition.
 
 mod begun;
 mod child;
@@ -24,21 +24,21 @@ use report::Format;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Under which conditions to run, and how to report.
+/// Options of `exactop run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
     condition: Condition,
-    /// Print the PID, wait for Enter, then go
+    /// Print the PID, wait for Enter, then start the command
     #[arg(long)]
     gate: bool,
-    /// Run as this user, a name or a number, with their groups and HOME, SHELL, USER, LOGNAME
+    /// Run as this user, by name or number, with the user's groups and HOME, SHELL, USER, LOGNAME
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// With --user: leave HOME, SHELL, USER and LOGNAME as they are
+    /// With --user: leave HOME, SHELL, USER and LOGNAME unchanged
     #[arg(long, requires = "user")]
     keep_env: bool,
-    /// Nothing the command starts gets more rights than it has, as from setuid programs (prctl(2))
+    /// Give nothing that the command starts more rights, not even setuid programs (prctl(2))
     #[arg(long)]
     no_new_privs: bool,
     /// Run in this directory
@@ -47,39 +47,39 @@ pub struct RunArgs {
     /// Set a variable of the environment; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Tell user from system time at every system call, which slows them down; else by the
-    /// kernel's own count
+    /// Split user and system time at every system call, which slows the calls; else the kernel's
+    /// own count is used
     #[arg(long)]
     exact_split: bool,
     #[command(flatten)]
     ledger: LookingArgs,
-    /// As POSIX has it: real, user, sys
+    /// Print the report as POSIX defines it: real, user, sys
     #[arg(short, long, conflicts_with_all = ["format", "quiet"])]
     posix: bool,
-    /// In GNU time's letters: %e %U %S %P %M ...
+    /// Print the report in this format with GNU time's letters: %e %U %S %P %M ...
     #[arg(short, long, value_name = "FORMAT", conflicts_with = "quiet")]
     format: Option<String>,
-    /// Write the report here instead of standard error
+    /// Write the report to this file instead of standard error
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write it as JSON (docs/reference/json.md); - is standard output
+    /// Also write the report as JSON (docs/reference/json.md); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Record the machine meanwhile into this directory, in windows of half a second ('exactop replay
+    /// Also record the machine into this directory, in windows of half a second ('exactop replay
     /// DIR')
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// No report but the JSON
+    /// Write no report but the JSON
     #[arg(short, long)]
     quiet: bool,
-    /// Run it so many times and report medians with 95 % intervals
+    /// Run the command N times and report medians with 95 % intervals
     #[arg(long, value_name = "N", value_parser = crate::options::parse::count, conflicts_with_all = ["posix", "format", "gate", "record"])]
     repeat: Option<u64>,
-    /// With --repeat: runs before those that count, under each condition
+    /// With --repeat: do N uncounted runs first, under each condition
     #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat", value_parser = crate::options::parse::number::<u64>)]
     warmup: u64,
-    /// With --repeat: conditions to compare, in turns, such as 'nice=0' 'nice=5 cpus=0'; what is
-    /// given beside them holds for all
+    /// With --repeat: compare these conditions in turns, such as 'nice=0' 'nice=5 cpus=0'; other
+    /// conditions on the command line hold for all
     #[arg(long, value_name = "CONDITION", num_args = 1.., requires = "repeat", value_parser = condition::parse)]
     compare: Vec<condition::Labelled>,
     /// The command and its arguments; after -- if it begins with -
@@ -87,7 +87,7 @@ pub struct RunArgs {
     command: Vec<OsString>,
 }
 
-/// What the report holds, for --help.
+/// The contents of the report, for `--help`.
 pub const NOTES: &str = "\
 Counts every descendant of the command by birth: daemons, orphans, and children that no parent
 waits for. The ledger of a running daemon counts them (no root), else a ledger of exactop's own (root, BPF).
@@ -108,7 +108,7 @@ Examples:
   exactop run --nice 5 --cpus 0 --json r.json -- ./work
   exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
 
-/// Something failed before or beside the command (as in env(1), timeout(1)).
+/// Exit code if exactop itself fails (as in env(1), timeout(1)).
 const OURS: u8 = 125;
 
 fn variable(text: &str) -> Result<(String, String), String> {
@@ -118,10 +118,10 @@ fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Runs the command, reports, and ends as it ended.
+/// Runs the command, reports, and ends as the command ended.
 ///
 /// # Errors
-/// Always: with the command's own exit status if all went well.
+/// Always: with the command's exit status if exactop itself succeeded.
 pub fn run(typed: &RunArgs) -> Result<(), Failure> {
     checked(typed).map_err(as_its_own)?;
     let relay = relay::Relay::new();
@@ -142,7 +142,7 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
         }
     }
     match tell(typed, &report) {
-        // Whoever was to read it has seen enough.
+        // The reader of the output closed it, which is no error.
         Err(failure) if failure.is_broken_pipe() => {}
         told => told.map_err(as_its_own)?,
     }
@@ -150,7 +150,7 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
     Err(Failure::Ended(status, None))
 }
 
-/// What a recording lacks of a run whose ledger could not be had, or not to its end.
+/// What a recording lacks if the ledger could not be opened or failed early.
 fn unrecorded(windows: u64, why: &str) -> String {
     match windows {
         0 => format!("nothing was recorded: there was no ledger: {why}"),
@@ -158,12 +158,12 @@ fn unrecorded(windows: u64, why: &str) -> String {
     }
 }
 
-/// Something of ours failed, not of the command.
+/// A failure of exactop, not of the command.
 fn ours(why: impl std::fmt::Display) -> Failure {
     Failure::Ended(OURS, Some(why.to_string()))
 }
 
-/// Our own failures have their own exit code, so that they are not taken for the command's.
+/// Gives exactop's own failures their exit code, which differs from the command's.
 pub fn as_its_own(failure: Failure) -> Failure {
     match failure {
         Failure::Usage(why) => ours(why),
@@ -172,7 +172,7 @@ pub fn as_its_own(failure: Failure) -> Failure {
     }
 }
 
-/// What can be known before the command is started.
+/// Checks the options before the command starts.
 fn checked(typed: &RunArgs) -> Result<(), Failure> {
     following::checked(&typed.ledger, typed.exact_split)?;
     if let Some(format) = &typed.format {

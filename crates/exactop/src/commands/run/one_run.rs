@@ -18,15 +18,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often a window of the ledger is ended while the command runs: who exited is kept in groups
-/// until their window was read.
+/// Length of a ledger window while the command runs. Exited tasks stay in groups until their window
+/// is read.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// Runs the command to its end under these conditions; signals for it go through `relay`, windows to
-/// the recorder.
+/// Runs the command to its end under these conditions. Signals for it go through `relay`, windows
+/// to the recorder.
 ///
 /// # Errors
-/// Why it did not run.
+/// The command did not run.
 pub fn run(
     typed: &RunArgs,
     condition: &Condition,
@@ -42,7 +42,7 @@ pub fn run(
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
     let entrance = group.as_ref().map(CommandGroup::entrance).transpose().map_err(ours)?;
-    // What it waited for someone does not count.
+    // The wait at the gate is not counted.
     let at_gate = || {
         follower.begin_again();
         began = Instant::now();
@@ -61,7 +61,8 @@ pub fn run(
     let words = typed.command.iter().map(|word| word.to_string_lossy().into_owned());
     let command: Vec<String> = words.collect();
     let mut tree = follower.finish();
-    // It may have been gone before anyone could look: what was typed is known.
+    // A short command may have exited before its command line was read; exactop knows it from its
+    // own arguments.
     let slowest = tree.as_mut().ok().and_then(|tree| tree.slowest.as_mut().ok());
     let own = slowest.and_then(|of| of.list.iter_mut().find(|one| one.pid == child.id()));
     if let Some(own) = own {
@@ -78,7 +79,7 @@ pub fn run(
     })
 }
 
-/// What the group used; it goes, unless somebody stays in it.
+/// The group's figures. The group is removed unless processes are left in it.
 fn closed(group: CommandGroup) -> exactop_model::run::RunGroup {
     let report = group.report();
     if let Some((left, what)) = group.left() {
@@ -88,8 +89,8 @@ fn closed(group: CommandGroup) -> exactop_model::run::RunGroup {
     report
 }
 
-/// Ends windows of the ledger until the child has ended: when it did, how, and what it used. It is waited for
-/// by a thread, since a window of a daemon's may take a while to end.
+/// Ends windows of the ledger until the child exits. Returns when and how it exited, and its use. A
+/// thread waits for the child, because a daemon's window may take long to end.
 fn follow(
     pid: u32,
     follower: &mut Follower,
@@ -109,7 +110,7 @@ fn follow(
     })
 }
 
-/// Passes signals on until it has ended.
+/// Passes signals on until the child has exited.
 fn wait_for(pid: u32, relay: &mut Relay) -> io::Result<(Instant, End, Rusage)> {
     let raw = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let exits: OwnedFd = pidfd_open(raw, PidfdFlags::empty())?;
@@ -131,7 +132,7 @@ fn wait_for(pid: u32, relay: &mut Relay) -> io::Result<(Instant, End, Rusage)> {
     }
 }
 
-/// The largest resident set of this process so far, KiB, and a little for what comes before exec.
+/// Largest resident set of this process so far in KiB, with some room for the steps before exec.
 fn own_resident_kib() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: room for the answer, which is read only if it was given.
@@ -142,7 +143,7 @@ fn own_resident_kib() -> u64 {
     usage.map_or(0, |usage| rusage(&usage).max_resident_kib + 256)
 }
 
-/// Reaps it; what it and those it waited for used.
+/// Reaps the child. Returns the use of the child and of the children that it waited for.
 fn wait4(pid: u32) -> io::Result<(End, Rusage)> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::uninit();

@@ -1,9 +1,9 @@
-//! Signals that are sent to us but meant for the command.
+//! Passes signals on to the command that were sent to exactop.
 //!
-//! What the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) goes to the whole process group, so
-//! the command has it already; what the command's own processes send they could have sent to
-//! themselves. Everything else is passed on, as sudo(8) does. Before there is a command and after
-//! its end a signal ends us at once.
+//! The terminal sends its signals (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) to the whole process group,
+//! so the command already has them. Signals from the command's own processes are not passed on
+//! either: they could have sent them to themselves. exactop passes on all others, as sudo(8) does.
+//! Before the command starts and after it ends, a signal ends exactop at once.
 
 use super::begun::Begun;
 use crate::output;
@@ -18,30 +18,30 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// Those that are passed on.
+/// Signals that are passed on.
 const PASSED_ON: [i32; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP];
 
-/// Those after which nothing new is begun.
+/// Signals after which no further run begins.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// How far a sender's ancestors are followed.
+/// Most ancestors of a sender that are looked up.
 const GENERATIONS: usize = 256;
 
-/// Takes signals for the command.
+/// Receives signals for the command.
 pub struct Relay {
     arrived: SignalDelivery<UnixStream, WithOrigin>,
     begun: Arc<Begun>,
     taken: Vec<i32>,
-    /// The first that asked for an end.
+    /// The first signal that asked for an end.
     end: Option<i32>,
 }
 
 impl Relay {
-    /// From now on. A signal that we were started to ignore stays ignored, by the command too
-    /// (nohup(1)).
+    /// Receives signals from now on. A signal that was ignored at start stays ignored, also in the
+    /// command (nohup(1)).
     ///
     /// # Errors
-    /// When the kernel refuses a socket pair, memory or a handler.
+    /// The kernel refuses a socket pair, memory or a handler.
     pub fn new() -> io::Result<Relay> {
         let begun = Arc::new(Begun::new()?);
         let ignored = output::ignored();
@@ -51,7 +51,7 @@ impl Relay {
         for &signal in &taken {
             let begun = begun.clone();
             let without_command = move || {
-                // A child has a copy of this until it has put the defaults back.
+                // A child has a copy of this handler until it restores the defaults.
                 if std::process::id() != us || begun.get() {
                     return;
                 }
@@ -61,7 +61,7 @@ impl Relay {
                     signal => low_level::exit(128 + signal),
                 }
             };
-            // SAFETY: only system calls that a handler may make.
+            // SAFETY: the handler makes only system calls that a handler may make.
             unsafe { low_level::register(signal, without_command)? };
         }
         let (read, write) = UnixStream::pair()?;
@@ -69,7 +69,7 @@ impl Relay {
         Ok(Relay { arrived, begun, taken, end: None })
     }
 
-    /// What a child has to do, first and last, before it becomes the command.
+    /// The child's first and last steps before it becomes the command.
     pub fn for_child(&self) -> Child {
         Child { begun: self.begun.clone(), taken: self.taken.clone(), parent: std::process::id() }
     }
@@ -79,10 +79,10 @@ impl Relay {
         self.arrived.get_read().as_fd()
     }
 
-    /// Passes on what came.
+    /// Passes on the signals that came.
     ///
     /// # Errors
-    /// When the kernel does not let us stop ourselves.
+    /// The kernel does not let this process stop itself.
     pub fn pass_on(&mut self, command: BorrowedFd, pid: u32) -> io::Result<()> {
         let came: Vec<Origin> = self.arrived.pending().collect();
         for origin in came {
@@ -92,7 +92,8 @@ impl Relay {
             }
             if origin.cause != Cause::Kernel && !theirs {
                 if let Some(signal) = Signal::from_named_raw(origin.signal) {
-                    // It may be gone, or somebody else by now (sudo(8)): then it is not for us.
+                    // The sender may be gone, or its PID may belong to another process by now
+                    // (sudo(8)). An error is ignored.
                     let _ = pidfd_send_signal(command, signal);
                 }
             }
@@ -103,23 +104,23 @@ impl Relay {
         Ok(())
     }
 
-    /// The command has ended.
+    /// Ends the relay: the command has exited.
     pub fn ended(&mut self) {
         self.begun.set(false);
         let came = self.arrived.pending().map(|origin| origin.signal);
         self.end = self.end.or(came.into_iter().find(|signal| ENDING.contains(signal)));
     }
 
-    /// The signal that asked for an end, if one did.
+    /// The first signal that asked for an end, if any.
     pub fn end(&self) -> Option<i32> {
         self.end
     }
 }
 
-/// Whether the sender is the command or descends from it.
+/// True if the sender is the command or descends from it.
 fn descends_from(origin: &Origin, command: u32) -> bool {
     let sender = origin.process.and_then(|process| u32::try_from(process.pid).ok());
-    // 0: from another PID namespace.
+    // A PID of 0 means another PID namespace.
     let Some(mut pid) = sender.filter(|&pid| pid != 0) else { return false };
     for _ in 0..GENERATIONS {
         if pid == command {
@@ -133,22 +134,22 @@ fn descends_from(origin: &Origin, command: u32) -> bool {
     false
 }
 
-/// Field 4 of /proc/PID/stat (proc_pid_stat(5)).
+/// Parent PID: field 4 of /proc/PID/stat (proc_pid_stat(5)).
 fn parent_of(pid: u32) -> Option<u32> {
     parent_in(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The same of a line, in which a name of any bytes stands in brackets.
+/// Parent PID in a line, where a name of any bytes stands in brackets.
 fn parent_in(stat: &[u8]) -> Option<u32> {
     let end = stat.iter().rposition(|&b| b == b')')?;
     std::str::from_utf8(&stat[end + 1..]).ok()?.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Stops as SIGTSTP stops who has no handler: not where nobody could continue us (an orphaned
-/// process group, setpgid(2)).
+/// Stops this process as SIGTSTP does by default. It does not stop in an orphaned process group,
+/// where nobody could continue it (setpgid(2)).
 fn stop() -> io::Result<()> {
     let mut ours = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: an action without a handler; room for the one that was there, which is put back.
+    // SAFETY: an action without a handler; there is room for the old action, which is put back.
     unsafe {
         let mut default: libc::sigaction = std::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;
@@ -163,7 +164,7 @@ fn stop() -> io::Result<()> {
     }
 }
 
-/// The child's side: only system calls.
+/// The child's side; it makes only system calls.
 pub struct Child {
     begun: Arc<Begun>,
     taken: Vec<i32>,
@@ -171,23 +172,23 @@ pub struct Child {
 }
 
 impl Child {
-    /// First: from here on signals do to the child what they do to any program, and it does not
-    /// outlive us before it is the command.
+    /// The first step: from here on, signals have their default effect, and the child dies with its
+    /// parent until it is the command.
     ///
     /// # Errors
-    /// When we are gone already.
+    /// The parent has already exited.
     pub fn first(&self) -> io::Result<()> {
         for &signal in &self.taken {
-            // SAFETY: the default runs no code of ours.
+            // SAFETY: the default action runs no code of ours.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         self.stay_with_parent()
     }
 
-    /// Another user's process forgets that it goes with its parent (prctl(2)).
+    /// Sets the parent-death signal again, which a change of user clears (prctl(2)).
     ///
     /// # Errors
-    /// When we are gone already.
+    /// The parent has already exited.
     pub fn stay_with_parent(&self) -> io::Result<()> {
         goes_with_parent(libc::SIGKILL)?;
         // SAFETY: returns a number.
@@ -197,10 +198,10 @@ impl Child {
         }
     }
 
-    /// Last: from here on signals are for the command.
+    /// The last step: from here on signals are for the command.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses.
     pub fn last(&self) -> io::Result<()> {
         self.begun.set(true);
         goes_with_parent(0)
@@ -208,7 +209,7 @@ impl Child {
 }
 
 fn goes_with_parent(signal: i32) -> io::Result<()> {
-    // SAFETY: takes a number.
+    // SAFETY: the call takes a number.
     match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

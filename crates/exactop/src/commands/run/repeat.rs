@@ -1,5 +1,5 @@
-//! Many runs, under several conditions in turns, so that what changes on the machine meanwhile hits
-//! all of them alike.
+//! Runs the command many times, alternating the conditions, so that changes on the machine affect
+//! all conditions equally.
 
 use super::condition::Condition;
 use super::relay::Relay;
@@ -8,11 +8,11 @@ use crate::failure::Failure;
 use crate::output::bar;
 use exactop_views::run::repeat::{json, text, Series};
 
-/// Runs all of them, then reports.
+/// Runs all repeats, then reports.
 ///
 /// # Errors
-/// Always: with 0 if every run ended so, else with the status of the first that did not; a command
-/// that cannot be started ends it at once, and a signal that asks for an end after the run it hit.
+/// Always: with 0 if every run ended with 0, else with the status of the first that did not. A
+/// command that cannot start ends the series at once; a signal ends it after the current run.
 pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure> {
     let mut all: Vec<(Condition, Series)> = conditions(typed);
     let rounds = typed.warmup + times;
@@ -20,7 +20,7 @@ pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure
     let mut status = 0;
     for round in 0..rounds {
         for turn in 0..all.len() {
-            // Another one begins each round.
+            // Each round begins with another condition.
             let at = (round as usize + turn) % all.len();
             let (condition, series) = &mut all[at];
             progress.set_message(series.label.clone());
@@ -47,7 +47,7 @@ pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure
     Err(Failure::Ended(u8::try_from(status & 0xff).unwrap_or(super::OURS), None))
 }
 
-/// Those to compare, each completed by what holds for all; else that alone.
+/// The conditions to compare, completed by those that hold for all; else only the latter.
 fn conditions(typed: &RunArgs) -> Vec<(Condition, Series)> {
     let series = |label: &str| Series { label: label.into(), runs: Vec::new() };
     if typed.compare.is_empty() {

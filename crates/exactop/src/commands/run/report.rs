@@ -1,4 +1,4 @@
-//! Where a run's report goes.
+//! Writes a run's report.
 
 use crate::failure::{complain, Failure};
 use crate::output::{self, file};
@@ -7,12 +7,12 @@ use exactop_views::run::{self, gnu};
 use std::io::Write;
 use std::path::Path;
 
-/// How it looks.
+/// Format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format<'a> {
-    /// Not at all.
+    /// No report.
     None,
-    /// For people.
+    /// Text for people.
     Words,
     /// real, user, sys.
     Posix,
@@ -20,10 +20,10 @@ pub enum Format<'a> {
     Letters(&'a str),
 }
 
-/// Whether a format has only known letters.
+/// Checks that a format uses only known letters.
 ///
 /// # Errors
-/// The one that is not.
+/// The unknown letter.
 pub fn check_format(format: &str) -> Result<(), Failure> {
     let nothing = RunReport {
         command: Vec::new(),
@@ -42,14 +42,14 @@ pub fn check_format(format: &str) -> Result<(), Failure> {
 /// Writes the report and the JSON.
 ///
 /// # Errors
-/// When one cannot be written; the other is.
+/// One of them cannot be written; the other one is.
 pub fn write(
     report: &RunReport,
     format: Format,
     to: Option<&Path>,
     json: Option<&Path>,
 ) -> Result<(), Failure> {
-    // The fixed formats have no place for it.
+    // The fixed formats have no place for this note.
     if let (Some(what), false) = (nameless(report), format == Format::Words) {
         complain(&what);
     }
@@ -66,10 +66,10 @@ fn nameless(report: &RunReport) -> Option<String> {
     report.tree.as_ref().ok().and_then(run::nameless)
 }
 
-/// Puts the words and the JSON where they belong.
+/// Writes the text and the JSON to their files.
 ///
 /// # Errors
-/// When one cannot be written; the other is.
+/// One of them cannot be written; the other one is.
 pub fn put(
     text: &str,
     to: Option<&Path>,

@@ -1,24 +1,24 @@
-//! Another user to run a command as: who that is, and what programs expect to find of them.
+//! The user to run a command as, and the environment that programs expect.
 
 use exactop_sources::passwd;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 
-/// Whom to run as.
+/// A user.
 pub struct User {
     uid: u32,
     gid: u32,
     groups: Vec<libc::gid_t>,
-    /// What login(1) and su(1) set of the environment.
+    /// Variables that login(1) and su(1) set.
     pub environment: [(&'static str, OsString); 4],
 }
 
 impl User {
-    /// By name or number.
+    /// A user by name or number.
     ///
     /// # Errors
-    /// Why there is no such user.
+    /// No such user exists, or the user is in too many groups.
     pub fn named(name: &str) -> Result<User, String> {
         let unknown = || format!("--user {name}: no such user in /etc/passwd");
         let entry = passwd::id(name).and_then(passwd::entry).ok_or_else(unknown)?;
@@ -29,7 +29,7 @@ impl User {
         let found = unsafe {
             libc::getgrouplist(login.as_ptr(), entry.gid, groups.as_mut_ptr(), &mut count)
         };
-        // Fewer groups than the user has would be another user.
+        // With fewer groups than the user has, the command would have other rights.
         match usize::try_from(count) {
             Ok(count) if found >= 0 => groups.truncate(count),
             _ => return Err(format!("--user: in more groups than {}", groups.len())),
@@ -47,9 +47,9 @@ impl User {
     /// Runs between fork and exec, so it makes only system calls.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// The kernel refuses.
     pub fn become_them(&self) -> io::Result<()> {
-        // SAFETY: the list lives until the call returns; the others take numbers.
+        // SAFETY: the list lives until the call returns; the other calls take numbers.
         unsafe {
             answer(libc::setgroups(self.groups.len(), self.groups.as_ptr()))?;
             answer(libc::setgid(self.gid))?;
@@ -58,7 +58,7 @@ impl User {
     }
 }
 
-/// What an empty field of passwd(5) stands for.
+/// A field of passwd(5), or the default if it is empty.
 fn or(field: Vec<u8>, default: &str) -> OsString {
     match field.is_empty() {
         true => OsStr::new(default).into(),
@@ -66,10 +66,10 @@ fn or(field: Vec<u8>, default: &str) -> OsString {
     }
 }
 
-/// What a call says of itself.
+/// The result of a system call.
 ///
 /// # Errors
-/// What went wrong.
+/// The call's error.
 pub fn answer(code: libc::c_int) -> io::Result<()> {
     match code {
         -1 => Err(io::Error::last_os_error()),

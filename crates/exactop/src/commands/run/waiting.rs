@@ -1,5 +1,5 @@
-//! A child that waits, before it becomes the command, until what comes first is done: it is put into its
-//! group, or what it waited for is no longer counted.
+//! Makes a child wait, before it becomes the command, until its parent has put it into its group,
+//! or discarded the figures of the wait.
 
 use rustix::io::Errno;
 use rustix::pipe::{pipe_with, PipeFlags};
@@ -7,18 +7,19 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// The byte that lets the child go on; without it, it must not.
+/// The byte that lets the child go on; without it the child must not go on.
 const GO: u8 = 1;
 
-/// The child's side. The child tells its PID and waits.
+/// The child's side. The child writes its PID and waits.
 pub struct Waiting {
     tell: OwnedFd,
     go: OwnedFd,
-    /// Our ends, which the child inherits: as long as it had them open it would not see us die.
+    /// The parent's ends, which the child inherits. While the child has them open, it cannot notice
+    /// the parent's death.
     ours: [RawFd; 2],
 }
 
-/// Our side.
+/// The parent's side.
 pub struct Summoner {
     told: File,
     go: File,
@@ -27,7 +28,7 @@ pub struct Summoner {
 /// Both sides.
 ///
 /// # Errors
-/// No file descriptors left.
+/// No file descriptors are left.
 pub fn pair() -> io::Result<(Summoner, Waiting)> {
     let (told, tell) = pipe_with(PipeFlags::CLOEXEC)?;
     let (wait, go) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -57,15 +58,15 @@ impl Waiting {
 }
 
 impl Summoner {
-    /// Waits for the child, does what comes first, and lets it go on. A child that never came to tell its
-    /// PID has said why elsewhere.
+    /// Waits for the child's PID, runs `first`, and lets the child go on. A child that exits before
+    /// it writes its PID reports the reason elsewhere.
     pub fn serve<E>(mut self, first: impl FnOnce(u32) -> Result<(), E>) -> Result<(), E> {
         let mut pid = [0; 4];
         if self.told.read_exact(&mut pid).is_err() {
             return Ok(());
         }
         first(u32::from_ne_bytes(pid))?;
-        // A child that was killed meanwhile is found by whoever waits for it.
+        // An error is ignored: a killed child is found by wait4 later.
         let _ = self.go.write_all(&[GO]);
         Ok(())
     }

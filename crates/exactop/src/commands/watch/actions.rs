@@ -1,4 +1,4 @@
-//! What the live view has done for it: signals, nice values, keeping the settings.
+//! Actions of the live view on the machine: signals, nice values, limits, saving the settings.
 
 use super::held_process::{self as held, Held, Reniced, Stat};
 use super::reader::Reader;
@@ -23,10 +23,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The machine as it is.
+/// The machine on which exactop runs.
 #[derive(Default)]
 pub struct LiveHost {
-    /// Who looks into processes for it; a recording has nobody to look into.
+    /// The process that reads other processes; `None` for a recording.
     pub reader: Option<Rc<RefCell<Reader>>>,
 }
 
@@ -76,10 +76,11 @@ impl Host for LiveHost {
     fn limit(&mut self, limit: &Limit) -> Result<String, String> {
         let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
         let max = max.map_err(|why| why.to_string())?;
-        // The page shows names harmless; the group itself may be called anything.
+        // The page shows names with control characters escaped; the group's real name may hold any
+        // byte.
         let group = unescape(&limit.group).ok_or("no group has such a name")?;
         let group = Path::new(OsStr::from_bytes(&group));
-        // It may have been handed to another user.
+        // The group may have been handed to another user.
         let set = || cgroups::set_if(group, limit.id, limit.weight, max);
         match asked(Caps::DAC_OVERRIDE, set) {
             Ok(Some((before, after))) => Ok(format!("{before} -> {after}")),
@@ -105,8 +106,8 @@ impl Host for LiveHost {
     }
 }
 
-/// Who has a number now. A thread's number means its process to kill(2), and the thread itself to
-/// setpriority(2).
+/// The process or thread that has this number now. kill(2) takes a thread's number as its process,
+/// setpriority(2) as the thread itself.
 fn identify(pid: u32, deed: Deed) -> Option<Target> {
     let status = fs::read(format!("/proc/{pid}/status")).ok()?;
     let tgid = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Tgid:"))?;
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(LiveHost::default().renice(&target, 7), Err(target.gone()));
     }
 
-    /// A number that passed to another process: the same number, another start.
+    /// A number that passed to another process: same number, another start time.
     #[test]
     fn who_got_the_number_afterwards_is_left_alone() {
         let (mut child, target) = sleeper();

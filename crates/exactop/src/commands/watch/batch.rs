@@ -1,4 +1,4 @@
-//! Batch mode: window after window to standard output.
+//! Batch mode: prints window after window to standard output.
 
 use super::check::Check;
 use super::reader::Reader;
@@ -17,23 +17,23 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 impl Format {
-    /// What it shows of a plan.
+    /// The figures that this format needs for a plan.
     pub fn ask(self, plan: &Plan) -> Ask {
         let mut ask = plan.ask();
         if let Format::Sums(by, _) = self {
             ask.options = FrameOptions { by: Some(by), ..FrameOptions::default() };
             ask.groups = by.is_of_group();
-            // A source that has no time of waits in its own figures reads it then.
+            // A source that does not measure waiting time itself reads it then.
             ask.needs = ask.needs | Needs::SCHEDSTAT;
         }
-        // Their headers, and in CSV the wall clock.
+        // The headers need these, and CSV needs the wall clock.
         if !matches!(self, Format::Precise(_)) {
             ask.needs = ask.needs | Needs::MACHINE;
         }
         ask
     }
 
-    /// What comes before the first window.
+    /// The output before the first window.
     ///
     /// # Errors
     /// Writing fails.
@@ -47,7 +47,7 @@ impl Format {
         Ok(out)
     }
 
-    /// What a format that has no lines above its rows cannot say.
+    /// A note that a format without lines above its rows cannot hold.
     pub fn beside(self, frame: &Frame) -> Option<String> {
         use Format::{Json, Sums, Text};
         let has_a_place_for_it =
@@ -55,7 +55,7 @@ impl Format {
         (!has_a_place_for_it).then(|| without_place(frame)).flatten()
     }
 
-    /// One window over those before; what its rows cannot say is its first line.
+    /// Draws a window over the previous one; notes are its first line.
     fn draw(self, page: &Page, screen: &mut Screen) -> Result<(), Failure> {
         let limit = match self {
             Format::Precise(rows) => rows,
@@ -63,7 +63,7 @@ impl Format {
         };
         let text = |sheet: Sheet| {
             let beside = self.beside(&page.frame).map(|line| line + "\n");
-            // Memory does not refuse what is written to it.
+            // Writing to memory cannot fail.
             let mut window = Vec::new();
             let drawn = match self {
                 Format::Precise(_) => {
@@ -79,10 +79,10 @@ impl Format {
         screen.draw_fitting(limit, &text)
     }
 
-    /// One window.
+    /// One window as text, JSON or CSV.
     ///
     /// # Errors
-    /// As above.
+    /// Writing fails.
     pub fn window(self, page: &Page, first: bool) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
@@ -104,13 +104,11 @@ impl Format {
     }
 }
 
-/// Of a daemon that ended and another that came, or of one that let us go.
+/// Note after a restart of the daemon, or after it disconnected this reader.
 const BEGUN_ANEW: &str =
-    "the connection to the daemon was made anew: from the last window to the next one nothing is told";
+    "reconnected to the daemon: the time from the last window to the next one is lost";
 
-/// Prints windows until there were enough of them, somebody wants no more or a signal comes.
-///
-/// # Errors
+/// Prints windows until the count is reached, the user quits or a signal comes.
 /// The failure, or the signal that ended the command.
 pub fn run(wanted: &Windows) -> Result<(), Failure> {
     let Windows { source, plan, format, pace, check, draws } = wanted;
@@ -149,7 +147,7 @@ pub fn run(wanted: &Windows) -> Result<(), Failure> {
         printed += 1;
         last = Some(page);
     }
-    // What was drawn goes with the screen it was drawn on.
+    // The last window is printed again, because its drawing disappears with the screen.
     if let Some(page) = last.filter(|_| screen.is_drawn()) {
         screen.leave();
         screen.write(&format.window(&page, true).map_err(not_written)?)?;
@@ -157,9 +155,9 @@ pub fn run(wanted: &Windows) -> Result<(), Failure> {
     check.verdict()
 }
 
-/// The source, and who reads what it may not where that is asked for.
+/// Opens the source, and a reader for files that the source may not read, if needed.
 fn opened(source: &SourceOptions, needs: Needs) -> Result<Box<dyn Feed>, Failure> {
-    // Before rights are given up.
+    // The reader starts before rights are given up.
     let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
     let reader = needs.has(Needs::DISK).then(|| Reader::start(root).ok()).flatten();
     let feed = source::open(source, Role::Windows)?;
@@ -171,7 +169,7 @@ fn opened(source: &SourceOptions, needs: Needs) -> Result<Box<dyn Feed>, Failure
     })
 }
 
-/// On a fixed grid, so that windows do not drift; beats that were missed are left out.
+/// The next time on a fixed grid, so that windows do not drift; missed times are skipped.
 fn next_due(last: Instant, interval: Duration) -> Instant {
     let due = last + interval;
     let now = Instant::now();

@@ -1,10 +1,10 @@
-//! `--check`: whether all windows that were printed can be relied on.
+//! `--check`: whether all printed windows are exact.
 
 use crate::failure::{complain, Failure};
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::Frame;
 
-/// What the windows so far came to.
+/// Counts of the windows so far.
 pub struct Check {
     is_asked_for: bool,
     windows: u64,
@@ -12,21 +12,21 @@ pub struct Check {
 }
 
 impl Check {
-    /// Nothing was seen yet.
+    /// No windows yet.
     pub fn new(is_asked_for: bool) -> Check {
         Check { is_asked_for, windows: 0, inexact: 0 }
     }
 
-    /// Another window.
+    /// Counts a window.
     pub fn look(&mut self, frame: &Frame) {
         self.windows += 1;
         self.inexact += u64::from(frame.state == WindowState::Inexact);
     }
 
-    /// In the end.
+    /// The result at the end.
     ///
     /// # Errors
-    /// It was asked for, and a window was inexact; how many is told on standard error.
+    /// `--check` was given and a window was inexact. Standard error says how many.
     pub fn verdict(self) -> Result<(), Failure> {
         if !self.is_asked_for || self.inexact == 0 {
             return Ok(());

@@ -1,5 +1,5 @@
-//! A process held fast while something is done to it. Its number may come to mean another process
-//! at any time; what is held is told by when it started, and by a pidfd where the kernel has them.
+//! A process that cannot be confused with a later one of the same number: identified by its start
+//! time, and by a pidfd if the kernel has them.
 
 use exactop_model::{Comm, TaskKey};
 use rustix::fd::{AsFd, OwnedFd};
@@ -7,19 +7,20 @@ use rustix::io::Errno;
 use rustix::process::{self, Pid, PidfdFlags, Signal};
 use std::fs;
 
-/// A process that was there, and was the one that is meant, when this was made.
+/// A process that existed, and was the intended one, when this value was made.
 pub struct Held {
     task: TaskKey,
     process: Pid,
-    /// `None`: the kernel has none (before 5.3), or a sandbox does not let it.
+    /// `None`: the kernel has none (before 5.3), or a sandbox refuses it.
     pidfd: Option<OwnedFd>,
 }
 
 impl Held {
-    /// Holds the process of a task; `None` if the task is gone, whoever has its number now.
+    /// Holds the process of a task; `None` if the task is gone, even if another task has its
+    /// number.
     ///
-    /// The descriptor is opened before the start time is read: the task was there when it was
-    /// seen and is there when its start time is read, so it was there in between.
+    /// The descriptor is opened before the start time is read. The task existed before, and still
+    /// exists when its start time is read, so it existed in between.
     pub fn process_of(task: TaskKey) -> Option<Held> {
         let process = number(task.tgid)?;
         let pidfd = match process::pidfd_open(process, PidfdFlags::empty()) {
@@ -30,7 +31,7 @@ impl Held {
         is_there(task).then_some(Held { task, process, pidfd })
     }
 
-    /// Sends it a signal.
+    /// Sends the process a signal.
     pub fn signal(&self, signal: Signal) -> Result<(), Errno> {
         if let Some(pidfd) = &self.pidfd {
             match process::pidfd_send_signal(pidfd.as_fd(), signal) {
@@ -44,8 +45,8 @@ impl Held {
         }
     }
 
-    /// Sets the nice value of the process or of one of its threads. The kernel knows no way but by
-    /// number, so whether the number still meant the same is looked up once more afterwards.
+    /// Sets the nice value of the process or of one of its threads. The kernel identifies them only
+    /// by number, so afterwards the number is checked once more.
     pub fn renice(&self, number: Pid, nice: i32) -> Result<Reniced, Errno> {
         process::setpriority_process(Some(number), nice)?;
         Ok(match is_there(self.task) {
@@ -55,44 +56,44 @@ impl Held {
     }
 }
 
-/// Whose nice value was set.
+/// The process whose nice value was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reniced {
-    /// That of the one that was meant.
+    /// The intended process.
     It,
-    /// It exited meanwhile: its own, nobody's, or that of who got its number.
+    /// Unknown: the intended process exited meanwhile, and its number may belong to another one.
     Perhaps,
 }
 
-/// Never 0 or negative: those would mean process groups.
+/// The number for system calls. Never 0 or negative: those mean process groups.
 pub fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// What /proc says of a task.
+/// Figures of a task from /proc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Its name.
+    /// Command name.
     pub comm: Comm,
-    /// Its nice value.
+    /// Nice value.
     pub nice: i32,
-    /// When it started, in ticks since boot.
+    /// Start in clock ticks since boot.
     start_ticks: u64,
 }
 
 impl Stat {
-    /// Reads a process's or a thread's.
+    /// Reads the stat file of a process or a thread.
     pub fn read(path: &str) -> Option<Stat> {
         parse(&fs::read(path).ok()?)
     }
 
-    /// When it started, as keys have it.
+    /// Start in ns, as keys have it.
     pub fn start_ns(&self) -> u64 {
         self.start_ticks.saturating_mul(tick_ns())
     }
 }
 
-/// The name stands in brackets and may hold any byte (proc_pid_stat(5)).
+/// Parses a stat line. The name stands in brackets and may hold any byte (proc_pid_stat(5)).
 fn parse(line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|&b| b == b'(')?;
     let close = line.iter().rposition(|&b| b == b')').filter(|&close| close > open)?;
@@ -105,13 +106,13 @@ fn parse(line: &[u8]) -> Option<Stat> {
     })
 }
 
-/// Whether a task with this number, this process and this start is there.
+/// True if a task with this number, process and start exists.
 pub fn is_there(task: TaskKey) -> bool {
     let stat = Stat::read(&format!("/proc/{}/task/{}/stat", task.tgid, task.tid));
     stat.is_some_and(|stat| started_with(task.start_ns, stat.start_ticks, boottime_offset_ns()))
 }
 
-/// Whether the process of a task is there. Its leader is as old as the oldest of its threads.
+/// True if the process of a task exists. A leader is as old as the oldest of its threads.
 pub fn process_is_there(task: TaskKey) -> bool {
     if task.is_leader() {
         return is_there(task);
@@ -120,12 +121,12 @@ pub fn process_is_there(task: TaskKey) -> bool {
     stat.is_some_and(|stat| is_its_start(task, stat.start_ticks))
 }
 
-/// Whether a thread with the task's number, which started then, is the task.
+/// True if a thread with the task's number and this start is the task.
 pub fn is_its_own_start(task: TaskKey, thread_ticks: u64) -> bool {
     started_with(task.start_ns, thread_ticks, boottime_offset_ns())
 }
 
-/// Whether a process with the number of the task's, which started then, is the task's.
+/// True if a process with the task's process number and this start is the task's process.
 pub fn is_its_start(task: TaskKey, process_ticks: u64) -> bool {
     let offset_ns = boottime_offset_ns();
     if task.is_leader() {
@@ -135,8 +136,8 @@ pub fn is_its_start(task: TaskKey, process_ticks: u64) -> bool {
     i128::from(process_ticks.saturating_mul(tick_ns())) <= latest
 }
 
-/// Keys that come from the kernel's own memory have its start times; /proc shows ticks, and adds
-/// the offset of the reader's time namespace.
+/// Compares a start in the kernel's own clock with ticks of /proc, which include the offset of the
+/// reader's time namespace.
 fn started_with(start_ns: u64, ticks: u64, offset_ns: i64) -> bool {
     let of_namespace = start_ns.checked_add_signed(offset_ns);
     [Some(start_ns), of_namespace].into_iter().flatten().any(|ns| ns / tick_ns() == ticks)
@@ -146,10 +147,10 @@ fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// How much later this process's clock since boot is than the kernel's (time_namespaces(7)).
+/// Offset of this time namespace's boot clock in ns (time_namespaces(7)).
 fn boottime_offset_ns() -> i64 {
     let offsets = fs::read_to_string("/proc/self/timens_offsets");
-    // Kernels before 5.6 have no such file, and no such namespaces.
+    // Kernels before 5.6 have no such file and no time namespaces.
     offsets.ok().and_then(|text| offset(&text)).unwrap_or(0)
 }
 

@@ -17,12 +17,13 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Runs the live view until someone ends it.
+/// Runs the live view until the user quits or a signal ends it.
 ///
 /// # Errors
-/// Why it ended, unless someone asked for it.
+/// The failure, unless the user quit.
 pub fn run(live: Live) -> Result<(), Failure> {
-    // Before rights are given up, and before there is anything that another process should not have.
+    // The reader starts before rights are given up, and before other descriptors exist that it
+    // should not have.
     let root = live.source.root.as_deref().unwrap_or(Path::new("/proc"));
     let reader = Reader::start(root).ok().map(|reader| Rc::new(RefCell::new(reader)));
     let host = LiveHost { reader };
@@ -43,16 +44,16 @@ pub fn run(live: Live) -> Result<(), Failure> {
     unopened.take().map_or(ended, Err)
 }
 
-/// What /proc says of everyone's life so far; a user who cannot read it hears of that from the source.
+/// Totals since boot from /proc. If the user may not read /proc, the source reports that.
 fn since_boot() -> Option<Box<dyn Feed>> {
     let session = Session::since_boot(Path::new("/proc")).ok()?;
     Some(Box::new(session))
 }
 
-/// Shows a feed of nobody who lives until someone ends it; only these processes, unless there are none.
+/// Shows a recording's feed until the user quits; `pids`: only these processes, all if empty.
 ///
 /// # Errors
-/// As above.
+/// The failure, unless the user quit.
 pub fn show(feed: Box<dyn Feed>, pids: Vec<u32>, begin: Begin) -> Result<(), Failure> {
     show_with(LiveHost::default(), feed, pids, begin)
 }
@@ -79,8 +80,8 @@ fn show_with(
     }
 }
 
-/// Whether there is something to be shown before the source is opened. A recording begins with a
-/// window; and who has no terminal is told first what is wrong with the source.
+/// True if the live view starts before the source is open. A recording begins with a window;
+/// without a terminal the source's error comes first.
 fn looks_first(source: &SourceOptions) -> bool {
     let takes_long =
         matches!(source.whose, Whose::Own(Choice::Auto | Choice::Ledger | Choice::Snapshot));

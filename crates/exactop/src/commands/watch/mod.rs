@@ -1,4 +1,4 @@
-//! Watching, which is what the command does when no other is named: live, or printed windows.
+//! Watching, which runs if no subcommand is given: live, or as printed windows.
 
 mod actions;
 pub mod batch;
@@ -12,7 +12,7 @@ use crate::options::resolved::Wanted;
 use crate::output;
 use exactop_model::columns::COLUMNS;
 
-/// Shows what is wanted.
+/// Runs the live view or prints windows.
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.

@@ -1,6 +1,6 @@
-//! Programs for the processes that somebody looks at on the page: attached when the first does, in a thread of their
-//! own, since the kernel takes its time over them; gone when nobody does any more. Those that end by themselves, as a
-//! daemon's do with it, are attached anew.
+//! Attaches programs for the processes whose page a browser shows. A separate thread attaches them
+//! at the first reader, because the kernel takes long, and detaches them after the last. Programs
+//! that end by themselves, such as those of a stopped daemon, are attached again.
 
 use super::super::on_demand::shared;
 use crate::failure::Failure;
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Begins to attach programs for those who look.
+/// Starts the thread that attaches programs.
 ///
 /// # Errors
-/// There is no thread to be had.
+/// The thread cannot be started.
 pub fn begin(looks: &Arc<Looks>, places: Places, interval: Duration) -> Result<(), Failure> {
     let looks = Arc::clone(looks);
     let open = move |pid, subject| open(pid, subject, places.clone(), interval).map_err(told);
@@ -32,10 +32,10 @@ pub fn begin(looks: &Arc<Looks>, places: Places, interval: Duration) -> Result<(
     thread.map(drop).map_err(Failure::cannot("start the thread that attaches programs"))
 }
 
-/// What could not be attached is tried again after so long: a daemon may have come by then.
+/// Time until the next attempt after a failure: a daemon may serve by then.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// What the page calls it.
+/// Name of the event on the page.
 fn event(subject: Subject) -> &'static str {
     match subject {
         Subject::Syscalls => "calls",
@@ -43,11 +43,11 @@ fn event(subject: Subject) -> &'static str {
     }
 }
 
-/// What came of attaching.
+/// Result of attaching.
 enum Held {
-    /// With whether anything was told of them yet.
+    /// Programs, and whether they have reported a window yet.
     Counts(Box<dyn Programs>, bool),
-    /// Why not, and when it is to be tried again.
+    /// The reason of a failure, and the time of the next attempt.
     Refused(String, Instant),
 }
 
@@ -64,7 +64,7 @@ impl Attending {
         let (mut known, mut due) = (BTreeMap::new(), Instant::now());
         loop {
             let wanted = self.looks.wait(&known, due);
-            // What goes is detached.
+            // Dropping programs detaches them.
             self.held.retain(|(pid, subject), _| {
                 wanted.get(pid).is_some_and(|&calls| calls || *subject == Subject::Waits)
             });
@@ -107,7 +107,7 @@ impl Attending {
 
     fn tell(&mut self) {
         for (&(pid, subject), held) in &mut self.held {
-            // Why not is told where they are attached.
+            // The code that attaches reports a failure.
             let Held::Counts(programs, has_told) = held else { continue };
             match programs.window() {
                 Ok(window) => {
@@ -119,7 +119,7 @@ impl Attending {
                     let is_calls = subject == Subject::Syscalls;
                     self.looks.tell(pid, is_calls, event(subject), json.trim_end());
                 }
-                // They are gone: others may be had at once. Those that never told anything may do so again.
+                // The programs ended: attach again at once. If they never reported, wait first.
                 Err(why) => {
                     let pause = if *has_told { Duration::ZERO } else { self.again };
                     *held = Held::Refused(why, Instant::now() + pause);
@@ -166,7 +166,8 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// What there is: programs, or why not; and how often some were attached.
+    /// A fake kernel: the programs or the reason of the refusal, and how often programs were
+    /// attached.
     #[derive(Default)]
     struct Kernel {
         refuses: Option<&'static str>,

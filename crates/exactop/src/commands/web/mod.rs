@@ -1,4 +1,4 @@
-//! `exactop web`: the page over HTTP, live or of a recording.
+//! `exactop web`: serves the page over HTTP, live or of a recording.
 
 #[cfg(feature = "bpf")]
 mod looking;
@@ -43,40 +43,40 @@ Examples:
 Anyone who can reach the address and knows its token, if it has one, sees names and command lines of all processes.
 docs/how-to/web.md describes the page; 'exactop replay --html' writes it to a file.";
 
-/// Bytes of a token; it is written with two letters for each.
+/// Bytes of a token; each is written as two hexadecimal digits.
 const TOKEN: usize = 16;
 
-/// What to serve, and where.
+/// Options of `exactop web`.
 #[derive(Debug, Args)]
 pub struct WebArgs {
-    /// Where to listen: another address than this machine's own is for others, and then a token is needed
+    /// Listen at this address; an address that other machines can reach needs a token
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9465", value_parser = parse::address)]
     listen: SocketAddr,
-    /// Demand a token, which is a part of the page's address, from this machine's own users, too
+    /// Require a token in the page's address also from users of this machine
     #[arg(long)]
     token: bool,
-    /// Length of a window
+    /// Set the length of a window
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = parse::seconds, allow_hyphen_values = true)]
     delay: f64,
-    /// Where the figures come from
+    /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
     source: Whose,
-    /// The daemon's socket
+    /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Show command names, but no command lines
     #[arg(long)]
     no_command_lines: bool,
-    /// Show what is recorded there, and measure nothing
+    /// Show this recording, and measure nothing
     #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["delay", "source", "socket", "no_command_lines"])]
     replay: Option<PathBuf>,
-    /// With --replay: from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a
-    /// stretch: '03:05+15m'
+    /// With --replay: show from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or
+    /// boot; with +LENGTH a time range: '03:05+15m'
     #[arg(short, long, value_name = "FROM[+LENGTH]", requires = "replay")]
     time: Option<String>,
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal ends it.
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
@@ -104,7 +104,8 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
             let begin = beginning(&machine);
             let hub = Arc::new(Hub::new(&begin.json().map_err(Failure::failed)?));
             let page = html(&format!("exactop: {}", begin.host()), None);
-            // Of others' processes the kernel tells not everyone of this machine what the programs count.
+            // Without a token any user of this machine could read what programs count in other
+            // users' processes.
             let looks = if has_token { typed.looks()? } else { None };
             let content = Content {
                 page,
@@ -131,7 +132,7 @@ impl WebArgs {
         }
     }
 
-    /// Who looks at which process, once there is somebody who attaches programs for them.
+    /// The processes that browsers look at, if programs can be attached for them.
     #[cfg(feature = "bpf")]
     fn looks(&self) -> Result<Option<Arc<Looks>>, Failure> {
         let looks = Arc::new(Looks::new(token()?));
@@ -144,7 +145,7 @@ impl WebArgs {
         Ok(None)
     }
 
-    /// Whose programs tell of a process: where the figures come from.
+    /// The programs that report on a process: those of the source.
     #[cfg(feature = "bpf")]
     fn places(&self) -> Places {
         let socket = self.socket.as_deref().unwrap_or(SOCKET.as_ref());
@@ -156,7 +157,7 @@ impl WebArgs {
         }
     }
 
-    /// What is read for rows.
+    /// Details to read for rows.
     fn details(&self) -> Needs {
         let names = Needs::USER.with(Needs::CGROUP).with(Needs::NAMES);
         if self.no_command_lines {
@@ -173,13 +174,13 @@ fn give_up(origin: Origin, readable: &[&PathBuf], address: SocketAddr) {
     rights::reduce_beside(Role::Web, origin, &beside);
 }
 
-/// Begins to answer, and says where.
+/// Starts to answer, and prints the address.
 fn serve(listener: TcpListener, door: Door, content: Content) -> Result<Server, Failure> {
     let (address, token) = (door.address, door.token.clone());
     let server = Server::start(listener, door, content).map_err(Failure::failed)?;
     if !address.ip().is_loopback() {
         complain(
-            "whoever reaches this address and has its token, which is sent without encryption, sees names and command \
+            "anyone who reaches this address and has its token, which is sent without encryption, sees names and command \
              lines of all processes: a tunnel to 127.0.0.1 is safer (ssh -L)",
         );
     }
@@ -192,7 +193,7 @@ fn serve(listener: TcpListener, door: Door, content: Content) -> Result<Server, 
     Ok(server)
 }
 
-/// What nobody can guess.
+/// A random token.
 fn token() -> Result<String, Failure> {
     let mut bytes = [0; TOKEN];
     std::fs::File::open("/dev/urandom")
@@ -205,14 +206,14 @@ fn token() -> Result<String, Failure> {
     }))
 }
 
-/// Of which machine, for whom.
+/// The machine that is served, and the readers.
 struct Served {
     machine: Machine,
     hub: Arc<Hub>,
     looks: Option<Arc<Looks>>,
 }
 
-/// Measures until a signal comes.
+/// Measures until a signal ends it.
 fn windows(
     mut session: Session,
     served: &Served,
@@ -221,12 +222,12 @@ fn windows(
 ) -> Result<(), Failure> {
     let Served { machine, hub, looks } = served;
     let interval = Duration::from_secs_f64(typed.delay);
-    // A daemon measures what is asked for until the next question is due.
+    // A daemon keeps measuring the requested figures until the next request is due.
     let interval_ns = u64::try_from(interval.as_nanos()).ok();
     let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
         let options = FrameOptions { findings: true, ..FrameOptions::default() };
-        // The kernel's own files of all control groups are read for nobody else.
+        // The kernel's files of control groups are read only while a browser shows them.
         let groups = hub.is_read();
         let ask = Ask { options, needs: NEEDS, groups, interval_ns, ..Ask::default() };
         let frame = session.next_frame(&ask);
@@ -235,7 +236,7 @@ fn windows(
             if let Some(window) = session.window() {
                 let watched = looks.as_ref().map(|looks| looks.wanted().into_keys().collect());
                 let watched: Vec<u32> = watched.unwrap_or_default();
-                // What was read while somebody looked before is of no window of now.
+                // Figures read during an earlier look do not belong to this window.
                 let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());
                 let groups = groups.filter(|groups| groups.t1_ns == window.t1_ns);
                 let document = live.measured(&Measured {
@@ -256,7 +257,7 @@ fn windows(
     }
 }
 
-/// Of everyone who did something.
+/// Details of all active processes.
 fn details(session: &mut Session, frame: &mut Frame, needs: Needs) -> HashMap<AccountId, Detail> {
     let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
     session.details(&mut rows, needs);

@@ -1,5 +1,5 @@
-//! The process apart that reads: it is made, gives up what it does not need, and answers until the
-//! live view ends.
+//! The separate process that reads: it starts, gives up the rights that it does not need, and
+//! answers until the live view ends.
 
 use super::{Answer, Asked, Question, Told, MOST};
 use crate::commands::watch::held_process;
@@ -14,30 +14,30 @@ use std::os::unix::net::UnixStream;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
-/// What `ps` calls it.
+/// Name of the process in `ps`.
 const NAME: &std::ffi::CStr = c"exactop-reader";
-/// The only descriptor it has beside those that every process has.
+/// The only descriptor besides standard input, output and error.
 const SOCKET: i32 = 3;
-/// A question is shorter: so many keys with their names, and three numbers each.
+/// Most bytes of a question: `MOST` keys with their names, and three numbers each.
 const LONGEST_QUESTION: u64 = 128 * (MOST as u64 + 1);
 
-/// Makes it, with this end of a socket.
+/// Starts the process with this end of a socket.
 ///
 /// # Errors
-/// There can be no more processes.
+/// No more processes can be started.
 pub(super) fn start(socket: UnixStream, root: &Path) -> io::Result<()> {
     let parent = rustix::process::getpid();
-    // Nobody waits for it: killed, it would stay in the table of processes as long as the live view
-    // does. None of the commands that start it has children of another kind.
-    // SAFETY: no handler is set, and whoever is told to ignore a signal runs nothing at it.
+    // Nothing waits for the process: killed, it would stay a zombie as long as the live view runs.
+    // Commands that start it have no children of another kind.
+    // SAFETY: no handler is set; ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // SAFETY: this process has one thread, so its copy may do what any process may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            // Nothing of the live view's may go on here, whatever happens.
+            // A panic must not unwind into the live view's code.
             let _ = catch_unwind(AssertUnwindSafe(|| live(socket, root, parent)));
-            // SAFETY: it ends this process without what was to be done at the other's end.
+            // SAFETY: ends this process without the exit handlers of the live view.
             unsafe { libc::_exit(0) }
         }
         _ => Ok(()),
@@ -45,7 +45,7 @@ pub(super) fn start(socket: UnixStream, root: &Path) -> io::Result<()> {
 }
 
 fn live(socket: UnixStream, root: &Path, parent: rustix::process::Pid) {
-    // What a terminal tells its programs is not for this one.
+    // A terminal's signals to its programs must not reach this process.
     let _ = rustix::process::setsid();
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     if rustix::process::getppid() != Some(parent) {
@@ -53,16 +53,17 @@ fn live(socket: UnixStream, root: &Path, parent: rustix::process::Pid) {
     }
     let _ = rustix::thread::set_name(NAME);
     let Some(socket) = alone(socket) else { return };
-    // What the kernel told this program at its start is asked for once, by calls that it loses here.
+    // These calls cache values that the kernel passed at the start; the process cannot make them
+    // after this.
     let _ = rustix::param::clock_ticks_per_second();
     rights::reduce_reader();
     answer(socket, root);
 }
 
-/// Closes everything else: a terminal or a pipe that stays open here would not end with the live view.
+/// Closes all other descriptors: an open terminal or pipe would outlive the live view.
 fn alone(socket: UnixStream) -> Option<UnixStream> {
     let nothing = File::options().read(true).write(true).open("/dev/null").ok()?;
-    // SAFETY: descriptors are numbers here, and all that had them are forgotten or are this call's.
+    // SAFETY: descriptors are numbers here; their owners are forgotten or belong to this call.
     unsafe {
         for number in 0..SOCKET {
             libc::dup2(nothing.as_raw_fd(), number);
@@ -72,7 +73,7 @@ fn alone(socket: UnixStream) -> Option<UnixStream> {
             return None;
         }
         std::mem::forget((nothing, socket));
-        // Kernels before 5.9 do not know it: there is nothing open this early but what was inherited.
+        // Kernels before 5.9 lack the call; this early only inherited descriptors are open.
         if libc::syscall(libc::SYS_close_range, SOCKET + 1, libc::c_uint::MAX, 0) != 0 {
             (SOCKET + 1..1024).for_each(|number| _ = libc::close(number));
         }
@@ -80,9 +81,9 @@ fn alone(socket: UnixStream) -> Option<UnixStream> {
     }
 }
 
-/// Answers until nobody asks any more.
+/// Answers until the socket closes.
 fn answer(socket: UnixStream, root: &Path) {
-    // As a file: the calls that read from and write to sockets can hand over descriptors, too.
+    // As a file, because the calls on sockets can also pass descriptors.
     let socket = File::from(OwnedFd::from(socket));
     let mut questions = BufReader::new(&socket);
     loop {
@@ -104,7 +105,7 @@ fn answer(socket: UnixStream, root: &Path) {
     }
 }
 
-/// Reads it of the process that is meant, or of none.
+/// Reads one part of the named process; refuses if the number belongs to another process.
 fn look(root: &Path, wanted: &Wanted) -> Result<Holdings, Refusal> {
     let process = Process::open(root, wanted.key.tgid)?;
     if !held_process::is_its_start(wanted.key, process.start_ticks()?) {
@@ -113,7 +114,7 @@ fn look(root: &Path, wanted: &Wanted) -> Result<Holdings, Refusal> {
     process.read(wanted.part)
 }
 
-/// The same of disk I/O.
+/// Reads disk I/O in the same way.
 fn disk(root: &Path, of: &DiskOf) -> Result<DiskBytes, Refusal> {
     let process = Process::open(root, of.key.tgid)?;
     let thread = of.is_thread.then_some(of.key.tid);
@@ -177,7 +178,7 @@ mod tests {
             assert!(reader.read(own(part, 0)).is_ok());
         }
         let key = own(Part::Files, 0).key;
-        // More than one question has room for.
+        // More than fit into one question.
         let many = vec![DiskOf { key, is_thread: false }; 2 * MOST + 1];
         let told = reader.disk(&many);
         assert!(told.len() == many.len() && told.iter().all(Result::is_ok));
@@ -185,7 +186,7 @@ mod tests {
         thread.join().expect("an end");
     }
 
-    /// Whoever writes nonsense into the socket is let go: nobody but the live view has it.
+    /// A sender of nonsense is disconnected: only the live view has this socket.
     #[test]
     fn nonsense_ends_it() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");

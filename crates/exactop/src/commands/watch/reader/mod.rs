@@ -1,9 +1,9 @@
-//! Environments and open files, read for the live view by a process that is not fenced in.
+//! Environments and open files, which a process outside of Landlock reads for the live view.
 //!
-//! Landlock lets who is fenced in look into nobody, so this process is made before that and does
-//! nothing else: it is asked for one part of one process at a time, reads it with the rights of
-//! whoever started exactop, and keeps no others ([`apart`]). Being another process it can also be
-//! left waiting, where a process's memory or files lie on a file system that does not answer.
+//! Landlock does not let a fenced process look into others. So this process starts before the fence
+//! and does only this: it takes a request for one part of one process at a time, reads it with the
+//! rights of the user, and keeps no other rights ([`apart`]). As a separate process it can also
+//! wait alone where a process's memory or files lie on a file system that does not answer.
 
 mod apart;
 
@@ -14,17 +14,17 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Who looks at a screen waits no longer for a part of it.
+/// Longest wait for one part of the screen.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// For an answer that was late once.
+/// Wait for an answer that was late once.
 const NO_PATIENCE: Duration = Duration::from_millis(1);
-/// An answer is shorter: what is read is bounded, and a byte takes four at most here.
+/// Most bytes of an answer: the read is bounded, and a byte takes at most four here.
 const LONGEST: usize = 8 << 20;
 
-/// Of how many disk I/O is asked at once.
+/// Most processes in one request for disk I/O.
 const MOST: usize = 1024;
 
-/// A question, with a number that its answer bears.
+/// A question, with a number that its answer repeats.
 #[derive(Serialize, Deserialize)]
 struct Question {
     number: u64,
@@ -46,28 +46,28 @@ struct Answer {
 #[derive(Serialize, Deserialize)]
 enum Told {
     Holdings(Result<Holdings, Refusal>),
-    /// In the order in which they were asked for.
+    /// Disk I/O in the order of the request.
     Disk(Vec<Result<DiskBytes, Refusal>>),
 }
 
-/// The way to that process, which ends when this is dropped.
+/// The connection to that process, which ends when this value is dropped.
 pub struct Reader {
     socket: UnixStream,
-    /// What has come of the next answer.
+    /// Bytes of the next answer so far.
     come: Vec<u8>,
     asked: u64,
     answered: u64,
-    /// Of whom it was asked last.
+    /// The process of the last question.
     of: String,
     patience: Duration,
 }
 
 impl Reader {
-    /// Starts it; `root` is the /proc it reads. To be called while this process has one thread, all of
-    /// its rights, and nothing open yet that another should not have.
+    /// Starts the process; `root` is the /proc that it reads. Call it while this process has one
+    /// thread and all its rights, and before it opens files that the other must not have.
     ///
     /// # Errors
-    /// There can be no more processes, or no more descriptors.
+    /// No more processes or descriptors can be had.
     pub fn start(root: &Path) -> io::Result<Reader> {
         let (ours, theirs) = UnixStream::pair()?;
         apart::start(theirs, root)?;
@@ -88,7 +88,7 @@ impl Reader {
     /// Asks, and waits a moment for the answer.
     ///
     /// # Errors
-    /// Why it is not told.
+    /// The reason why there is no answer.
     pub fn read(&mut self, wanted: Wanted) -> Result<Holdings, Refusal> {
         match self.ask(Asked::Holdings(wanted))? {
             Told::Holdings(told) => told,
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// Disk I/O of all these, in their order.
+    /// Disk I/O of these processes, in their order.
     pub fn disk(&mut self, all: &[DiskOf]) -> Vec<Result<DiskBytes, Refusal>> {
         let mut found = Vec::with_capacity(all.len());
         for some in all.chunks(MOST) {
@@ -113,7 +113,8 @@ impl Reader {
         found
     }
 
-    /// Whoever still waits for somebody is asked of nobody else, and it is said who that is.
+    /// Asks. While an earlier answer is missing, it asks nothing more and names the process that
+    /// blocks the reader.
     fn ask(&mut self, asked: Asked) -> Result<Told, Refusal> {
         while self.answered < self.asked {
             if let Err(error) = self.next_answer(NO_PATIENCE) {
@@ -143,7 +144,7 @@ impl Reader {
         }
     }
 
-    /// The next answer, whichever question it is to.
+    /// The next answer, to any question.
     fn next_answer(&mut self, patience: Duration) -> io::Result<Answer> {
         let until = Instant::now() + patience;
         let mut piece = vec![0; 64 * 1024];
@@ -172,10 +173,10 @@ impl Reader {
     }
 }
 
-/// An answer that is not to what was asked.
+/// The error for an answer to another question.
 const ANOTHER: &str = "the process that reads it says something else";
 
-/// Of whom that is asked.
+/// The process that a question is about.
 fn whose(asked: &Asked) -> String {
     match asked {
         Asked::Holdings(wanted) => format!("PID {}", wanted.key.tgid),
@@ -206,7 +207,7 @@ mod tests {
     use exactop_model::TaskKey;
     use std::io::{BufRead, BufReader};
 
-    /// However busy the machine is, and yet not for ever.
+    /// Long enough for a busy machine, but bounded.
     pub(super) const LONG: Duration = Duration::from_secs(60);
 
     fn wanted(tgid: u32) -> Wanted {
@@ -221,7 +222,8 @@ mod tests {
         Holdings::Environment(Environment { variables: vec![b"A=1".to_vec(); n], is_cut: false })
     }
 
-    /// Answers questions with as many variables as the question's number, once it may.
+    /// Answers each question with a number of variables equal to the question's number, after a
+    /// permit.
     fn answering(theirs: UnixStream, may: std::sync::mpsc::Receiver<()>) {
         let mut questions = BufReader::new(theirs.try_clone().expect("a descriptor"));
         let mut line = String::new();
