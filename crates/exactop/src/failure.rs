@@ -1,4 +1,4 @@
-//! How the command ends: exit codes, and errors as one line for a person.
+//! Exit codes, and errors as one line for a person.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use exactop_model::text::did_you_mean::nearest;
@@ -9,35 +9,35 @@ use std::sync::OnceLock;
 
 /// Something failed.
 pub const FAILED: u8 = 1;
-/// The command was used wrongly: options, configuration, no terminal.
+/// Wrong use: options, configuration, no terminal.
 pub const USAGE: u8 = 2;
-/// What --check asks for was found.
+/// --check found what it looks for.
 pub const FOUND: u8 = 3;
 
-/// The subcommand that is run, as lines on standard error have it.
+/// The running subcommand, as a prefix of lines on standard error.
 static SUBCOMMAND: OnceLock<String> = OnceLock::new();
 
-/// From now on lines on standard error say that they are of this subcommand; empty: of none.
+/// Sets the subcommand's name in front of lines on standard error; empty: none.
 pub fn speak_for(subcommand: String) {
-    // There is one command line.
+    // An earlier name stays: there is one command line.
     let _ = SUBCOMMAND.set(subcommand);
 }
 
-/// Why the command does not end with 0.
+/// Why the command does not exit with 0.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong use.
     Usage(String),
-    /// Something failed.
+    /// A failure.
     Failed(anyhow::Error),
-    /// A signal ended it; everything was put back in order.
+    /// A signal ended the command, after it cleaned up.
     Signal(i32),
-    /// What there is to say was said already.
+    /// The error has already been printed.
     Told,
-    /// A command that was run for someone decides the exit status; one line if it could not be.
+    /// The exit code of a command that exactop ran; with an error line if it did not start.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Ended(u8, Option<String>),
-    /// What --check asks for was found.
+    /// --check found what it looks for.
     Found,
 }
 
@@ -47,19 +47,19 @@ impl Failure {
         Failure::Usage(message.to_string())
     }
 
-    /// Something failed, in one line.
+    /// A failure, in one line.
     pub fn failed(message: impl fmt::Display) -> Failure {
         Failure::Failed(anyhow::anyhow!("{message}"))
     }
 
-    /// What could not be done, and the kernel's reason.
+    /// A failure to do `what`, with the kernel's reason.
     pub fn cannot<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Failure {
         move |error| {
             Failure::Failed(anyhow::Error::new(error.into()).context(format!("cannot {what}")))
         }
     }
 
-    /// Whether it is only that nobody reads any more.
+    /// True if the only failure is that the reader closed the pipe.
     pub fn is_broken_pipe(&self) -> bool {
         let Failure::Failed(error) = self else { return false };
         let broken = |cause: &(dyn std::error::Error + 'static)| {
@@ -75,14 +75,14 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Reports a failure and yields its exit code.
+/// Prints a failure and returns its exit code.
 pub fn report(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Usage(message) => {
             complain(message);
             ExitCode::from(USAGE)
         }
-        // Whoever read the output has seen enough: that is not an error.
+        // The reader of the output closed it, which is no error.
         failure if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Failure::Failed(error) => {
             complain(&format!("{error:#}"));
@@ -100,8 +100,8 @@ pub fn report(failure: &Failure) -> ExitCode {
     }
 }
 
-/// One line on standard error with the subcommand in front, whatever the message is made of. Nothing
-/// more can be done if that fails too.
+/// Prints one line on standard error with the subcommand in front, whatever bytes the message
+/// holds. A write error is ignored.
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -113,8 +113,8 @@ pub fn complain(message: &str) {
         writeln!(io::stderr(), "exactop: {whose}{}", exactop_model::text::escape::harmless(&line));
 }
 
-/// What clap has to say, in one line; the usage and the hints on further lines are in what `help`
-/// prints. `below`: the commands that may follow where this one stood.
+/// Turns clap's error into one line; `help` prints the usage and further hints. `below`: commands
+/// that may follow at this place.
 pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
     if let Some(which) = which(error, below) {
         return Failure::usage(format!("{which} (see '{help}')"));
@@ -122,16 +122,16 @@ pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
     let text = error.to_string();
     let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    // Who wrote an option meant one: no value begins so.
+    // A user who wrote an option meant one: no value begins like an option.
     let tip = tips.find(|tip| !tip.starts_with("to pass '")).map(String::from);
     let tip = tip.unwrap_or_else(|| format!("see '{help}'"));
     Failure::usage(format!("{what} ({tip})"))
 }
 
-/// More commands than this are not listed in a line.
+/// Longer lists of commands are not printed in a line.
 const LISTED: usize = 12;
 
-/// Which commands there are, where one is missing or is none of them.
+/// The available commands, if the command is missing or unknown.
 fn which(error: &clap::Error, below: &[String]) -> Option<String> {
     let names = below.join(", ");
     match error.kind() {

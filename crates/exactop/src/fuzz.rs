@@ -1,4 +1,4 @@
-//! Fuzz targets: the command line, as words and value by value.
+//! Fuzz targets: the command line as words, and single values.
 
 use crate::cli::Cli;
 use crate::commands::prstat;
@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::columns::COLUMNS;
 
-/// Command lines, a word a line.
+/// Command lines, one word per line.
 const LINES: &[&str] = &[
     "-b\n-n\n3\n-o\nTIME+",
     "--json\n--once\n-d\n10\n--filter\n%CPU>5\n-p\n1,2",
@@ -51,7 +51,7 @@ fn fuzz_option_values() {
             let text = &*String::from_utf8_lossy(input);
             assert!(parse::count(text).is_ok_and(|n| n > 0) || parse::count(text).is_err());
             if let Ok(seconds) = parse::seconds(text) {
-                // Becomes a duration that a clock can be moved on by.
+                // The length must be usable as a duration that moves a clock.
                 let length = std::time::Duration::from_secs_f64(seconds);
                 assert!(!length.is_zero());
                 assert!(std::time::Instant::now().checked_add(length * 2).is_some(), "{seconds}");

@@ -1,17 +1,17 @@
-//! The machine that figures are of, and the name of its host.
+//! The machine that the figures describe, and its host name.
 
 use crate::failure::Failure;
 use exactop_recording::Machine;
 
-/// The environment variable that names the host. It goes before an option and a setting.
+/// Environment variable with the host name. It overrides an option and a setting.
 const VARIABLE: &str = "EXACTOP_HOST";
-/// Most bytes of a host's name, as DNS has it (RFC 1035).
+/// Most bytes of a host name (DNS, RFC 1035).
 const LONGEST: usize = 253;
 
-/// This machine. Its host has the name of EXACTOP_HOST, else the `given` one, else the kernel's (uname(2)).
+/// This machine. Its host name is EXACTOP_HOST, else `given`, else the kernel's (uname(2)).
 ///
 /// # Errors
-/// EXACTOP_HOST is no name of a host.
+/// EXACTOP_HOST is not a valid host name.
 pub fn this(given: Option<&str>) -> Result<Machine, Failure> {
     let machine = Machine::this(env!("CARGO_PKG_VERSION"));
     Ok(match host(given)? {
@@ -20,10 +20,10 @@ pub fn this(given: Option<&str>) -> Result<Machine, Failure> {
     })
 }
 
-/// The name of the host: that of EXACTOP_HOST, else the `given` one; `None`: the kernel's.
+/// The host name: EXACTOP_HOST, else `given`; `None`: the kernel's.
 ///
 /// # Errors
-/// EXACTOP_HOST is no name of a host.
+/// EXACTOP_HOST is not a valid host name.
 pub fn host(given: Option<&str>) -> Result<Option<String>, Failure> {
     match std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
         Some(name) => parse(&name.to_string_lossy())
@@ -33,10 +33,10 @@ pub fn host(given: Option<&str>) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The name of a host, as an option, a setting or the variable has it.
+/// Parses a host name of an option, a setting or the variable.
 ///
 /// # Errors
-/// It is empty, too long, or no text that stands in one cell and one label.
+/// The name is empty, too long, or does not fit one table cell and one label.
 pub fn parse(text: &str) -> Result<String, String> {
     let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '/' || c == '\u{fffd}';
     match text {

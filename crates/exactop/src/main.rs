@@ -1,10 +1,11 @@
-//! The command: it reads the command line, puts source and view together, and ends with a code. It takes words,
-//! settings and signals, and gives text, screens and services. It may use every crate but those of tests, and no
-//! crate may depend on it.
+//! The command: it reads the command line, puts source and view together, and ends with a code. It
+//! takes words, settings and signals, and gives text, screens and services. It may use every crate
+//! except those of tests, and no crate may depend on it.
 //!
-//! Modules: `cli.rs` (its subcommands), `options/` (what was typed, and what it comes to), `commands/` (a file or
-//! folder each), `output/`, `rights/` (what is given up once a source is open, by one table), `priority.rs` (which
-//! threads go before others), `source.rs` (opens what was asked for).
+//! Modules: `cli.rs` (the subcommands), `options/` (the options as typed and as resolved),
+//! `commands/` (a file or folder each), `output/`, `rights/` (one table of the rights that each
+//! command keeps after its source is open), `priority.rs` (thread priorities), `source.rs` (opens
+//! the requested source).
 
 mod cli;
 mod commands;
@@ -52,7 +53,7 @@ fn run() -> Result<(), Failure> {
     failure::speak_for(subcommand.clone());
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        // --help and --version are answers, not errors.
+        // --help and --version print to standard output and succeed.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
         Err(error) => {
             let failure = failure::from_clap(&error, &help, &cli::below(&subcommand));
@@ -101,7 +102,7 @@ fn run() -> Result<(), Failure> {
     }
 }
 
-/// Prints what takes no rights.
+/// Prints a text that needs no rights.
 fn ready(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     rights::reduce(Role::Text, Origin::None, &[]);
     output::print(text)

@@ -1,5 +1,5 @@
-//! Priority of a service's threads: the one that reads the ledger and the one that serves pages go before
-//! others, so that the service stays correct while the machine it measures is overloaded.
+//! Priority of a service's threads. The threads that read the ledger and serve pages run at a
+//! raised priority, so that the service stays correct on an overloaded machine.
 
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 
 /// Niceness of a raised thread.
 const NICE: i32 = -10;
-/// The lowest priority of SCHED_RR (sched(7)): before all that is fair, after everything else.
+/// The lowest priority of SCHED_RR (sched(7)): above all fair tasks, below every other real-time
+/// task.
 const LOWEST: libc::c_int = 1;
 
 /// How a raised thread is scheduled; the words of the setting `priority`.
@@ -20,17 +21,17 @@ pub enum Priority {
     Nice,
     /// SCHED_RR.
     RoundRobin,
-    /// As the process was started.
+    /// The priority at the start of the process.
     Usual,
 }
 
-/// Niceness that the process was started with.
+/// Niceness at the start of the process.
 static USUAL: OnceLock<i32> = OnceLock::new();
 
-/// Raises this thread, and those that it starts from now on.
+/// Raises this thread and those that it starts from now on.
 ///
 /// # Errors
-/// The kernel refuses it: that takes CAP_SYS_NICE, or RLIMIT_NICE and RLIMIT_RTPRIO.
+/// The kernel refuses: that needs CAP_SYS_NICE, or RLIMIT_NICE and RLIMIT_RTPRIO.
 pub fn raise(priority: Priority) -> io::Result<()> {
     let usual = getpriority_process(Some(gettid()))?;
     let _ = USUAL.set(usual);
@@ -44,35 +45,37 @@ pub fn raise(priority: Priority) -> io::Result<()> {
     }
 }
 
-/// Niceness counts within a session only, where the kernel groups tasks by sessions (autogroup, sched(7)). A service leads
-/// one of its own, and raises that; anybody else's has others in it, and stays as it is.
+/// Raises the session. Where the kernel groups tasks by sessions (autogroup, sched(7)), niceness
+/// counts only within a session. A service leads its own session and raises that; a session that
+/// others share stays unchanged.
 fn raise_session() {
     if leads_session() {
-        // Without autogroups there is no such file, and niceness counts everywhere.
+        // Without autogroups the file does not exist, and niceness counts on the whole machine.
         let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     }
 }
 
-/// Whether this process leads its session.
+/// True if this process leads its session.
 fn leads_session() -> bool {
-    // SAFETY: neither call touches memory. rustix takes a session for a PID, which is never 0; a session is 0 where it began
-    // outside of the PID namespace (pid_namespaces(7)), and where PID 1 never began one.
+    // SAFETY: neither call touches memory. rustix treats a session as a PID, which is never 0. A
+    // session is 0 if it began outside of the PID namespace (pid_namespaces(7)), or if PID 1 never
+    // began one.
     unsafe { libc::getsid(0) == libc::getpid() }
 }
 
-/// Lowers this thread to what the process was started with.
+/// Lowers this thread to the priority at the start of the process.
 pub fn lower() {
     let Some(&usual) = USUAL.get() else { return };
     // SAFETY: 0 is this thread.
     let policy = unsafe { libc::sched_getscheduler(0) };
-    // Giving up what one has is always allowed.
+    // Giving up a right is always allowed.
     if policy == libc::SCHED_RR {
         let _ = schedule(libc::SCHED_OTHER, 0);
     }
     let _ = setpriority_process(Some(gettid()), usual);
 }
 
-/// Does this in a thread with the usual priority, which threads that it starts have from it.
+/// Runs `deed` in a thread with the usual priority, which its child threads inherit.
 pub fn usual<T: Send>(deed: impl FnOnce() -> T + Send) -> T {
     let lowered = || {
         lower();
@@ -84,10 +87,10 @@ pub fn usual<T: Send>(deed: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// The lowest real-time priority for this thread.
+/// Gives this thread the lowest real-time priority.
 ///
 /// # Errors
-/// The kernel refuses it.
+/// The kernel refuses.
 pub fn become_real_time() -> io::Result<()> {
     schedule(libc::SCHED_RR, LOWEST)
 }

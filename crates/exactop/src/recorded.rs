@@ -1,4 +1,4 @@
-//! A recorder that a session tells, and the words by which the user hears what becomes of it.
+//! A recorder that a session feeds, and the notices that tell the user about it.
 
 use crate::failure::{complain, Failure};
 use crate::options::time::{size, stretch};
@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// How long it is kept unless someone says otherwise, as `--keep` has it.
+/// Default of `--keep`.
 pub const KEEP: &str = "7d";
-/// How much of it, as `--max-size` has it.
+/// Default of `--max-size`.
 pub const MOST: &str = "2G";
 
-/// What is kept where nobody says how much.
+/// Default limits of a recording.
 pub fn kept() -> Options {
     let (keep, most) = (stretch(KEEP), size(MOST));
     Options {
@@ -24,7 +24,7 @@ pub fn kept() -> Options {
     }
 }
 
-/// A recorder that a session tells, and that others ask.
+/// A recorder that a session feeds and that others query.
 #[derive(Clone)]
 pub struct Shared(Rc<RefCell<Recorder>>);
 
@@ -32,28 +32,28 @@ impl Shared {
     /// Records windows of this machine into a directory.
     ///
     /// # Errors
-    /// Someone else does, or could change it, or it cannot be written.
+    /// Another recorder uses the directory, another user could change it, or it cannot be written.
     pub fn open(path: &Path, machine: Machine, options: Options) -> Result<Shared, Failure> {
         let recorder = Recorder::open(path, machine, options).map_err(Failure::failed)?;
         Ok(Shared(Rc::new(RefCell::new(recorder))))
     }
 
-    /// Something of it.
+    /// Runs `what` on the recorder.
     pub fn with<T>(&self, what: impl FnOnce(&mut Recorder) -> T) -> T {
         what(&mut self.0.borrow_mut())
     }
 
-    /// Says on standard error what there is to know, a line each.
+    /// Prints the recorder's notices on standard error, one per line.
     pub fn tell(&self) {
         self.with(Recorder::notices).iter().for_each(tell);
     }
 
-    /// By which a session tells it.
+    /// A tap through which a session feeds the recorder.
     pub fn tap(&self) -> Box<dyn Tap> {
         Box::new(Rc::clone(&self.0))
     }
 
-    /// A feed whose session tells it; what there is to know is said at its end where it has a screen.
+    /// A feed whose session feeds the recorder. On a screen, the notices come at the end.
     pub fn beside(self, feed: Box<dyn Feed>, on_screen: bool) -> Box<dyn Feed> {
         Box::new(FeedRecorder::new(feed, self.0, tell, on_screen))
     }

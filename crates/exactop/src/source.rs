@@ -1,4 +1,4 @@
-//! The source the command line asks for.
+//! Opens the source that the command line asks for.
 
 use crate::failure::Failure;
 use crate::machine;
@@ -18,10 +18,10 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Opens it and gives up the rights that it took.
+/// Opens the source and gives up the rights that opening needed.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// The source cannot be opened.
 pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
     let (session, origin) = opened(wanted, role == Role::Live)?;
     let record = |path| Shared::open(path, machine::this(None)?, recorded::kept());
@@ -52,15 +52,15 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
     })
 }
 
-/// A session on it, and what its figures come from.
+/// A session on the source, and the origin of its figures.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// The source cannot be opened.
 pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     opened(wanted, false)
 }
 
-/// The same; `has_keys`: who looks is answered by the thread that asks for windows.
+/// Same; `has_keys`: a thread that handles keys requests the windows.
 fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
     if let Some(root) = &wanted.root {
         if !matches!(wanted.whose, Whose::Own(Choice::Auto | Choice::Procfs)) {
@@ -73,7 +73,7 @@ fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), F
     match wanted.whose {
         Whose::Daemon => on_socket(socket, wanted, has_keys),
         Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted, has_keys),
-        // What a daemon measures all the time; a split of one's own it cannot be told.
+        // A daemon measures with its own split of time, which a reader cannot change.
         AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
             on_socket(socket, wanted, has_keys).or_else(|refused| instead(&refused, wanted))
         }
@@ -91,7 +91,7 @@ fn on_socket(
     if has_keys {
         remote.waits_for_nobody();
     }
-    // Whoever sums what was recorded takes it for all that ran.
+    // A later sum of this recording would take it for all that ran on the machine.
     if wanted.record.is_some() && remote.is_inside() {
         return Err(Failure::failed(
             "what the daemon tells in a PID namespace is no recording of a machine: \
@@ -105,11 +105,12 @@ fn on_socket(
     Ok((session, Origin::Procfs))
 }
 
-/// Programs for a process's page beside a daemon: our own, which look at that process alone, where we may
-/// attach any; else the daemon's, which tells of the processes that one may see.
+/// Programs for a process's page beside a daemon. If this user may attach programs, own ones that
+/// look at that process only; else the daemon's, which report on the processes that this user may
+/// see.
 struct OnSocket {
     socket: PathBuf,
-    /// Numbers are those of a PID namespace: our own programs know others.
+    /// PIDs are those of a PID namespace; our own programs know other PIDs.
     is_inside: bool,
 }
 
@@ -126,12 +127,13 @@ impl Attaches for OnSocket {
     }
 }
 
-/// Whether a daemon may serve there: in a directory that one may not look into it may.
+/// True if a daemon may serve there. In a directory that this user may not read, it may.
 fn may_be_there(socket: &Path) -> bool {
     socket.try_exists().unwrap_or(true)
 }
 
-/// A source of one's own where a daemon serves and refuses: what would help is in its words.
+/// Opens a source of our own after a daemon refused. Its error also says what would help with the
+/// daemon.
 fn instead(refused: &Failure, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let refused = match refused {
         Failure::Failed(error) => format!("{error:#}"),
@@ -154,7 +156,7 @@ fn named(mut session: Session, wanted: &SourceOptions) -> Result<(Session, Origi
     Ok((session, origin))
 }
 
-/// Why a source cannot be opened.
+/// The error for a source that cannot be opened.
 fn unopened(choice: Choice, error: SourceError) -> Failure {
     match choice {
         Choice::Auto | Choice::Procfs => Failure::failed(error),

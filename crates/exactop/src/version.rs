@@ -1,16 +1,16 @@
-//! What `--version` says: the version, what it was built from and how, and the kernel it runs on.
+//! Text of `--version`: the version, the build, and the running kernel.
 
 use exactop_model::text::escape::harmless;
 
-/// The commit it was built from, or what its packager says; a tarball has none.
+/// The commit of the build, or the packager's text; a tarball has none.
 pub const COMMIT: Option<&str> = option_env!("EXACTOP_COMMIT");
 
-/// All of it, for `--version`; `-V` has the first line.
+/// Text of `--version`; `-V` prints only its first line.
 pub fn long() -> String {
     format!("{}\nbuild: {}\nkernel: {}", env!("CARGO_PKG_VERSION"), build(), kernel())
 }
 
-/// What a report of something wrong needs of the build.
+/// Facts on the build for a bug report.
 fn build() -> String {
     let commit = COMMIT.map(|commit| format!("from {commit}"));
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };

@@ -1,4 +1,5 @@
-//! Options that commands which read windows share: the tables of docs/reference/options.md, held to what clap parses.
+//! Options that commands which read windows share. The tables of docs/reference/options.md are
+//! tested against clap.
 
 use crate::cli::Cli;
 use clap::{Arg, Command, CommandFactory};
@@ -6,24 +7,24 @@ use exactop_model::on_demand::Subject;
 use std::collections::BTreeMap;
 use Reads::{Books, Either, Measured, Printed, Recorded, Summed};
 
-/// What a command does with windows.
+/// How a command uses windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// It prints one window after the other.
+    /// Prints one window after the other.
     Printed,
-    /// It measures them.
+    /// Measures windows.
     Measured,
-    /// It takes them from a recording instead where that is asked for.
+    /// Takes windows from a recording on request.
     Either,
-    /// It takes them from a recording.
+    /// Takes windows from a recording.
     Recorded,
-    /// It takes them from the books of many machines.
+    /// Takes windows from the books of many machines.
     Books,
-    /// It prints sums of them.
+    /// Prints sums of windows.
     Summed,
 }
 
-/// Every command but those of subjects, and what it does with windows; nothing for those that read none.
+/// Each command except those of subjects, and its uses of windows; empty if it reads none.
 const COMMANDS: &[(&str, &[Reads])] = &[
     ("exactop", &[Printed, Measured]),
     ("ptop", &[Printed, Measured, Either]),
@@ -53,12 +54,12 @@ const COMMANDS: &[(&str, &[Reads])] = &[
     ("trace", &[]),
 ];
 
-/// Options, what each means, and which commands take it.
+/// Options, their meanings, and the kinds of commands that take them.
 const SHARED: &[(&str, &str, &[Reads])] = &[
     ("delay", "Length of a window", &[Measured]),
     ("iterations", "Exit after N windows", &[Printed]),
     ("once", "Short for `-n 1`", &[Printed]),
-    ("batch", "Text, never drawn over the window before", &[Printed]),
+    ("batch", "Text, never drawn over the previous window", &[Printed]),
     ("json", "One JSON object for each window, or for all", &[Printed, Summed]),
     ("csv", "A line for each row and window", &[Printed]),
     ("rows", "At most N rows of text", &[Printed, Summed]),
@@ -67,10 +68,10 @@ const SHARED: &[(&str, &str, &[Reads])] = &[
     ("socket", "The daemon's socket", &[Measured]),
     ("replay", "Windows of a recording instead of new ones", &[Either]),
     ("dir", "Where the recording is, as the argument `DIR|FILE`", &[Recorded]),
-    ("time", "From a time on; with +LENGTH a stretch", &[Either, Recorded, Books]),
+    ("time", "From a time on; with +LENGTH a time range", &[Either, Recorded, Books]),
 ];
 
-/// A command without an option that it should have, and why.
+/// A command that lacks an option of its kind, and the reason.
 const LACKS: &[(&str, &str, &str)] = &[
     ("cgroups", "pid", "A group has many processes"),
     ("diff", "time", "It has two: `-a` and `-b`"),
@@ -80,17 +81,17 @@ const LACKS: &[(&str, &str, &str)] = &[
     ("record verify", "time", "It reads every byte"),
 ];
 
-/// A command that spells an option differently from the others, and why.
+/// A command that spells an option differently, and the reason.
 const DIFFERS: &[(&str, &str, &str)] = &[
     ("export parquet", "--output", "A directory or a URL, not one file"),
     ("exactop, ptop, replay", "-o", "The order of rows, as in top(1)"),
-    ("diff", "-b", "The second stretch: it prints nothing window by window"),
+    ("diff", "-b", "The second time range: it prints nothing window by window"),
     ("prstat", "--time", "`-t` is illumos's"),
     ("record", "--dir", "The recording is written there: a directory"),
     ("replay", "--html", "It writes a file: `-o` is the order of rows"),
 ];
 
-/// Commands by what is typed for them.
+/// Commands by their path on the command line.
 fn commands() -> BTreeMap<String, Command> {
     fn below(command: &Command, path: &str, all: &mut BTreeMap<String, Command>) {
         for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
@@ -112,7 +113,7 @@ fn option<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
     command.get_arguments().find(|arg| arg.get_long() == Some(long) && !arg.is_hide_set())
 }
 
-/// As help writes it: `-d, --delay SECONDS`.
+/// The option as help writes it: `-d, --delay SECONDS`.
 fn spelling(arg: &Arg) -> String {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
@@ -122,14 +123,14 @@ fn spelling(arg: &Arg) -> String {
     names.join(", ") + &value.map_or(String::new(), |value| format!(" {value}"))
 }
 
-/// Whether a table says this of a command and an option.
+/// True if a table has an entry for this command and option.
 fn says(table: &[(&str, &str, &str)], command: &str, option: &str) -> bool {
     table
         .iter()
         .any(|(commands, of, _)| *of == option && commands.split(", ").any(|c| c == command))
 }
 
-/// Every command, and what it does with windows.
+/// Every command with its uses of windows.
 fn all() -> impl Iterator<Item = (&'static str, &'static [Reads])> {
     let commands = commands();
     let subjects = Subject::ALL.iter().map(move |subject| {
@@ -146,7 +147,7 @@ fn readers() -> impl Iterator<Item = (&'static str, &'static [Reads])> {
     all().filter(|(_, reads)| !reads.is_empty())
 }
 
-/// The tables of the reference.
+/// The tables of the reference page.
 fn tables(commands: &BTreeMap<String, Command>) -> String {
     let mut text = String::from("| option | meaning | commands |\n|---|---|---|\n");
     for (long, meaning, _) in SHARED {
@@ -173,7 +174,7 @@ fn tables(commands: &BTreeMap<String, Command>) -> String {
 fn every_command_says_whether_it_reads_windows() {
     let known = |path: &str| all().find(|(name, _)| *name == path);
     for path in commands().keys() {
-        // What is below a command that reads none reads none.
+        // Subcommands of a command that reads no windows read none.
         let above = path.split(' ').next().and_then(known);
         let is_said = known(path).is_some() || above.is_some_and(|(_, reads)| reads.is_empty());
         let has_more = all().any(|(name, _)| name.starts_with(&format!("{path} ")));
@@ -204,7 +205,7 @@ fn an_option_has_one_spelling() {
         for arg in commands[name].get_arguments().filter(|arg| !arg.is_hide_set()) {
             let long = arg.get_long().filter(|long| *long != "help");
             let long = long.map(|long| (format!("--{long}"), spelling(arg)));
-            // Short options of prstat are those of another manual page.
+            // prstat's short options follow illumos's manual page.
             let short = arg.get_short().filter(|_| name != "prstat");
             let short = short.map(|short| (format!("-{short}"), format!("{:?}", arg.get_long())));
             let typed = long.into_iter().chain(short);

@@ -291,7 +291,7 @@ Something failed; one line on standard error says what. \fBexactop doctor\fR: th
 Wrong use: options, configuration file, or no terminal for the live view.
 .TP
 \fB128+N\fR
-Ended by signal N, after everything was put back in order.
+Ended by signal N, after exactop restored the terminal and closed its files.
 .SH FILES
 .TP
 \fI$XDG_CONFIG_HOME/exactop/config.toml\fR

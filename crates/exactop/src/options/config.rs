@@ -1,4 +1,4 @@
-//! The configuration file: what the live view keeps between two starts.
+//! The configuration file: settings of the live view that persist between starts.
 
 use crate::failure::{complain, Failure};
 use exactop_files::FileError;
@@ -9,19 +9,20 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::Once;
 
-/// Where it is: `$XDG_CONFIG_HOME/exactop/config.toml`, else below `~/.config`. `None` where
-/// neither is set. A relative XDG_CONFIG_HOME does not count (XDG Base Directory Specification).
+/// Path of the file: `$XDG_CONFIG_HOME/exactop/config.toml`, else below `~/.config`. `None` if
+/// neither variable is set. A relative XDG_CONFIG_HOME is ignored (XDG Base Directory
+/// Specification).
 pub fn path() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some(base.join("exactop/config.toml"))
 }
 
-/// The settings kept, or the defaults where there is no file; and which keys nobody knows, which is
-/// said on standard error once.
+/// The saved settings, or the defaults if there is no file; and the unknown keys, which are
+/// reported on standard error once.
 ///
 /// # Errors
-/// File, line and what is wrong.
+/// File, line and the error.
 pub fn load() -> Result<(Settings, Vec<String>), Failure> {
     static TOLD: Once = Once::new();
     let Some(path) = path() else { return Ok(Default::default()) };
@@ -37,19 +38,19 @@ pub fn load() -> Result<(Settings, Vec<String>), Failure> {
     let said =
         |file: String| unknown.iter().map(move |(line, what)| format!("{what} ({file}:{line})"));
     TOLD.call_once(|| said(shown.to_string()).for_each(|line| complain(&line)));
-    // A screen has room for a name; the whole of it is said on standard error.
+    // A screen has room only for the file's name; standard error shows the whole path.
     let name = path.file_name().unwrap_or(path.as_os_str());
     let unknown = said(name.to_string_lossy().into_owned()).collect();
     Ok((settings, unknown))
 }
 
-/// What a file says, or the line of what is wrong with it, and what that is.
+/// A parsed value, or the line of an error and its text.
 pub type Parsed<T> = Result<T, (usize, String)>;
 
-/// What a file of TOML says; a key that is not known is refused with the nearest one that is.
+/// Parses TOML; an unknown key is refused with the nearest known one.
 ///
 /// # Errors
-/// The line, and what is wrong there.
+/// The line and the error.
 pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     let text = text(bytes)?;
     if let Some(line) = exactop_files::too_deep(text) {
@@ -61,7 +62,7 @@ pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     })
 }
 
-/// The line on which a key (`metrics.groups`) is set in a text that can be read, 1 if it is not.
+/// The line on which a key (`metrics.groups`) is set in valid TOML; 1 if it is not set.
 pub fn line_of_key(text: &str, key: &str) -> usize {
     let Ok(all) = toml::de::DeTable::parse(text) else { return 1 };
     let mut names = key.split('.');
@@ -74,7 +75,7 @@ pub fn line_of_key(text: &str, key: &str) -> usize {
     line_at(text, value.span().start)
 }
 
-/// Of a refusal that lists all keys, the key and the one that was probably meant.
+/// Reduces an error that lists all keys to the unknown key and the nearest known one.
 fn with_nearest(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match (message.starts_with("unknown field "), words.split_first()) {
@@ -94,15 +95,15 @@ fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
     })
 }
 
-/// Settings, and the lines of keys that nobody knows with what to write instead.
+/// Settings, and the lines of unknown keys with a suggestion for each.
 type Read = (Settings, Vec<(usize, String)>);
 
-/// Reads settings; an error comes with its line.
+/// Parses settings; an error comes with its line.
 fn parse(text: &str) -> Parsed<Read> {
     let unknown = unknown(text);
     let settings: Settings = match parsed(text.as_bytes()) {
         Ok(settings) => settings,
-        // Who misspelt the columns of a preset has none of that name, and is told.
+        // A preset whose `columns` is misspelt is dropped, and the unknown key is reported.
         Err(refused) if unknown.is_empty() => return Err(refused),
         Err(refused) => without_empty_presets(text).ok_or(refused)?,
     };
@@ -112,7 +113,7 @@ fn parse(text: &str) -> Parsed<Read> {
     }
 }
 
-/// The settings without presets that have no columns, if that makes them usable.
+/// The settings without presets that lack columns, if that makes them usable.
 fn without_empty_presets(text: &str) -> Option<Settings> {
     if exactop_files::too_deep(text).is_some() {
         return None;
@@ -126,7 +127,7 @@ fn without_empty_presets(text: &str) -> Option<Settings> {
     all.try_into().ok()
 }
 
-/// Keys that a newer exactop may know, or nobody: what they say does not hold anybody up.
+/// Unknown keys, perhaps of a newer exactop. They do not stop the start.
 fn unknown(text: &str) -> Vec<(usize, String)> {
     if exactop_files::too_deep(text).is_some() {
         return Vec::new();
@@ -142,7 +143,7 @@ fn unknown(text: &str) -> Vec<(usize, String)> {
     found.into_iter().map(told).collect()
 }
 
-/// The keys of settings, and those of a preset.
+/// Known keys of settings, and those of a preset.
 fn known() -> (Vec<String>, Vec<String>) {
     let preset = Preset { columns: Vec::new(), sort: Some(Settings::default().sort) };
     let keys = |table: Result<toml::Table, _>| {
@@ -173,7 +174,7 @@ fn line_at(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|&b| b == b'\n').count()
 }
 
-/// The line of the setting that cannot be used: the one that is refused on its own, too.
+/// The line of the setting that is refused, also if it stands alone.
 fn line_refused(text: &str) -> Option<usize> {
     let all: toml::Table = toml::from_str(text).ok()?;
     let refused = |(key, value): (String, toml::Value)| {
@@ -184,7 +185,7 @@ fn line_refused(text: &str) -> Option<usize> {
     line_of(text, &all.into_iter().find_map(refused)?)
 }
 
-/// The line on which a key is set, or the head of its table.
+/// The line on which a key is set, or its table begins.
 fn line_of(text: &str, key: &str) -> Option<usize> {
     let starts = |line: &str| {
         let rest = line.trim_start().trim_start_matches(['"', '[']).strip_prefix(key)?;
@@ -194,11 +195,11 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     text.lines().position(|line| starts(line).is_some() || is_head(line)).map(|at| at + 1)
 }
 
-/// Keeps the settings; yields where. The file is whole at every instant, for its owner alone, and
-/// a link of his to a file kept elsewhere stays one.
+/// Saves the settings and returns the path. The file is complete at every instant and readable only
+/// by its owner. If it is a link, the link stays.
 ///
 /// # Errors
-/// Where and why not.
+/// The file cannot be written; the text names it and the reason.
 pub fn save(settings: &Settings) -> Result<PathBuf, String> {
     let path = path().ok_or("cannot save: neither XDG_CONFIG_HOME nor HOME is set")?;
     let text = toml::to_string(settings).map_err(|error| format!("cannot save: {error}"))?;
@@ -289,10 +290,10 @@ mod tests {
         assert!(settings.threads);
         assert_eq!(settings.presets.keys().collect::<Vec<_>>(), ["two"]);
         assert_eq!(unknown, [(3, "colums: did you mean columns?".into())]);
-        // Without a misspelt name there is nothing to tell but the refusal.
+        // Without a misspelt key, only the refusal is reported.
         let refused = parse("[presets.one]\nsort = \"pid\"\n").expect_err("no columns");
         assert!(refused.1.contains("columns"), "{refused:?}");
-        // What cannot be read elsewhere is still refused where it stands.
+        // An error in another section is still reported at its own line.
         let text = "[presets.one]\ncolums = [\"pid\"]\n[x]\n".to_string() + "y = 1\n";
         assert!(parse(&text).is_ok());
         let text = format!("interval_s = \"two\"\n{text}");

@@ -1,4 +1,4 @@
-//! For commands that attach programs while they run, or read what a daemon's tell.
+//! Options for commands that attach programs while they run, or read a daemon's programs.
 
 use super::parse::{self, Word};
 use crate::failure::Failure;
@@ -6,10 +6,10 @@ use clap::Args;
 use exactop_service::SOCKET;
 use std::path::{Path, PathBuf};
 
-/// Whose programs are to tell.
+/// The owner of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Programs {
-    /// The daemon's where it serves, else our own.
+    /// The daemon's if it serves, else our own.
     Auto,
     /// The daemon's.
     Daemon,
@@ -17,40 +17,40 @@ pub enum Programs {
     Own,
 }
 
-/// In words.
+/// Words of `--source`.
 const PROGRAMS: &[Word<Programs>] = &[
-    ("auto", Programs::Auto, "Those of a daemon where one serves, else its own"),
-    ("daemon", Programs::Daemon, "Those of 'exactop daemon', by its socket; for its group"),
-    ("own", Programs::Own, "Its own, attached while it runs; needs privileges"),
+    ("auto", Programs::Auto, "The daemon's programs if it serves, else own ones"),
+    ("daemon", Programs::Daemon, "Those of 'exactop daemon', over its socket; for its group"),
+    ("own", Programs::Own, "Own programs, attached while the command runs; needs privileges"),
 ];
 
-/// Whose, and where.
+/// Programs to read.
 #[derive(Clone, Debug, Args)]
 pub struct LookingArgs {
-    /// Whose programs tell
+    /// Use these programs
     #[arg(long, value_parser = parse::one_of(PROGRAMS), default_value = "auto")]
     source: Programs,
-    /// The daemon's socket
+    /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 }
 
-/// Where to look, in this order.
+/// Places to read programs from, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Places {
-    /// On this socket, and nowhere else.
+    /// This socket only.
     Socket(PathBuf),
-    /// On this socket, and if that cannot be with programs of our own.
+    /// This socket, else programs of our own.
     Either(PathBuf),
-    /// With programs of our own.
+    /// Programs of our own.
     Own,
 }
 
 impl LookingArgs {
-    /// What is replayed has been measured already.
+    /// Checks that no option of measuring was given, because the windows are already measured.
     ///
     /// # Errors
-    /// Something was typed all the same.
+    /// Such an option was given.
     pub fn not_of_a_recording(&self) -> Result<(), Failure> {
         match self.source != Programs::Auto || self.socket.is_some() {
             true => {
@@ -60,7 +60,7 @@ impl LookingArgs {
         }
     }
 
-    /// What was asked for comes to.
+    /// The places that the options ask for.
     pub fn places(&self) -> Places {
         let socket = self.socket.as_deref().unwrap_or(Path::new(SOCKET));
         match self.source {
@@ -74,10 +74,10 @@ impl LookingArgs {
 }
 
 impl Places {
-    /// The first that can be opened: on a socket, or with programs of our own.
+    /// Opens the first place that can be opened: the socket, or programs of our own.
     ///
     /// # Errors
-    /// Why the last that was tried cannot.
+    /// The reason why the last place cannot be opened.
     pub fn open<T, E>(
         self,
         on: impl FnOnce(&Path) -> Result<T, E>,

@@ -1,4 +1,4 @@
-//! What is typed ([`typed`], read value by value by [`parse`]) and what it resolves to ([`resolved`]),
+//! Options as typed ([`typed`], parsed value by value by [`parse`]) and as resolved ([`resolved`]),
 //! with presets and the configuration file.
 
 pub mod config;

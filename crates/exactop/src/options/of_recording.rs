@@ -1,4 +1,4 @@
-//! For commands that read a recording: where it is, and which part of it.
+//! Options for commands that read a recording: its place, and the part to read.
 
 use super::time::{now, when};
 use crate::failure::Failure;
@@ -7,16 +7,17 @@ use exactop_recording::{Recording, When};
 use jiff::Zoned;
 use std::path::PathBuf;
 
-/// The word for the time since the machine was last started.
+/// The word for the time since the last boot.
 const BOOT: &str = "boot";
 
-/// Where a recording is.
+/// Place of a recording.
 #[derive(Clone, Debug, Args)]
 pub struct PlaceArgs {
-    /// A directory or one file of it [default: where 'exactop record' records]
+    /// Read this recording, a directory or one of its files [default: the directory of 'exactop
+    /// record']
     #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
-    /// The same, named as 'exactop record' names it
+    /// Same, named as 'exactop record' names it
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
     dir: Option<PathBuf>,
 }
@@ -25,16 +26,16 @@ impl PlaceArgs {
     /// The directory or file.
     ///
     /// # Errors
-    /// None was given, and there is none by default.
+    /// No place was given, and there is no default.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         directory(self.dir.as_ref().or(self.path.as_ref()))
     }
 }
 
-/// The directory of recordings: the one that was given, else the default of this user.
+/// The directory of recordings: the given one, else this user's default.
 ///
 /// # Errors
-/// None was given, and the environment names no home.
+/// No directory was given, and the environment names no home.
 pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         return Ok(given.clone());
@@ -48,31 +49,31 @@ pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     Ok(base.ok_or_else(none)?.join("exactop"))
 }
 
-/// Which part of a recording.
+/// Part of a recording.
 #[derive(Clone, Debug, Args)]
 pub struct TimeArgs {
-    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a stretch:
-    /// '03:05+15m' [default: all of it]
+    /// Read from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with
+    /// +LENGTH a time range: '03:05+15m' [default: all of it]
     #[arg(short, long, alias = "since", value_name = "FROM[+LENGTH]")]
     pub time: Option<String>,
 }
 
-/// For commands that print windows: of a recording instead of new ones.
+/// Options for commands that print windows, to take them from a recording.
 #[derive(Clone, Debug, Args)]
 pub struct OfRecording {
-    /// Print the windows of a recording (a directory or a file), as long as they are, instead of new ones
+    /// Print the windows of this recording (a directory or a file), at their recorded length
     #[arg(long, value_name = "DIR|FILE")]
     pub replay: Option<PathBuf>,
-    /// With --replay: from the window that holds this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339,
-    /// or boot; with +LENGTH a stretch: '03:05+15m'
+    /// With --replay: print from the window that holds this time on: '14:03', 'yesterday 14:00',
+    /// '2h ago', RFC 3339, or boot; with +LENGTH a time range: '03:05+15m'
     #[arg(short, long, alias = "at", value_name = "FROM[+LENGTH]", requires = "replay")]
     pub time: Option<String>,
 }
 
-/// The part of a recording that `-t` means: all of it without, `boot` what is of the last boot.
+/// The part that `-t` names: all without it; `boot`: since the last boot.
 ///
 /// # Errors
-/// The text is no time.
+/// The text is not a time.
 pub fn part(
     text: Option<&str>,
     now: &Zoned,
@@ -88,10 +89,10 @@ pub fn part(
     }
 }
 
-/// Refuses what is no time, before anything is opened or made.
+/// Checks the time before anything is opened or made.
 ///
 /// # Errors
-/// The text is no time.
+/// The text is not a time.
 pub fn check(text: Option<&str>) -> Result<(), Failure> {
     match text {
         None | Some(BOOT) => Ok(()),

@@ -1,57 +1,57 @@
-//! How long a window is, and how many there are.
+//! Length and number of windows.
 
 use super::parse;
 use crate::failure::Failure;
 use clap::Args;
 use std::time::Duration;
 
-/// How long, and how many.
+/// Length and number of windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The length of a window.
+    /// Length of a window.
     pub interval: Duration,
-    /// How many; `None`: until stopped.
+    /// Number of windows; `None`: until stopped.
     pub windows: Option<u64>,
 }
 
 impl Pace {
-    /// The length of a window, ns.
+    /// Length of a window, ns.
     pub fn interval_ns(&self) -> u64 {
         u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-/// What was typed of a pace.
+/// Length and number of windows as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Typed {
-    /// Length of a window in seconds; `None`: not typed.
+    /// Length of a window in seconds; `None`: not given.
     pub interval_s: Option<f64>,
-    /// Number of windows; `None`: not typed.
+    /// Number of windows; `None`: not given.
     pub windows: Option<u64>,
 }
 
-/// What commands that show windows take at the end.
+/// Arguments at the end of commands that show windows.
 #[derive(Debug, Args)]
 pub struct PaceArgs {
-    /// The interval in seconds, as -d, and how many windows, as -n
+    /// The interval in seconds, as -d, and the number of windows, as -n
     #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
     words: Vec<String>,
 }
 
 impl PaceArgs {
-    /// Reads them.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// What is wrong with which.
+    /// The wrong argument, and the reason.
     pub fn resolve(&self) -> Result<Typed, Failure> {
         pace(&self.words)
     }
 }
 
-/// Reads `[interval [count]]`.
+/// Parses `[interval [count]]`.
 ///
 /// # Errors
-/// What is wrong with which.
+/// The wrong argument, and the reason.
 pub fn pace(words: &[String]) -> Result<Typed, Failure> {
     let wrong = |what, text: &String, why| Failure::usage(format!("{what} '{text}': {why}"));
     let interval_s = match words.first() {
@@ -71,7 +71,7 @@ pub fn pace(words: &[String]) -> Result<Typed, Failure> {
     }
 }
 
-/// Whether a word on the command line is meant as interval or count.
+/// True if a word on the command line is meant as an interval or a count.
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 pub fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')

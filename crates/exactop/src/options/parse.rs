@@ -1,4 +1,4 @@
-//! Option values: read, or refused with what was found and what to do.
+//! Parses option values. An error names the value found and the expected form.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::filter::Filter;
@@ -8,7 +8,7 @@ use exactop_model::owner::By;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// A list of columns from the command line.
+/// A list of columns on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns(pub Vec<&'static Column>);
 
@@ -16,10 +16,10 @@ pub struct Columns(pub Vec<&'static Column>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SortField(pub SortBy);
 
-/// A word, what it stands for, and what help says of it; nothing where the word says it.
+/// A word, its value, and its help; empty where the word explains itself.
 pub type Word<T> = (&'static str, T, &'static str);
 
-/// One of these words.
+/// A parser for one of these words.
 pub fn one_of<T>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
@@ -34,19 +34,19 @@ where
     })
 }
 
-/// What time is summed by: one of these.
+/// A parser for a dimension to sum by.
 pub fn by(offered: &'static [By]) -> impl TypedValueParser<Value = By> {
     let words = offered.iter().map(|by| PossibleValue::new(by.name()).help(by.help()));
     PossibleValuesParser::new(words).try_map(|word: String| By::parse(&word, offered))
 }
 
-/// How many windows.
+/// Parses a number of windows.
 pub fn windows(text: &str) -> Result<u64, String> {
     let why = "write how many windows, 1 or more; without it they go on until stopped";
     count(text).map_err(|_| why.into())
 }
 
-/// How many of something there is at least one of.
+/// Parses a whole number, 1 or more.
 pub fn count(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(n @ 1..) => Ok(n),
@@ -54,15 +54,15 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Any whole number.
+/// Parses a whole number, 0 or more.
 pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "write a whole number, 0 or more".into())
 }
 
-/// How many groups of a window can have a row of their own.
+/// Most groups of a window with a row of their own.
 pub const MOST_GROUPS: usize = 100_000;
 
-/// How many groups of a window have a row of their own.
+/// Parses the number of groups with a row of their own.
 pub fn groups(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=MOST_GROUPS) => Ok(n),
@@ -70,7 +70,7 @@ pub fn groups(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Where to listen.
+/// Parses an address to listen at.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let why = match text.rsplit_once(':') {
@@ -86,7 +86,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// An interval in seconds.
+/// Parses an interval in seconds.
 pub fn seconds(text: &str) -> Result<f64, String> {
     exactop_tui::parse_interval(text)
 }
@@ -94,7 +94,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 /// The widest line, as in top.
 pub const MAX_WIDTH: usize = 512;
 
-/// A line width.
+/// Parses a line width.
 pub fn width(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 3..=MAX_WIDTH) => Ok(n),
@@ -102,7 +102,7 @@ pub fn width(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A share of the machine, in per cent.
+/// Parses a part of the machine's CPU time, in per cent.
 pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(n) if (0.0..=100.0).contains(&n) => Ok(n),
@@ -110,7 +110,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A process id.
+/// Parses a PID.
 pub fn pid(text: &str) -> Result<u32, String> {
     match text.trim().parse() {
         Ok(n @ 1..=0x7fff_ffff) => Ok(n),
@@ -118,12 +118,12 @@ pub fn pid(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A filter expression.
+/// Parses a filter expression.
 pub fn filter(text: &str) -> Result<Filter, String> {
     Filter::parse(text).map_err(|error| error.to_string())
 }
 
-/// A sort field as top writes it.
+/// Parses a sort field as top writes it.
 pub fn sort_field(text: &str) -> Result<SortField, String> {
     let (descending, name) = match text.as_bytes().first() {
         Some(b'+') => (Some(true), &text[1..]),
@@ -134,7 +134,7 @@ pub fn sort_field(text: &str) -> Result<SortField, String> {
     Ok(SortField(SortBy { descending: descending.unwrap_or(natural.descending), ..natural }))
 }
 
-/// A list of columns.
+/// Parses a list of columns.
 pub fn columns(text: &str) -> Result<Columns, String> {
     let mut list: Vec<&'static Column> = Vec::new();
     for name in text.split(',').map(str::trim) {

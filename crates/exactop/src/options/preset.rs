@@ -1,30 +1,30 @@
-//! Sets of columns by name: those that come with exactop, and the user's own.
+//! Named sets of columns: the built-in ones and the user's own.
 
 use super::config;
 use crate::failure::Failure;
 use exactop_model::columns::{self, Column, ColumnId, MICROSTATES, PTOP, TOP};
 use exactop_tui::Settings;
 
-/// The precise top, which as text has a row of units and one of sums.
+/// The precise top; as text it also has a row of units and a row of sums.
 pub const PRECISE: &str = "ptop";
 
-/// Columns, and the one to sort by.
+/// Columns and the sort column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// In order.
+    /// In order of display.
     pub columns: Vec<&'static Column>,
-    /// The order of rows.
+    /// The sort column.
     pub sort: &'static Column,
 }
 
-/// Those that come with exactop: name, columns, order.
+/// Built-in presets: name, columns, sort column.
 const BUILT_IN: [(&str, &[ColumnId], ColumnId); 3] = [
     ("top", TOP, ColumnId::CpuPct),
     ("prstat", MICROSTATES, ColumnId::CpuPct),
     (PRECISE, PTOP, ColumnId::TotalPct),
 ];
 
-/// The names of those that come with exactop.
+/// Names of the built-in presets.
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, ..)| *name)
 }
@@ -32,7 +32,7 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 /// The preset of this name.
 ///
 /// # Errors
-/// No such preset: which there are.
+/// No such preset exists; the text lists those that do.
 pub fn named(name: &str) -> Result<Preset, Failure> {
     if let Some((_, columns, sort)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
         return Ok(Preset { columns: columns::of(columns), sort: sort.column() });

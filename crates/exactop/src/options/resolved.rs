@@ -1,5 +1,5 @@
-//! What the options of watching come to. It is made once, before anything is opened; whoever
-//! watches asks it and not what was typed.
+//! The resolved options of watching. They are resolved once, before anything is opened; all later
+//! code reads them, not the typed options.
 
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const DEFAULT_DELAY_S: f64 = 2.0;
-/// As [`WatchArgs`] has it.
+/// Same value as the default in [`WatchArgs`].
 const DEFAULT_BUDGET: f64 = 1.0;
 
-/// What is wanted.
+/// What to run.
 pub enum Wanted {
-    /// The names of all columns.
+    /// List the names of all columns.
     Fields,
     /// The live view.
     Live(Live),
@@ -34,27 +34,27 @@ pub enum Wanted {
     Windows(Windows),
 }
 
-/// The source that is wanted.
+/// The requested source.
 #[derive(Debug)]
 pub struct SourceOptions {
-    /// `auto`, or one by name.
+    /// `auto`, or a source by name.
     pub whose: Whose,
-    /// Where the daemon's socket is, unless where it always is.
+    /// Path of the daemon's socket; `None`: the default path.
     pub socket: Option<PathBuf>,
-    /// How it tells user, system and interrupt time apart.
+    /// How the source splits user, system and interrupt time.
     pub split: SplitOptions,
-    /// Where /proc is, for tests.
+    /// Path of /proc, for tests.
     pub root: Option<PathBuf>,
-    /// Where it is recorded, too.
+    /// Directory of a recording that is written at the same time.
     pub record: Option<PathBuf>,
-    /// Whether it is known already that control groups are shown by name.
+    /// True if control groups are already known to be shown by name.
     pub names: bool,
 }
 
-/// What the live view starts with.
+/// Start state of the live view.
 pub struct Live {
     pub source: SourceOptions,
-    /// Only these processes, unless empty.
+    /// Only these processes; empty: all.
     pub pids: Vec<u32>,
     pub begin: Begin,
 }
@@ -65,17 +65,17 @@ pub struct Windows {
     pub plan: Plan,
     pub format: Format,
     pub pace: Pace,
-    /// Whether the exit status says that one was inexact.
+    /// True if an inexact window changes the exit code.
     pub check: bool,
-    /// Whether they are drawn over each other where there is a terminal.
+    /// True if windows are drawn over each other on a terminal.
     pub draws: bool,
 }
 
-/// What is wanted of a recording.
+/// What to do with a recording.
 pub enum Replaying {
-    /// The live view on it.
+    /// Show it in the live view.
     Live(Begin, Vec<u32>),
-    /// Windows, one after the other.
+    /// Print its windows, one after the other.
     Windows(Replayed),
 }
 
@@ -83,28 +83,28 @@ pub enum Replaying {
 pub struct Replayed {
     pub plan: Plan,
     pub format: Format,
-    /// How many; `None`: all there are.
+    /// Number of windows; `None`: all.
     pub windows: Option<u64>,
-    /// Whether the exit status says that one was inexact.
+    /// True if an inexact window changes the exit code.
     pub check: bool,
 }
 
-/// What windows look like.
+/// Format of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text(TextOptions),
-    /// The precise top's table, which has no rows for those that did nothing, with at most so many.
+    /// The precise top's table without idle rows, with at most this number of rows.
     Precise(Option<usize>),
-    /// A line each.
+    /// JSON, one line per window.
     Json,
-    /// A line for each row.
+    /// CSV, one line per row.
     Csv,
-    /// Everyone's time summed by what rows stand for.
+    /// CPU time of all tasks, summed by a dimension.
     Sums(By, Shape),
 }
 
-/// What sums look like.
+/// Format of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Shape {
@@ -114,10 +114,10 @@ pub enum Shape {
 }
 
 impl Wanted {
-    /// What the options come to.
+    /// Resolves the options.
     ///
     /// # Errors
-    /// What does not go together, is not known or is not there.
+    /// Options conflict, or a name is unknown or does not exist.
     pub fn watching(typed: WatchArgs) -> Result<Wanted, Failure> {
         match typed.list_fields {
             true => Ok(Wanted::Fields),
@@ -126,10 +126,10 @@ impl Wanted {
         }
     }
 
-    /// What the options come to for windows that were recorded.
+    /// Resolves the options for recorded windows.
     ///
     /// # Errors
-    /// What does not go together, is not known, or is for measuring.
+    /// Options conflict, a name is unknown, or an option is for measuring.
     pub fn replaying(typed: WatchArgs) -> Result<Replaying, Failure> {
         let measuring = [
             ("--delay", typed.delay.is_some()),
@@ -165,19 +165,19 @@ impl Wanted {
         }))
     }
 
-    /// The precise top is batch mode with columns of its own.
+    /// Resolves the options of the precise top, which is batch mode with its own columns.
     ///
     /// # Errors
-    /// As above.
+    /// Options conflict, or a name is unknown or does not exist.
     pub fn precise(typed: PtopArgs) -> Result<Wanted, Failure> {
         Wanted::watching(precise(typed)?)
     }
 }
 
-/// The precise top as a way of watching.
+/// Options of the precise top as options of watching.
 ///
 /// # Errors
-/// It has columns already.
+/// The options name columns; the precise top has its own.
 pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     let mut watch = typed.watch;
     if watch.preset.is_some() || watch.columns.is_some() {
@@ -199,7 +199,7 @@ fn for_printed(option: &str) -> Failure {
     Failure::usage(format!("{option} is for printed windows: add -b, --json or --csv"))
 }
 
-/// With what the live view begins.
+/// Start state of the live view.
 fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
     let printing = [
         ("-w", typed.width.is_some()),
@@ -226,7 +226,7 @@ fn live(typed: WatchArgs) -> Result<Live, Failure> {
     Ok(Live { source: source(&typed), pids: typed.pid, begin })
 }
 
-/// Those of the configuration, changed by the command line; and what it says that nobody knows.
+/// Settings of the configuration, changed by the command line; and its unknown keys.
 fn settings(typed: &WatchArgs) -> Result<(Settings, Vec<String>), Failure> {
     let (mut settings, unknown) = config::load()?;
     if let Some(seconds) = typed.delay {
@@ -306,7 +306,7 @@ fn format(typed: &WatchArgs) -> Format {
     Format::Text(TextOptions { width, each_cpu: typed.per_cpu, rows: typed.print.rows })
 }
 
-/// What is asked of every printed window.
+/// The plan of each printed window.
 fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
     let preset = typed.preset.as_deref().map(preset::named).transpose()?;
     let columns = match (&typed.columns, &preset) {
@@ -363,10 +363,10 @@ fn source(typed: &WatchArgs) -> SourceOptions {
     }
 }
 
-/// Processes that are asked for by number must be there now; later they may go.
+/// Checks that the requested processes exist now; later they may exit.
 ///
 /// # Errors
-/// The first that is not.
+/// The first that does not exist.
 pub fn are_there(root: Option<&Path>, pids: &[u32]) -> Result<(), Failure> {
     let root = root.unwrap_or(Path::new("/proc"));
     match pids.iter().find(|pid| !root.join(pid.to_string()).exists()) {

@@ -1,12 +1,12 @@
-//! Points in time and stretches of it, as people write them.
+//! Points in time and time ranges, as people write them.
 
 use exactop_recording::When;
 use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use std::time::Duration;
 
-/// A point in time: RFC 3339, `2026-11-22 14:03`, `14:03` (the last time it was), `yesterday 14:00`,
-/// `2h ago`, `now`. Nanoseconds since the epoch.
+/// Parses a point in time: RFC 3339, `2026-11-22 14:03`, `14:03` (the last such time), `yesterday
+/// 14:00`, `2h ago`, `now`. Returns nanoseconds since the epoch.
 pub fn point(text: &str, now: &Zoned) -> Result<i128, String> {
     let wrong =
         || format!("'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339");
@@ -31,8 +31,8 @@ pub fn point(text: &str, now: &Zoned) -> Result<i128, String> {
     found.map(|zoned| zoned.timestamp().as_nanosecond()).ok_or_else(wrong)
 }
 
-/// The same for a recording that ends there, if it holds anything: a time of day alone is the last
-/// time it was by then.
+/// Parses a point in time for a recording that ends at `end_wall_ns`: a time of day alone is the
+/// last such time before that end.
 pub fn point_in(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<i128, String> {
     let text = text.trim();
     let of_a_day = text.contains(':') && !text.contains(|c: char| c == '-' || c.is_whitespace());
@@ -50,7 +50,7 @@ fn at(day: &Zoned, time: &str) -> Option<Zoned> {
     day.date().to_datetime(time).to_zoned(day.time_zone().clone()).ok()
 }
 
-/// A time of day: today's, or yesterday's if that is still to come.
+/// A time of day: today's, or yesterday's if today's is still to come.
 fn last(now: &Zoned, time: &str) -> Option<Zoned> {
     let today = at(now, time)?;
     match today > *now {
@@ -59,7 +59,7 @@ fn last(now: &Zoned, time: &str) -> Option<Zoned> {
     }
 }
 
-/// A stretch of time: a number and s, m, h, d or w.
+/// Parses a duration: a number and s, m, h, d or w.
 pub fn stretch(text: &str) -> Result<Duration, String> {
     let units = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800)];
     let scaled = |(unit, seconds): (&str, u64)| {
@@ -71,13 +71,13 @@ pub fn stretch(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A piece of time: when it begins and how long it is, `03:12+5m`. Of a recording that ends there, as
-/// [`point_in`] has it.
+/// Parses a time range: begin and length, `03:12+5m`. For a recording that ends at `end_wall_ns`,
+/// as in [`point_in`].
 fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
     let wrong = || {
         format!(
             "'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339, and how long after it \
-             for a stretch: '03:12+5m'"
+             for a time range: '03:12+5m'"
         )
     };
     let (from, length) = text.rsplit_once('+').ok_or_else(wrong)?;
@@ -87,7 +87,7 @@ fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, Str
     Ok(When { from: Some(from), to: Some(from + length) })
 }
 
-/// A piece of time, or all from a point in time on, as [`point_in`] has it.
+/// Parses a time range, or a point in time from which on all counts, as in [`point_in`].
 pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
     piece(text, now, end_wall_ns).or_else(|why| {
         let from = point_in(text, now, end_wall_ns).map_err(|_| why)?;
@@ -95,7 +95,7 @@ pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, 
     })
 }
 
-/// A size: a number and K, M, G or T (of 1024).
+/// Parses a size: a number and K, M, G or T (of 1024).
 pub fn size(text: &str) -> Result<u64, String> {
     let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
     let scaled = |(unit, bits): (&str, u32)| {
@@ -107,7 +107,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A point in time for a person, by this clock.
+/// A point in time as text, in this time zone.
 pub fn shown(wall_ns: i128, now: &Zoned) -> String {
     match Timestamp::from_nanosecond(wall_ns) {
         Ok(instant) => {
@@ -118,7 +118,7 @@ pub fn shown(wall_ns: i128, now: &Zoned) -> String {
     }
 }
 
-/// Now, on the clock of this machine's zone.
+/// Now, in this machine's time zone.
 pub fn now() -> Zoned {
     Timestamp::now().to_zoned(exactop_files::zone::local())
 }

@@ -1,5 +1,5 @@
-//! A file that someone names for output. It may be a FIFO or a device on purpose: then whoever is
-//! behind it is waited for, and a signal ends the wait.
+//! An output file that the user names. It may be a FIFO or a device: then exactop waits for its
+//! reader, and a signal ends the wait.
 
 use super::{Signals, CHUNK};
 use crate::failure::Failure;
@@ -12,12 +12,12 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether someone reads.
+/// Interval between two checks for a reader.
 const BEAT: Duration = Duration::from_millis(50);
-/// How long a reader may take nothing once a signal came.
+/// Longest time that a reader may accept nothing after a signal.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// An output that is open.
+/// An open output.
 pub struct Sink<'a> {
     output: Output,
     path: PathBuf,
@@ -25,10 +25,10 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Opens it; a FIFO once it has a reader.
+    /// Opens a file; a FIFO once it has a reader.
     ///
     /// # Errors
-    /// Why not, or the signal that came first.
+    /// The file cannot be opened, or a signal came first.
     pub fn open(path: &Path, signals: &'a Signals) -> Result<Sink<'a>, Failure> {
         loop {
             match Output::open(path).map_err(|error| Failure::Failed(error.into()))? {
@@ -38,16 +38,17 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether standard output is the same file, as with /dev/stdout.
+    /// True if standard output is the same file, as with /dev/stdout.
     pub fn is_stdout(&self) -> bool {
         let of = |fd: BorrowedFd| fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino));
         of(self.output.as_fd()).is_some_and(|own| of(io::stdout().as_fd()) == Some(own))
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     ///
     /// # Errors
-    /// Of a full disk too, and the signal when who reads takes nothing any more.
+    /// The file cannot be written, for example on a full disk, or a signal came and the reader
+    /// accepts nothing.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
         if !self.output.is_stream() {
             return self.output.write_all(bytes).map_err(|error| self.failed(error));
@@ -63,7 +64,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Waits until something can be written, or an error told.
+    /// Waits until bytes can be written, or an error is known.
     fn room(&self) -> Result<(), Failure> {
         let timeout = Timespec { tv_sec: 0, tv_nsec: BEAT.subsec_nanos().into() };
         let mut ended: Option<Instant> = None;
@@ -91,10 +92,10 @@ fn is_for_now(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Writes a text that is ready as a whole.
+/// Writes a whole text.
 ///
 /// # Errors
-/// As above.
+/// The file cannot be opened or written, or a signal came first.
 #[cfg(feature = "bpf")]
 pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
     let signals = Signals::new()?;

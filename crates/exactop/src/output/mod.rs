@@ -1,4 +1,4 @@
-//! Standard output and the time between windows, both of which a signal can cut short.
+//! Standard output and the time between windows; a signal can interrupt both.
 
 pub mod file;
 pub mod screen;
@@ -16,23 +16,23 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// As much as a pipe that poll(2) calls writable takes without blocking (pipe(7), PIPE_BUF).
+/// Bytes that a pipe accepts without blocking when poll(2) calls it writable (pipe(7), PIPE_BUF).
 const CHUNK: usize = 4096;
 
-/// Notices SIGINT, SIGTERM and SIGHUP. The first asks for an end in good order; a SIGINT or SIGTERM
-/// after that ends the program at once, whatever it is doing.
+/// Catches SIGINT, SIGTERM and SIGHUP. The first one asks for an orderly end; a later SIGINT or
+/// SIGTERM ends the program at once, whatever it does.
 pub struct Signals {
     wake: UnixStream,
-    /// Where handlers write.
+    /// The end to which handlers write.
     sender: UnixStream,
-    /// The first that came.
+    /// The first signal that came.
     caught: Arc<AtomicI32>,
-    /// For a service a hang-up is a wish.
+    /// True if a service got SIGHUP.
     reload: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// From now on the first of these signals no longer ends the program at once.
+    /// Catches these signals from now on.
     ///
     /// # Errors
     /// The kernel refuses a socket pair or a handler.
@@ -40,7 +40,7 @@ impl Signals {
         Signals::taken(&[SIGINT, SIGTERM, SIGHUP]).map_err(Failure::cannot("catch signals"))
     }
 
-    /// The same for a service, which SIGHUP does not end: it asks to read the settings anew.
+    /// Catches the signals of a service, in which SIGHUP only asks to read the settings again.
     ///
     /// # Errors
     /// The kernel refuses a socket pair or a handler.
@@ -64,17 +64,17 @@ impl Signals {
         let caught = Arc::new(AtomicI32::new(0));
         let ignored = ignored();
         for &signal in ends {
-            // nohup(1) and shells that start a job in the background mean it.
+            // nohup(1), and shells that start a background job, ignore signals on purpose.
             if ignored & (1 << (signal - 1)) != 0 {
                 continue;
             }
             let first = caught.clone();
             let note = move || {
                 let _ = first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
-                // A terminal that hangs up may say so twice, itself and by its shell.
+                // A terminal that hangs up may send SIGHUP twice, itself and through its shell.
                 second_signal::came(signal, signal != SIGHUP);
             };
-            // SAFETY: only atomics and system calls that a handler may make.
+            // SAFETY: the handler uses only atomics and system calls that a handler may make.
             unsafe { signal_hook::low_level::register(signal, note)? };
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
             interrupts(signal)?;
@@ -82,7 +82,7 @@ impl Signals {
         Ok(Signals { wake, sender, caught, reload: Arc::default() })
     }
 
-    /// Has something to read once a signal came.
+    /// Readable once a signal came.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
@@ -94,17 +94,17 @@ impl Signals {
         Some(self.caught.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
     }
 
-    /// Whether settings are to be read anew, once for each time that it is asked for.
+    /// True once for each request to read the settings again.
     pub fn asks_to_reload(&self) -> bool {
         self.reload.swap(false, Ordering::SeqCst)
     }
 
-    /// What failed; or the signal that came, which may be why.
+    /// The failure; or the signal that came, which may have caused it.
     pub fn or(&self, failure: Failure) -> Failure {
         self.caught().map_or(failure, Failure::Signal)
     }
 
-    /// Sleeps until then.
+    /// Sleeps until this time.
     ///
     /// # Errors
     /// A signal came first.
@@ -112,8 +112,8 @@ impl Signals {
         self.wait(then, &[]).map(|_| ())
     }
 
-    /// Sleeps until then, or until one of `inputs` has something to read: its index. Who is late already
-    /// is told of what there is to read all the same.
+    /// Sleeps until this time, or until one of `inputs` is readable: its index. A time that has
+    /// passed still checks the inputs.
     ///
     /// # Errors
     /// A signal came first.
@@ -132,7 +132,7 @@ impl Signals {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Failure::cannot("wait")(error)),
             }
-            // Hang-ups, too: the read will tell.
+            // Hang-ups too: the read will report them.
             let ready = fds[..inputs.len()].iter().position(|fd| !fd.revents().is_empty());
             if ready.is_some() && self.caught.load(Ordering::SeqCst) == 0 {
                 return Ok(ready);
@@ -143,8 +143,7 @@ impl Signals {
         }
     }
 
-    /// Writes everything to standard output. A reader that takes its time is waited for, but a
-    /// signal ends the wait.
+    /// Writes all bytes to standard output. It waits for a slow reader, but a signal ends the wait.
     ///
     /// # Errors
     /// Standard output cannot be written, or a signal came.
@@ -170,7 +169,7 @@ impl Signals {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(not_written(error.into())),
             }
-            // Errors too: the write will say which.
+            // Errors too: the write will report them.
             if !fds[0].revents().is_empty() {
                 return Ok(());
             }
@@ -181,11 +180,11 @@ impl Signals {
     }
 }
 
-/// A system call that this signal interrupts comes back and says so; signal-hook's handlers have
-/// the kernel begin it again (SA_RESTART, sigaction(2)).
+/// Makes system calls return when this signal interrupts them. signal-hook's handlers let the
+/// kernel restart them (SA_RESTART, sigaction(2)).
 fn interrupts(signal: i32) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: room for the action; the same goes back with one flag less.
+    // SAFETY: room for the action; the same action goes back with one flag less.
     unsafe {
         if libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) != 0 {
             return Err(io::Error::last_os_error());
@@ -199,23 +198,23 @@ fn interrupts(signal: i32) -> io::Result<()> {
     }
 }
 
-/// The failure of who cannot say what there is to say.
+/// The failure to write the output.
 pub fn not_written(error: io::Error) -> Failure {
     Failure::cannot("write the output")(error)
 }
 
-/// The set of signals this program was started to ignore (proc_pid_status(5)).
+/// The signals that this program was started to ignore, as a mask (proc_pid_status(5)).
 pub fn ignored() -> u64 {
     std::fs::read("/proc/self/status").ok().and_then(|status| sigign(&status)).unwrap_or(0)
 }
 
-/// `SigIgn` of a status, whose name may be of any bytes.
+/// `SigIgn` in a status file, whose name field may hold any byte.
 fn sigign(status: &[u8]) -> Option<u64> {
     let mask = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"SigIgn:"))?;
     u64::from_str_radix(std::str::from_utf8(mask).ok()?.trim(), 16).ok()
 }
 
-/// Prints a text that is ready as a whole.
+/// Prints a whole text.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -224,7 +223,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(not_written)
 }
 
-/// A bar with the time that is left, on a terminal.
+/// A progress bar with the remaining time, on a terminal.
 #[cfg(feature = "bpf")]
 pub fn bar(template: &str, steps: u64) -> indicatif::ProgressBar {
     if !io::IsTerminal::is_terminal(&io::stderr()) {

@@ -1,4 +1,5 @@
-//! Windows one below the other, or over each other on a terminal; and the keys that belong to it.
+//! Windows one below the other, or drawn over each other on a terminal; and the keys of that
+//! screen.
 
 use super::{second_signal, Signals};
 use crate::failure::Failure;
@@ -18,16 +19,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is wanted, where there is a terminal.
+/// How windows are shown on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// One below the other, and no keys.
+    /// One below the other, without keys.
     Plain,
     /// One below the other.
     Append,
     /// Over each other, with a number of lines that does not follow the terminal.
     Fixed,
-    /// As many lines as fit, on a screen of their own.
+    /// On a screen of their own, with as many lines as fit.
     Whole,
 }
 
@@ -36,14 +37,14 @@ pub enum Mode {
 enum Place {
     /// One below the other.
     Below,
-    /// Over each other, as many lines as were asked for.
+    /// Over each other, with a fixed number of lines.
     Over,
-    /// On a screen of their own, as many lines as fit.
+    /// On a screen of their own, with as many lines as fit.
     Whole,
 }
 
 impl Place {
-    /// What a terminal must get before someone else has it.
+    /// Bytes that restore the terminal for other programs.
     fn end(self) -> &'static [u8] {
         match self {
             Place::Below => b"",
@@ -53,31 +54,31 @@ impl Place {
     }
 }
 
-/// What ended the wait for the next window.
+/// Why the wait for the next window ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Its time came, or somebody wants it now.
+    /// The next window is due, or the user wants it now.
     Refresh,
-    /// Somebody wants no more.
+    /// The user quits.
     Quit,
 }
 
-/// Standard output and, if both are a terminal, the keys of standard input. `q` wants no more, any other key
-/// the next window now.
+/// Standard output and, if both are terminals, the keys of standard input. `q` quits, any other key
+/// asks for the next window now.
 pub struct Screen {
     signals: Signals,
     place: Place,
     keys: Option<Keys>,
-    /// Lines that stand on the screen now.
+    /// Lines on the screen now.
     lines: usize,
     shown: bool,
 }
 
 impl Screen {
-    /// A screen, or lines where there is none.
+    /// A screen, or plain lines without a terminal.
     ///
     /// # Errors
-    /// When signals cannot be caught or the terminal cannot be set.
+    /// Signals cannot be caught, or the terminal cannot be set.
     pub fn open(mode: Mode) -> Result<Screen, Failure> {
         let signals = Signals::new()?;
         let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
@@ -100,23 +101,23 @@ impl Screen {
         Ok(screen)
     }
 
-    /// What failed; or the signal that came, which may be why.
+    /// The failure; or the signal that came, which may have caused it.
     pub fn or(&self, failure: Failure) -> Failure {
         self.signals.or(failure)
     }
 
-    /// Whether reports are drawn over each other.
+    /// True if windows are drawn over each other.
     pub fn is_drawn(&self) -> bool {
         self.place != Place::Below
     }
 
-    /// The lines of the terminal, where what is shown follows them.
+    /// The terminal's lines, if the output follows them.
     pub fn rows(&self) -> Option<usize> {
         let rows = self.size().filter(|_| self.place == Place::Whole)?.ws_row;
         Some(usize::from(rows)).filter(|&rows| rows > 0)
     }
 
-    /// The columns there are, if lines end at an edge.
+    /// The terminal's columns, if lines end at its edge.
     pub fn width(&self) -> Option<usize> {
         self.columns().filter(|_| self.is_drawn())
     }
@@ -125,7 +126,7 @@ impl Screen {
         tcgetwinsize(io::stdout()).ok()
     }
 
-    /// Writes what goes below what is there.
+    /// Writes below the existing lines.
     ///
     /// # Errors
     /// Standard output cannot be written, or a signal came first.
@@ -133,10 +134,10 @@ impl Screen {
         self.signals.write(bytes)
     }
 
-    /// Draws lines over those before.
+    /// Draws lines over the previous ones.
     ///
     /// # Errors
-    /// As above.
+    /// Standard output cannot be written, or a signal came first.
     pub fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
         let mut text = match self.place {
             Place::Over if self.shown => format!("\x1b[{}A\r", self.lines),
@@ -144,23 +145,24 @@ impl Screen {
             _ => "\x1b[H".into(),
         };
         for line in lines {
-            // Erased first: after a line as wide as the screen the cursor stands on its last character.
+            // Erased first: after a line as wide as the screen, the cursor stands on its last
+            // character.
             let _ = write!(text, "\x1b[K{line}\r\n");
         }
         (self.lines, self.shown) = (lines.len(), true);
         self.signals.write((text + "\x1b[J").as_bytes())
     }
 
-    /// The columns of the terminal, if what is printed goes to one.
+    /// The columns of the terminal, if the output goes to one.
     pub fn columns(&self) -> Option<usize> {
         let columns = usize::from(self.size()?.ws_col);
         (columns > 0).then_some(columns)
     }
 
-    /// Draws a text as wide as the screen, with as many rows, at most `limit`, as there is room for.
+    /// Draws a text as wide as the screen, with at most `limit` rows and as many as fit.
     ///
     /// # Errors
-    /// As above.
+    /// Standard output cannot be written, or a signal came first.
     pub fn draw_fitting(
         &mut self,
         limit: Option<usize>,
@@ -174,7 +176,7 @@ impl Screen {
         self.draw(&lines.iter().map(|line| cut(line, width)).collect::<Vec<_>>())
     }
 
-    /// Waits for the time of the next window, or for a key.
+    /// Waits until the next window is due, or for a key.
     ///
     /// # Errors
     /// A signal came first.
@@ -196,7 +198,8 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal back, stops until a shell continues the program, takes it again.
+    /// Restores the terminal, stops until a shell continues the program, then takes the terminal
+    /// again.
     fn suspend(&mut self) -> Result<(), Failure> {
         self.give_back();
         if let Some(keys) = &self.keys {
@@ -213,19 +216,19 @@ impl Screen {
     fn enter(&self) -> Result<(), Failure> {
         match self.place {
             Place::Below => Ok(()),
-            // Lines that are too long end at the edge.
+            // The terminal cuts long lines at its edge.
             Place::Over => self.signals.write(b"\x1b[?7l"),
             Place::Whole => self.signals.write(b"\x1b[?1049h\x1b[?7l\x1b[H"),
         }
     }
 
-    /// Gives the screen back; what is written from now on stands below what was there before.
+    /// Leaves the screen; later output stands below the lines from before.
     pub fn leave(&mut self) {
         self.give_back();
         self.place = Place::Below;
     }
 
-    /// Nobody is left to tell when this fails.
+    /// A write error is ignored: there is no reader left.
     fn give_back(&self) {
         let _ = self.signals.write(self.place.end());
     }
@@ -237,8 +240,8 @@ impl Drop for Screen {
     }
 }
 
-/// The lines of a text with the most rows, at most `limit`, that has room. A text does not get shorter with
-/// more rows.
+/// The longest text that fits into `room` lines, with at most `limit` rows. More rows never make a
+/// text shorter.
 fn fitting(room: usize, limit: Option<usize>, text: &dyn Fn(usize) -> String) -> Vec<String> {
     let fits = |rows: usize| text(rows).lines().count() <= room;
     let (mut fit, mut too_many) = (0, limit.map_or(room, |limit| limit.min(room)) + 1);
@@ -252,7 +255,7 @@ fn fitting(room: usize, limit: Option<usize>, text: &dyn Fn(usize) -> String) ->
     text(fit).lines().take(room).map(String::from).collect()
 }
 
-/// The terminal's keys, one by one and not shown; and what tells of a new size or a stop.
+/// The terminal's keys, unbuffered and not echoed; also reports a new size or a stop.
 struct Keys {
     before: Termios,
     bell: UnixStream,
@@ -260,7 +263,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// `end`: what gives the screen back.
+    /// `end`: bytes that restore the screen.
     fn take(end: &'static [u8]) -> io::Result<Keys> {
         let before = tcgetattr(io::stdin())?;
         second_signal::terminal_is_taken(end)?;
@@ -283,14 +286,14 @@ impl Keys {
         Ok(tcsetattr(io::stdin(), OptionalActions::Now, &now)?)
     }
 
-    /// The terminal may be gone.
+    /// The terminal may be gone, so errors are ignored.
     fn give_back(&self) {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 
     fn pressed(&self) -> Woken {
         let mut key = [0];
-        // Not through std's buffer, where a poll would not see what is left.
+        // Not through std's buffer, whose rest poll(2) would not see.
         match rustix::io::read(io::stdin(), &mut key) {
             Ok(1) if !key[0].eq_ignore_ascii_case(&b'q') => Woken::Refresh,
             // The terminal hung up.
@@ -318,7 +321,7 @@ mod tests {
 
     #[test]
     fn as_many_rows_are_shown_as_have_room() {
-        // Each row is two lines, and who is left out is told.
+        // Each row is two lines, and the text counts the omitted rows.
         let text = |all: usize| {
             move |rows: usize| {
                 let mut text = String::from("heading\n");

@@ -1,5 +1,5 @@
-//! What happens at a second SIGINT or SIGTERM: the program ends there and then, in the handler, and
-//! a terminal that it had taken over is given back.
+//! A second SIGINT or SIGTERM ends the program at once, in the signal handler, which also restores
+//! a terminal that the program had taken.
 
 use signal_hook::consts::SIGTTOU;
 use std::io;
@@ -7,14 +7,14 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// What comes so soon after the first signal is the same wish: timeout(1) signals its child and
-/// then the group that the child is in.
+/// A signal this soon after the first is the same request: timeout(1) signals its child and then
+/// the child's group.
 const SAME_WISH_MS: u64 = 100;
 
-/// When the first signal came, ms; 0: none yet.
+/// Time of the first signal, ms; 0: none yet.
 static FIRST_MS: AtomicU64 = AtomicU64::new(0);
 
-/// How to give the terminal back.
+/// How to restore the terminal.
 static TAKEN: AtomicPtr<Taken> = AtomicPtr::new(ptr::null_mut());
 
 struct Taken {
@@ -22,7 +22,7 @@ struct Taken {
     bytes: &'static [u8],
 }
 
-/// In a handler: notes that a signal came; if it is `urgent` and not the first, this is the end.
+/// In a handler: notes a signal. An `urgent` one that is not the first ends the program.
 pub fn came(signal: i32, urgent: bool) {
     let now_ms = now_ms().max(1);
     match FIRST_MS.compare_exchange(0, now_ms, Ordering::SeqCst, Ordering::SeqCst) {
@@ -40,14 +40,14 @@ fn now_ms() -> u64 {
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
 
-/// From now on the settings that standard input's terminal has are put back at such an end, and
-/// `bytes` are written to standard output's.
+/// Registers the terminal: at such an end, the settings of standard input's terminal are restored,
+/// and `bytes` are written to standard output's.
 ///
 /// # Errors
-/// When there is no terminal.
+/// There is no terminal.
 pub fn terminal_is_taken(bytes: &'static [u8]) -> io::Result<()> {
     let mut settings = MaybeUninit::<libc::termios>::uninit();
-    // SAFETY: room for the answer, which is read only if it was given.
+    // SAFETY: room for the answer, which is read only if the call succeeded.
     let settings = match unsafe { libc::tcgetattr(0, settings.as_mut_ptr()) } {
         0 => unsafe { settings.assume_init() },
         _ => return Err(io::Error::last_os_error()),
@@ -57,14 +57,14 @@ pub fn terminal_is_taken(bytes: &'static [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing is to be put back any more.
+/// Unregisters the terminal.
 pub fn terminal_is_given_back() {
     TAKEN.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// Only system calls.
+/// Restores the terminal; makes only system calls.
 fn give_back() {
-    // SAFETY: what was stored lives for ever.
+    // SAFETY: a stored value lives for ever.
     let Some(taken) = (unsafe { TAKEN.load(Ordering::SeqCst).as_ref() }) else { return };
     // SAFETY: ignoring a signal runs no code of ours; without it we would be stopped in the
     // background. The others get pointers that are valid until they return.
@@ -72,7 +72,7 @@ fn give_back() {
         libc::signal(SIGTTOU, libc::SIG_IGN);
         libc::tcsetattr(0, libc::TCSANOW, &taken.settings);
         let mut out = libc::pollfd { fd: 1, events: libc::POLLOUT, revents: 0 };
-        // Not where the terminal is stopped: the write would wait for someone to go on.
+        // Not while the terminal is stopped: the write would block.
         if libc::poll(&mut out, 1, 0) == 1 {
             libc::write(1, taken.bytes.as_ptr().cast(), taken.bytes.len());
         }

@@ -1,8 +1,8 @@
-//! System calls that nothing which looks at a machine makes are refused (seccomp(2)).
+//! Refuses system calls that no code of exactop's measuring makes (seccomp(2)).
 //!
-//! A list of what is refused, not of what is allowed: a C library or a kernel that is newer may
-//! make calls that nobody knows today, and a monitor that is killed for one is worse than one that
-//! is open to it. A refused call fails with EPERM, as for a user without the right.
+//! The list names refused calls, not allowed ones. A newer C library or kernel may make calls that
+//! are unknown today, and a monitor that such a call kills is worse than one that allows it. A
+//! refused call fails with EPERM, as for a user without the right.
 
 use super::Measure;
 use libc::{c_long, sock_filter};
@@ -12,8 +12,8 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Other programs and other processes' memory; the tree of mounts and namespaces; the kernel
-/// itself; other users; clocks, keys, and ways round these refusals.
+/// Calls on other programs and other processes' memory, mounts and namespaces, the kernel itself,
+/// other users, clocks and keys, and calls that would bypass these refusals.
 const REFUSED: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -66,7 +66,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_personality,
     libc::SYS_userfaultfd,
     libc::SYS_open_by_handle_at,
-    // Its work is done by the kernel's own threads, past this filter.
+    // The kernel's own threads do its work, past this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -78,12 +78,12 @@ const REFUSED: &[c_long] = &[
     libc::SYS_modify_ldt,
 ];
 
-/// Sockets that are not refused: this machine's own, and the kernel's.
+/// Socket families that stay allowed: this machine's own, and the kernel's.
 const FAMILIES: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
-/// Those of the network, for a service that serves or sends metrics.
+/// Socket families of the network, for a service that serves or sends metrics.
 const NETWORK: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
-/// Fences this process in, with all of its threads; whether it goes on using the network.
+/// Installs the filter in all threads of this process; `network`: network sockets stay allowed.
 pub fn fence(network: bool) -> Measure {
     let applied = program(network).and_then(|program| apply_filter_all_threads(&program));
     match applied {
@@ -109,9 +109,9 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
     Ok(without_x32().into_iter().map(instruction).chain(listed).collect())
 }
 
-/// What the process that reads for the live view makes: it reads, and answers. Here it is a list of
-/// what is allowed, as a call that nobody knows today would cost no more than a page. None of those of
-/// sockets is on it: with one an open file could be handed to somebody.
+/// Calls of the process that reads for the live view: it reads and answers. This is a list of
+/// allowed calls, because a call that is unknown today would only cost one page. No socket call is
+/// on it: such a call could pass an open file to another process.
 const OF_A_READER: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_pread64,
@@ -147,7 +147,7 @@ const OF_A_READER: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Fences that process in.
+/// Installs the filter in that process.
 pub fn fence_reader() -> Measure {
     match reader().and_then(|program| apply_filter_all_threads(&program)) {
         Ok(()) => Measure::On(format!("{} calls are left", OF_A_READER.len() + 1)),
@@ -155,7 +155,7 @@ pub fn fence_reader() -> Measure {
     }
 }
 
-/// Files are opened to be read, and none is made.
+/// Files may be opened only for reading, and none may be created.
 fn reader() -> Result<BpfProgram, seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         OF_A_READER.iter().map(|&call| (call, Vec::new())).collect();
@@ -170,8 +170,8 @@ fn reader() -> Result<BpfProgram, seccompiler::Error> {
     Ok(without_x32().into_iter().map(instruction).chain(listed).collect())
 }
 
-/// x86-64 has a second set of numbers for the same calls, with this bit (the x32 interface). None
-/// of ours are made so, and a list of numbers would not meet them.
+/// x86-64 has a second set of numbers for the same calls, with this bit (the x32 interface).
+/// exactop makes no such calls, and a list of numbers would not match them.
 fn without_x32() -> Vec<sock_filter> {
     if !cfg!(target_arch = "x86_64") {
         return Vec::new();
@@ -184,7 +184,7 @@ fn without_x32() -> Vec<sock_filter> {
     );
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     vec![
-        // The number is the first word of seccomp_data.
+        // The call's number is the first word of seccomp_data.
         sock_filter { code: load as u16, jt: 0, jf: 0, k: 0 },
         sock_filter { code: at_least as u16, jt: 0, jf: 1, k: X32 },
         sock_filter { code: answer as u16, jt: 0, jf: 0, k: refused },
@@ -226,8 +226,8 @@ mod tests {
     fn what_is_listed_is_refused() {
         fenced(|| {
             for &call in REFUSED {
-                // SAFETY: arguments of 0 and nowhere: let through, each would fail or do nothing
-                // but setuid(0) and its like, which root may.
+                // SAFETY: arguments of 0 and null. If allowed, each call would fail or do nothing,
+                // except setuid(0) and similar calls, which root may make.
                 let result = unsafe { libc::syscall(call, 0, 0, 0, 0, 0, 0) };
                 assert_eq!(errno(result), Some(libc::EPERM), "call {call}");
             }
@@ -248,7 +248,7 @@ mod tests {
                 let written = [std::fs::write(&there, "other"), std::fs::write(&new, "")];
                 let removed = std::fs::remove_file(&there);
                 let sent = UnixDatagram::unbound().map(drop);
-                // SAFETY: no signal is sent by 0.
+                // SAFETY: signal 0 sends nothing.
                 let killed = unsafe { libc::syscall(libc::SYS_kill, std::process::id(), 0) };
                 (read, [written.map(|w| w.is_err()), [removed.is_err(), sent.is_err()]], killed)
             };
@@ -262,7 +262,7 @@ mod tests {
         assert!(DOCUMENT.contains(&calls), "docs/explanation/security.md lacks {calls:?}");
     }
 
-    /// Read and written as a file, its socket hands over nothing but bytes.
+    /// Read and written as a file, the reader's socket passes only bytes.
     #[test]
     fn a_reader_is_handed_no_file_and_hands_over_none() {
         let (ours, theirs) = UnixDatagram::pair().expect("a pair");
@@ -276,7 +276,7 @@ mod tests {
                 libc::SYS_recvmmsg,
                 libc::SYS_recvfrom,
             ];
-            // SAFETY: let through, it would fail for want of a message: there is none at 0.
+            // SAFETY: if allowed, the call would fail for lack of a message: there is none at 0.
             let refused = of_sockets.map(|call| unsafe {
                 errno(libc::syscall(call, theirs.as_raw_fd(), 0, 1, libc::MSG_DONTWAIT, 0, 0))
             });
@@ -320,7 +320,7 @@ mod tests {
             // SAFETY: getpid has no arguments.
             let result = unsafe { libc::syscall(libc::SYS_getpid | 0x4000_0000) };
             assert_eq!(errno(result), Some(libc::EPERM));
-            // SAFETY: as above.
+            // SAFETY: getpid has no arguments.
             assert!(unsafe { libc::syscall(libc::SYS_getpid) } > 0);
         });
     }

@@ -1,13 +1,13 @@
-//! Capabilities (capabilities(7)): kept, kept for when someone asks, and given up for good.
+//! Capabilities (capabilities(7)): those kept, those kept for a user's request, and those given up.
 
 use super::Measure;
 use exactop_sources::own_rights;
 use rustix::thread::{capabilities, set_capabilities, CapabilitySet as Caps, CapabilitySets};
 
-/// Gives up everything but `kept`, which stays in force, and `asked`, which does not.
+/// Gives up all capabilities but `kept`, which stay in force, and `asked`, which do not.
 ///
-/// It is this thread that gives up: call it before there are others, or let those give up by
-/// themselves.
+/// This affects only the calling thread. Call it before other threads start, or let those threads
+/// call it themselves.
 pub fn keep(kept: Caps, asked: Caps) -> Measure {
     match own_rights::keep(kept, asked) {
         Ok(()) => Measure::On("only those of docs/explanation/security.md are left".into()),
@@ -15,18 +15,18 @@ pub fn keep(kept: Caps, asked: Caps) -> Measure {
     }
 }
 
-/// Does what the person at the terminal asked for with the capabilities it takes, which are
-/// permitted but not in force otherwise. Who was never permitted them tries without.
+/// Runs an action that the user requested, with the capabilities that it needs. They are permitted
+/// but otherwise not in force. Without permission the action runs without them.
 pub fn asked<T>(caps: Caps, deed: impl FnOnce() -> T) -> T {
     let before = capabilities(None);
     if let Ok(sets) = before {
         let effective = sets.effective | (sets.permitted & caps);
-        // Refused, the deed says what it may not do.
+        // If this fails, the action reports the missing right.
         let _ = set_capabilities(None, CapabilitySets { effective, ..sets });
     }
     let done = deed();
     if let Ok(sets) = before {
-        // Giving up what one has is always allowed.
+        // Giving up a right is always allowed.
         let _ = set_capabilities(None, sets);
     }
     done
@@ -36,7 +36,7 @@ pub fn asked<T>(caps: Caps, deed: impl FnOnce() -> T) -> T {
 mod tests {
     use super::*;
 
-    /// In a thread of its own, which is all that it changes.
+    /// Runs in a thread of its own, because capabilities belong to a thread.
     fn apart<T: Send>(test: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| scope.spawn(test).join().expect("no panic"))
     }

@@ -1,5 +1,5 @@
-//! Files: read where the system keeps what is shown, written nowhere but where a command writes;
-//! nothing executed, no TCP (landlock(7)).
+//! Restricts files (landlock(7)): a process reads only where the system keeps the figures and
+//! writes only where its command writes. It executes nothing and uses no other TCP ports.
 
 use super::table::Writes;
 use super::{Beside, Measure};
@@ -14,31 +14,31 @@ use landlock::{
 };
 use std::path::{Path, PathBuf};
 
-/// What can be read, beside what names containers: what is shown (proc, sys, run), names and time zones
-/// (etc, usr), and kernel types where sysfs has none (boot, lib).
+/// Readable directories besides those that name containers: figures (proc, sys, run), names and
+/// time zones (etc, usr), and kernel types where sysfs has none (boot, lib).
 const READ: &[&str] = &["/proc", "/sys", "/etc", "/usr", "/run", "/var/run", "/lib", "/boot"];
-/// The controlling terminal, and what programs expect to be there.
+/// The controlling terminal, and devices that programs expect.
 const DEVICES: &[&str] = &["/dev/tty", "/dev/null", "/dev/urandom"];
-/// What is asked for; an older kernel gives what it knows.
+/// The requested version; an older kernel applies what it knows.
 const WANTED: ABI = ABI::V6;
 
-/// How far files are fenced in.
+/// How far files are restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fenced {
-    /// As wanted, by this version.
+    /// Fully, by this version.
     Wholly(String),
     /// As far as this version goes.
     Partly(String),
-    /// Not at all: why.
+    /// Not at all: the reason.
     Not(String),
-    /// Not, on purpose: the fenced see nobody in this /proc.
+    /// Not restricted on purpose: in this /proc, a restricted process would see no others.
     LeftOut,
-    /// Not, as nobody knows whether they would: why.
+    /// Not restricted, because it is unknown whether /proc hides processes: the reason.
     Unsure(String),
 }
 
 impl Fenced {
-    /// What it means, what is lost, and what would help.
+    /// The measure, the loss, and the remedy.
     pub fn told(self) -> (Measure, &'static str, &'static str) {
         const GUARD: &str =
             "a guard: an exactop that is taken over reaches every file that its user does";
@@ -71,10 +71,10 @@ impl Fenced {
     }
 }
 
-/// Fences this process in.
+/// Restricts this process.
 pub fn fence(writes: Writes, beside: &Beside) -> Fenced {
-    // A fenced process may look at no other that is not (ptrace(2), access mode checking), and a
-    // /proc that hides processes shows those alone that one may look at.
+    // A restricted process may not look at an unrestricted one (ptrace(2), access mode checking),
+    // and a /proc that hides processes shows only those that the reader may look at.
     match probe::hides_processes() {
         Ok(true) => return Fenced::LeftOut,
         Ok(false) => {}
@@ -93,11 +93,11 @@ pub fn fence(writes: Writes, beside: &Beside) -> Fenced {
     }
 }
 
-/// Directories beneath which a command writes.
+/// Directories below which a command writes.
 fn written(writes: Writes) -> Vec<PathBuf> {
     let groups = || Hierarchy::of_this_machine().ok().map(|hierarchy| hierarchy.root);
     match writes {
-        // Recordings are named by whoever calls.
+        // The caller names the directories of recordings.
         Writes::Nowhere | Writes::Recording | Writes::Output => Vec::new(),
         Writes::Configuration => configuration(),
         Writes::Groups => groups().into_iter().collect(),
@@ -105,11 +105,10 @@ fn written(writes: Writes) -> Vec<PathBuf> {
     }
 }
 
-/// The directory of the configuration; where it is still to be made, the one above it that is
-/// there.
+/// The directory of the configuration; if it does not exist, the existing directory above it.
 fn configuration() -> Vec<PathBuf> {
     let Some(path) = config::path() else { return Vec::new() };
-    // A link to a file kept elsewhere is replaced there.
+    // If the file is a link, its target is replaced.
     let real = std::fs::canonicalize(&path).ok();
     let there =
         |path: &Path| path.ancestors().skip(1).find(|above| above.is_dir()).map(PathBuf::from);
@@ -125,7 +124,7 @@ struct Rules {
     connects: Vec<u16>,
 }
 
-/// Ports that may be used so.
+/// TCP ports that stay allowed.
 fn ports(
     ports: impl IntoIterator<Item = u16>,
     access: AccessNet,
@@ -180,8 +179,8 @@ mod tests {
     use std::fs;
     use std::io::ErrorKind::PermissionDenied;
 
-    /// In a thread of its own, which is all that is fenced in; `None` where the kernel has no
-    /// landlock.
+    /// Runs in a thread of its own, so that only this thread is restricted; `None`: the kernel has
+    /// no landlock.
     fn fenced<T: Send>(rules: &Rules, test: impl FnOnce() -> T + Send) -> Option<T> {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {

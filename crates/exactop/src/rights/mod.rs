@@ -1,9 +1,10 @@
-//! Rights are given up once what needs them is open: what can no longer be done cannot be misused.
+//! Gives up rights once everything that needs them is open, so that nobody can misuse them.
 //!
-//! [`reduce`] is called by each command after its source is open and before its first output; but the
-//! live view reads and draws /proc while its source is being opened, with everything. What is kept is
-//! said in one table ([`table`]), which docs/explanation/security.md shows. Commands that start other programs keep
-//! everything: these are to get what exactop was started with.
+//! Each command calls [`reduce`] after its source is open and before its first output. The live
+//! view is an exception: it reads and draws /proc with all rights while its source opens. One table
+//! ([`table`]) lists the rights that remain; docs/explanation/security.md shows it. Commands that
+//! start other programs keep all rights, because those programs get the rights that exactop was
+//! started with.
 
 mod calls;
 mod capabilities;
@@ -17,18 +18,18 @@ pub use table::{Origin, Role};
 use exactop_sources::probe::{Capability, Status};
 use std::path::Path;
 
-/// How far a measure could be taken.
+/// How far a measure was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Measure {
-    /// As wanted.
+    /// Fully.
     On(String),
     /// In part: what is missing.
     Partly(String),
-    /// Not at all: why.
+    /// Not at all: the reason.
     Off(String),
 }
 
-/// What came of giving up rights.
+/// Results of giving up rights.
 #[derive(Debug)]
 pub struct Reduced {
     no_new_privs: Measure,
@@ -37,29 +38,30 @@ pub struct Reduced {
     calls: Measure,
 }
 
-/// Gives up what a command no longer needs. `readable` are files and directories beside the usual
-/// ones that it goes on reading. What a kernel does not have is left out: 'exactop doctor' says so.
+/// Gives up the rights that a command no longer needs. `readable`: further files and directories
+/// that it keeps reading. Measures that the kernel lacks are left out; 'exactop doctor' reports
+/// them.
 pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
     reduce_beside(role, source, &Beside { readable, ..Beside::default() })
 }
 
-/// What a command goes on using beside what its role says.
+/// Files and ports that a command keeps using besides those of its role.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
     /// Files and directories that it reads.
     pub readable: &'a [&'a Path],
-    /// Directories beneath which it writes: recordings, a socket.
+    /// Directories below which it writes: recordings, a socket.
     pub written: &'a [&'a Path],
     /// The TCP port on which it listens.
     pub listens: Option<u16>,
-    /// The TCP ports to which it connects.
+    /// TCP ports to which it connects.
     pub connects: &'a [u16],
 }
 
-/// The same for a command that goes on using these.
+/// Gives up rights, except for these files and ports.
 pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
     let rights = role.rights();
-    // Without it an ordinary user may not fence himself in.
+    // Without this an ordinary user may not install a filter.
     let no_new_privs = no_new_privs();
     let files = files::fence(rights.writes, beside);
     let capabilities = capabilities::keep(rights.kept(source), rights.asked);
@@ -67,11 +69,12 @@ pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
     Reduced { no_new_privs, capabilities, files, calls }
 }
 
-/// Gives up what the process that reads for the live view does not need: everything but looking into
-/// others as root may, and every system call but a few. Landlock would let it look into nobody.
+/// Gives up the rights that the live view's reader process does not need. It keeps root's right to
+/// look into others, and few system calls. Landlock is left out, because it would hide all
+/// processes.
 pub fn reduce_reader() {
     use rustix::thread::CapabilitySet as Caps;
-    // A file with capabilities is no leave to read what its user may not.
+    // A file with capabilities must not let a user read what the user may not.
     let kept = match rustix::process::geteuid().is_root() {
         true => Caps::SYS_PTRACE | Caps::DAC_READ_SEARCH,
         false => Caps::empty(),
@@ -89,7 +92,7 @@ fn no_new_privs() -> Measure {
 }
 
 impl Reduced {
-    /// What doctor says of it.
+    /// The lines of 'exactop doctor'.
     pub fn told(self) -> Vec<Capability> {
         let (files, files_lose, files_remedy) = self.files.told();
         let line = |id, what, measure: Measure, loses: &str, remedy: &str| {

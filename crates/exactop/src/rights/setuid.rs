@@ -1,13 +1,13 @@
-//! A copy that runs with its owner's rights (setuid, setgid) would hand them to everybody: it writes
-//! files, signals processes and starts commands for whoever called it.
+//! Refuses to run setuid or setgid: such a copy would lend its owner's rights to every user,
+//! because it writes files, signals processes and starts commands for its caller.
 
 use crate::failure::Failure;
 use rustix::process::{getegid, geteuid, getgid, getuid};
 
-/// Refuses to be such a copy.
+/// Checks that this copy is neither setuid nor setgid.
 ///
 /// # Errors
-/// Whose rights these would be.
+/// It is; the text names the user and group whose rights it would lend.
 pub fn check() -> Result<(), Failure> {
     let (user, group) = ((getuid(), geteuid()), (getgid(), getegid()));
     if user.0 == user.1 && group.0 == group.1 {

@@ -1,12 +1,13 @@
-//! Which command keeps what: the only place that says so. docs/explanation/security.md shows this table.
+//! The rights that each command keeps. Only this table defines them; docs/explanation/security.md
+//! shows it.
 
 use exactop_model::SourceKind;
 use rustix::thread::CapabilitySet as Caps;
 
-/// What a command is, as far as rights go.
+/// Kinds of commands by the rights that they keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Prints something that is ready, and ends.
+    /// Prints a finished text, and ends.
     Text,
     /// Prints windows.
     Windows,
@@ -20,21 +21,21 @@ pub enum Role {
     Replay,
     /// Attaches programs of its own and prints windows.
     OnDemand,
-    /// Sets what a control group may use.
+    /// Sets limits of a control group.
     Limit,
     /// Serves a page.
     Web,
-    /// Writes what is recorded into a directory.
+    /// Writes recorded windows into a directory.
     Export,
     /// Records into a file.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Trace,
 }
 
-/// What figures come from, where that decides.
+/// Origins of figures that need different rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Not from any of those below.
+    /// None of those below.
     None,
     /// BPF programs.
     Bpf,
@@ -54,7 +55,7 @@ impl From<SourceKind> for Origin {
     }
 }
 
-/// Where a command goes on writing. What it has open already is not in question.
+/// Places where a command keeps writing. Files that are already open do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     /// Nowhere.
@@ -63,7 +64,7 @@ pub enum Writes {
     Recording,
     /// The directory of the configuration.
     Configuration,
-    /// The directory it was told to fill.
+    /// The directory that the command fills.
     Output,
     /// Files of control groups.
     Groups,
@@ -71,26 +72,26 @@ pub enum Writes {
     ConfigurationAndGroups,
 }
 
-/// What one kind of command keeps.
+/// Rights that one kind of command keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Rights {
-    /// Beside what its source needs.
+    /// Capabilities kept besides those of its source.
     keeps: Caps,
-    /// Whether it goes on using a source.
+    /// True if it keeps using a source.
     by_source: bool,
-    /// In force only while the person at the terminal asks for something that needs them.
+    /// In force only while the user asks for an action that needs them.
     pub asked: Caps,
-    /// Where it goes on writing.
+    /// Places where it keeps writing.
     pub writes: Writes,
 }
 
-/// Attaching more programs while it runs, reading maps, making them larger.
+/// Attach more programs, read maps, enlarge maps.
 const BPF: Caps = Caps::BPF.union(Caps::PERFMON);
-/// Everyone's processes in a /proc that hides them.
+/// See all processes in a /proc that hides them.
 const SEE: Caps = Caps::SYS_PTRACE;
 
 impl Role {
-    /// What such a command keeps.
+    /// The rights that this command keeps.
     pub const fn rights(self) -> Rights {
         const NOTHING: Rights = Rights {
             keeps: Caps::empty(),
@@ -106,7 +107,7 @@ impl Role {
             Role::Web => Rights { by_source: true, ..NOTHING },
             Role::Export => Rights { writes: Writes::Output, ..NOTHING },
             Role::Live => Rights {
-                // A process's page attaches programs for it, whatever the source.
+                // A process's page attaches programs for that process, whatever the source.
                 keeps: BPF,
                 by_source: true,
                 asked: Caps::KILL.union(Caps::SYS_NICE).union(Caps::DAC_OVERRIDE),
@@ -114,16 +115,16 @@ impl Role {
             },
             Role::Replay => Rights { writes: Writes::Configuration, ..NOTHING },
             Role::OnDemand => Rights { keeps: BPF.union(SEE), ..NOTHING },
-            // A group may have been handed to another user.
+            // The group may have been handed to another user.
             Role::Limit => Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING },
-            // Its maps are read; kernels before 5.19 refuse even that without.
+            // exactop reads maps; kernels before 5.19 refuse even that without CAP_BPF.
             Role::Trace => Rights { keeps: Caps::BPF, ..NOTHING },
         }
     }
 }
 
 impl Rights {
-    /// The capabilities it keeps with this source.
+    /// The capabilities kept with this source.
     pub fn kept(&self, source: Origin) -> Caps {
         match self.by_source {
             true => self.keeps | of_source(source),
@@ -132,12 +133,12 @@ impl Rights {
     }
 }
 
-/// What a source needs once it is open.
+/// Capabilities that a source needs once it is open.
 fn of_source(source: Origin) -> Caps {
     match source {
         Origin::None => Caps::empty(),
         Origin::Bpf => BPF.union(SEE),
-        // Each request is checked anew.
+        // The kernel checks each request.
         Origin::Taskstats => Caps::NET_ADMIN.union(SEE),
         Origin::Procfs => SEE,
     }
@@ -172,7 +173,7 @@ mod tests {
         Role::Text,
     ];
 
-    /// The commands of a role, as the document has them.
+    /// Commands of a role, as the document lists them.
     fn commands(role: Role) -> String {
         let commands = match role {
             Role::Windows => "`-b`, `--json`, `--csv`, `--once`, `ptop`, `prstat`",
@@ -214,7 +215,7 @@ mod tests {
     fn the_document_has_the_table() {
         for role in ROLES {
             let row = row(&commands(role), role.rights());
-            // Directories that are named by whoever calls stand behind.
+            // Directories that the caller names follow the row's text.
             let begin = row.trim_end_matches(" |");
             let has = |line: &str| {
                 let more = line.strip_prefix(begin);
@@ -236,7 +237,7 @@ mod tests {
         }
         let rows = DOCUMENT.lines().skip_while(|line| !line.starts_with("| command |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|')).count();
-        // And the row of those that keep everything.
+        // One more row is for the commands that keep all rights.
         assert_eq!(rows, ROLES.len() + 1);
     }
 

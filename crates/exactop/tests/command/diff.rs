@@ -78,7 +78,7 @@ fn what_cannot_be_compared_is_refused() {
     let path = dir.path().join("recording");
     record(&path, "procfs");
     let path = text(&path);
-    run(&["diff", path]).refused(2, "give two recordings, or two stretches");
+    run(&["diff", path]).refused(2, "give two recordings, or two time ranges");
     run(&["diff", "-a", "soon", "-b", "14:00+1m", path]).refused(2, "is no time");
     run(&["diff", "-a", "now+1m", "-b", "1h ago+1h", path]).refused(1, "no window of");
     run(&["diff", "--per", "work=x", path, path]).refused(2, "dispatches");

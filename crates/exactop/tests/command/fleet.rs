@@ -275,7 +275,7 @@ fn two_stretches_of_many_machines_are_compared() {
     of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
         .refused(1, "no window of any host ends in A");
-    of(&[text(&books)]).refused(2, "two stretches of one");
+    of(&[text(&books)]).refused(2, "two time ranges of one");
     of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
     is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");

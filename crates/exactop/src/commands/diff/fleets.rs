@@ -180,7 +180,7 @@ fn failed(error: FleetError) -> Failure {
 fn is_there(basis: &Basis, changed: Option<&str>) -> Result<(), Failure> {
     match (basis.kind, basis.hosts(), changed) {
         (Kind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(
-            "--changed: no host with '{text}' in its name is in both stretches"
+            "--changed: no host with '{text}' in its name is in both time ranges"
         ))),
         _ => Ok(()),
     }

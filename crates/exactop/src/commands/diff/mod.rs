@@ -62,7 +62,7 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let (in_a, in_b) = (how.a.as_deref(), how.b.as_deref());
     [in_a, in_b].into_iter().try_for_each(of_recording::check)?;
     if typed.paths.len() < 2 && (in_a.is_none() || in_b.is_none()) {
-        let why = "give two recordings, or two stretches of one: -a '02:00+10m' -b '03:10+10m'";
+        let why = "give two recordings, or two time ranges of one: -a '02:00+10m' -b '03:10+10m'";
         return Err(Failure::usage(why));
     }
     let first = directory(typed.dir.as_ref().or(typed.paths.first()))?;

@@ -109,6 +109,8 @@ const BEGUN_ANEW: &str =
     "reconnected to the daemon: the time from the last window to the next one is lost";
 
 /// Prints windows until the count is reached, the user quits or a signal comes.
+///
+/// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(wanted: &Windows) -> Result<(), Failure> {
     let Windows { source, plan, format, pace, check, draws } = wanted;
