@@ -74,6 +74,7 @@ Examples:
 Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check or 'fleet check' asks for,
 128+N ended by signal N.";
 
+/// Subcommands of exactop.
 #[derive(Debug, Subcommand)]
 pub enum Subcommands {
     /// List every column: name, unit, meaning and source

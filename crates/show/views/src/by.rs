@@ -1,5 +1,5 @@
-//! A window summed by container, pod, namespace, unit or user: as text, JSON lines and CSV, with who was
-//! kept from running in words.
+//! A window summed by container, pod, namespace, unit or user: as text, JSON lines and CSV, with a
+//! line in words for groups that were kept from running.
 
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{self, Layout, Text};
@@ -11,12 +11,12 @@ use exactop_model::{Datum, Frame, Missing, Value};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// The schema's name.
+/// Name of the schema.
 pub const SCHEMA: &str = "exactop.sums";
-/// The version of the schema, raised when a field changes its meaning or goes away.
+/// Version of the schema; raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 2;
 
-/// What is told of a row; what people are shown is in [`exactop_model::words::named_sums`].
+/// Figures of a row for programs; [`exactop_model::words::named_sums`] has those for people.
 const FIGURES: &[Figure<Frame, NamedSum>] = &[
     Figure::told("name", |_, row| word(row.name.clone())),
     Figure::told("kind", |_, row| {
@@ -52,10 +52,10 @@ fn rows(frame: &Frame) -> &[NamedSum] {
     frame.sums.as_ref().map_or(&[], |sums| &sums.rows)
 }
 
-/// For people: the summary, the rows, and who was kept from running.
+/// Text for people: the summary, the rows, and the groups that were kept from running.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn text(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let Some(sums) = &page.frame.sums else { return Ok(()) };
     for line in header::lines(page, false) {
@@ -79,7 +79,7 @@ fn table(sums: &NamedSums, frame: &Frame) -> String {
 /// One JSON object on one line.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn json(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let frame = &page.frame;
     let object = json!({
@@ -93,12 +93,12 @@ pub fn json(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     writeln!(out, "{object}")
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(FIGURES)
 }
 
-/// A line for each row.
+/// CSV, one line per row.
 pub fn csv(page: &Page) -> Vec<u8> {
     let frame = &page.frame;
     figure::csv(FIGURES, frame, [frame.t0_ns, frame.t1_ns], rows(frame))

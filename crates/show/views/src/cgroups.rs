@@ -1,4 +1,4 @@
-//! Control groups as text, JSON lines and CSV, and what a limit costs in words.
+//! Control groups as text, JSON lines and CSV, and the cost of a limit in words.
 
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{self, Layout, Text};
@@ -9,10 +9,10 @@ use exactop_model::words::plural::counted;
 use exactop_model::{Datum, Missing, Value};
 use serde_json::json;
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 2;
 
-/// What is told of a group; what people are shown is in [`exactop_model::words::cgroups`].
+/// Figures of a group for programs; [`exactop_model::words::cgroups`] has those for people.
 const FIGURES: &[Figure<Groups, GroupRow>] = &[
     Figure::told("path", |_, row| word(row.sample.name.clone())),
     Figure::json("id", |_, row| count(row.sample.id)),
@@ -59,7 +59,7 @@ const LAYOUT: Layout = Layout {
     ],
 };
 
-/// For people: the tree, then what limits cost.
+/// Text for people: the tree, then the cost of limits.
 pub fn text(groups: &Groups, sheet: Sheet) -> String {
     let seconds = groups.length_ns() as f64 / 1e9;
     let groups_there = counted(groups.rows.len() as u64, "group");
@@ -85,12 +85,12 @@ pub fn json(groups: &Groups) -> String {
     format!("{object}\n")
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(FIGURES)
 }
 
-/// A line for each group.
+/// CSV, one line per group.
 pub fn csv(groups: &Groups) -> Vec<u8> {
     figure::csv(FIGURES, groups, [groups.t0_ns, groups.t1_ns], &groups.rows)
 }

@@ -1,5 +1,5 @@
-//! Pages as CSV: a header line, then one line for each row and window. An empty field is a
-//! missing figure. Text that a spreadsheet would take for a formula has an apostrophe in front.
+//! Pages as CSV: a header, then one line per row and window. An empty field is a missing figure.
+//! Text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use crate::plan::Page;
 use exactop_model::{Column, Datum, RowKind, Value};
@@ -7,22 +7,23 @@ use std::io::{self, Write};
 
 /// The fields before the columns.
 pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
-/// The field after them: the window's end by the wall clock, seconds since the epoch, as in JSON.
+/// The field after the columns: the window's end by the wall clock, seconds since the epoch, as in
+/// JSON.
 pub const WALL: &str = "wall_s";
 
-/// Prints the header line.
+/// Writes the header.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write_header(out: &mut dyn Write, columns: &[&Column]) -> io::Result<()> {
     let ids = columns.iter().map(|c| c.name);
     record(out, FIXED.iter().copied().chain(ids).chain([WALL]))
 }
 
-/// Prints the rows of one window.
+/// Writes the rows of one window.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let mut csv = ::csv::WriterBuilder::new().from_writer(out);
     let instants = [page.frame.t0_ns.to_string(), page.frame.t1_ns.to_string()];
@@ -35,7 +36,7 @@ pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     csv.flush()
 }
 
-/// A field that is text: names of processes are whatever someone calls them.
+/// A text field. Process names may hold any text.
 pub(crate) fn text(text: &str) -> String {
     exactop_model::text::escape::csv_cell(text).into_owned()
 }
@@ -59,7 +60,7 @@ fn into_io(error: ::csv::Error) -> io::Error {
     }
 }
 
-/// What a row stands for, in CSV and JSON.
+/// Kind of a row, in CSV and JSON.
 pub(crate) fn kind(kind: RowKind) -> &'static str {
     match kind {
         RowKind::Task => "task",

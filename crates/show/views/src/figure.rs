@@ -1,5 +1,5 @@
-//! Figures told on demand: each is defined once, and the table for people, JSON, CSV and its header
-//! line follow, as they do with columns.
+//! Figures of on-demand windows. Each is defined once; the table for people, JSON, and CSV with its
+//! header follow from the definition, as with columns.
 
 use crate::grid::{self, Layout};
 use crate::json::Cell;
@@ -11,9 +11,9 @@ use serde_json::{json, Map, Value as Json};
 
 /// A figure of the rows `R` of a window `W`.
 pub(crate) struct Figure<W, R> {
-    /// Over its column in the table for people; empty: it is not there.
+    /// Heading of its column in the table for people; empty: not in the table.
     title: &'static str,
-    /// Its key in JSON and its name in CSV.
+    /// Key in JSON and name in CSV.
     name: &'static str,
     in_json: bool,
     in_csv: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Figure<W, R> {
 }
 
 impl<W, R> Figure<W, R> {
-    /// For people and for programs.
+    /// A figure for people and for programs.
     pub const fn new(
         title: &'static str,
         name: &'static str,
@@ -30,22 +30,22 @@ impl<W, R> Figure<W, R> {
         Figure { title, name, in_json: true, in_csv: true, value }
     }
 
-    /// For programs: people are shown what follows from it.
+    /// A figure for programs only; people see figures derived from it.
     pub const fn told(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
         Figure::new("", name, value)
     }
 
-    /// For people only.
+    /// A figure for people only.
     pub const fn shown(title: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
         Figure { title, name: "", in_json: false, in_csv: false, value }
     }
 
-    /// Only in JSON.
+    /// A figure in JSON only.
     pub const fn json(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
         Figure { in_csv: false, ..Figure::told(name, value) }
     }
 
-    /// Only in CSV, where JSON has an object.
+    /// A figure in CSV only, where JSON has an object.
     pub const fn csv(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
         Figure { in_json: false, ..Figure::told(name, value) }
     }
@@ -61,33 +61,33 @@ pub(crate) fn ns(ns: impl Into<Option<u64>>) -> Value {
     Value::ns(ns.into(), Missing::Source)
 }
 
-/// Text that is harmless already.
+/// Text whose control characters are already escaped.
 pub(crate) fn text(text: impl Into<Option<String>>) -> Value {
     text.into().map_or(Value::Missing(Missing::Source), |text| Value::Known(Datum::Text(text)))
 }
 
-/// The number of a process; the kernel itself has none.
+/// PID; the kernel itself has none.
 pub(crate) fn pid(who: &Who) -> Value {
     count((who.tgid != 0).then_some(who.tgid.into()))
 }
 
-/// The number of a thread.
+/// Thread id.
 pub(crate) fn tid(who: &Who) -> Value {
     count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
 }
 
-/// An object for each row.
+/// A JSON object per row.
 pub(crate) fn objects<W, R>(figures: &[Figure<W, R>], window: &W, rows: &[R]) -> Vec<Json> {
     rows.iter().map(|row| object(figures, window, row)).collect()
 }
 
-/// A row as an object.
+/// A row as a JSON object.
 pub(crate) fn object<W, R>(figures: &[Figure<W, R>], window: &W, row: &R) -> Json {
     let entry = |f: &Figure<W, R>| (f.name.to_string(), json!(Cell((f.value)(window, row))));
     Json::Object(figures.iter().filter(|f| f.in_json).map(entry).collect::<Map<_, _>>())
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub(crate) fn csv_header<W, R>(figures: &[Figure<W, R>]) -> Vec<u8> {
     let names = figures.iter().filter(|f| f.in_csv).map(|f| f.name);
     let mut out = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn csv_header<W, R>(figures: &[Figure<W, R>]) -> Vec<u8> {
     out
 }
 
-/// A line of CSV for each row; `instants`: where the window begins and ends.
+/// CSV, one line per row; `instants`: begin and end of the window.
 pub(crate) fn csv<W, R>(
     figures: &[Figure<W, R>],
     window: &W,
@@ -110,8 +110,8 @@ pub(crate) fn csv<W, R>(
     out
 }
 
-/// A table of the rows that a sheet takes, with how many were left out. The columns in `hidden` are not
-/// there.
+/// A table of the rows for which the sheet has room, with the number of omitted rows. Columns in
+/// `hidden` are left out.
 pub(crate) fn table<W, R>(
     figures: &[Figure<W, R>],
     window: &W,

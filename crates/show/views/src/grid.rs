@@ -1,28 +1,28 @@
-//! A plain table of right-aligned figures and left-aligned names, without lines; on a narrow screen with
-//! those columns only that have room.
+//! A plain table of right-aligned figures and left-aligned names, without lines. A narrow screen
+//! shows only the columns that fit.
 
 use crate::sheet::{self, Sheet};
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use unicode_width::UnicodeWidthStr;
 
-/// What is in a column of text; all others are figures, aligned right.
+/// Kind of text in a column; all other columns are right-aligned figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// A name: cut in its middle.
+    /// A name, which is cut in its middle.
     Name,
-    /// A name with what it means in brackets after it, which goes first.
+    /// A name with an explanation in brackets, which is cut first.
     Explained,
-    /// Parts with commas between: those that do not fit are left out.
+    /// Parts separated by commas; parts that do not fit are left out.
     List,
-    /// Whole or not at all.
+    /// Shown whole or not at all.
     Words,
 }
 
 impl Text {
-    /// What it needs at least, if it is cut.
+    /// Least width of a cut text.
     fn least(self) -> usize {
         match self {
-            // A name of 15 characters, its number in brackets, less a few.
+            // A name of 15 characters and a number in brackets, less a few.
             Text::Name | Text::Explained => 20,
             // "ETIMEDOUT 12345, ...".
             Text::List => 20,
@@ -43,13 +43,13 @@ impl Text {
     }
 }
 
-/// How a table is laid out.
+/// Layout of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
-    /// The columns that are text.
+    /// The columns of text.
     pub texts: &'a [(&'a str, Text)],
-    /// What is left out where there is no room for all, in this order; never the others. Those with a `|`
-    /// between go together.
+    /// Columns to leave out, in this order, if there is no room for all; other columns always stay.
+    /// Columns joined by `|` go together.
     pub yields: &'a [&'a str],
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn text(
     lines.collect()
 }
 
-/// Cuts what may be cut to the width, and says which columns stay.
+/// Cuts texts to the width, and returns the columns that stay.
 fn fit(heading: &[&str], rows: &mut [Vec<String>], layout: &Layout, width: usize) -> Vec<usize> {
     let texts: Vec<_> = heading.iter().map(|title| layout.text(title)).collect();
     let mut widths: Vec<usize> = (0..heading.len()).map(|at| widest(heading, rows, at)).collect();
@@ -110,7 +110,7 @@ fn fit(heading: &[&str], rows: &mut [Vec<String>], layout: &Layout, width: usize
         cut(rows, at, Text::List, room);
         widths[at] = widest(heading, rows, at);
     }
-    // What is still too much comes off the widest first.
+    // The widest columns are cut first.
     while taken(&shown, |at| widths[at]) > width {
         let widest = names().max_by_key(|&at| widths[at]);
         let Some(at) = widest.filter(|&at| widths[at] > heading[at].width()) else { break };
@@ -135,7 +135,7 @@ fn taken(shown: &[usize], width: impl Fn(usize) -> usize) -> usize {
     shown.iter().map(|&at| width(at)).sum::<usize>() + GAP * shown.len().saturating_sub(1)
 }
 
-/// How many rows were left out, if any.
+/// A line with the number of omitted rows, if any.
 pub(crate) fn left_out(all: usize, sheet: Sheet) -> String {
     let text = match all.saturating_sub(sheet.rows) {
         0 => return String::new(),

@@ -8,7 +8,7 @@ use exactop_model::words::books::BooksText;
 use exactop_model::words::plural::counted;
 use exactop_model::{Frame, Quality};
 
-/// All lines of the summary. `each_cpu`: one `%CpuN` line a CPU instead of one for all.
+/// All lines of the summary. `each_cpu`: one `%CpuN` line per CPU instead of one for all.
 pub fn lines(page: &Page, each_cpu: bool) -> Vec<String> {
     let frame = &page.frame;
     let mut lines = vec![machine(&frame.system), window(frame)];
@@ -32,7 +32,7 @@ fn machine(system: &System) -> String {
     format!("exactop - {time} up {up},  {users},  load average: {load}")
 }
 
-/// As uptime(1): `105 days, 14:53`, `14:53`, `7 min`.
+/// The uptime as uptime(1) writes it: `105 days, 14:53`, `14:53`, `7 min`.
 fn uptime(seconds: f64) -> String {
     let minutes = seconds as u64 / 60;
     let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
@@ -61,7 +61,7 @@ fn cost(frame: &Frame) -> String {
     if length == 0 {
         return "-".into();
     }
-    // Without calibrated BPF cost the ledger's figure is a lower bound.
+    // Without a calibrated BPF cost, the ledger's figure is a lower bound.
     let ledger = frame.cost.bpf_events.is_some();
     let bound = if ledger && frame.cost.bpf_ns.is_none() { "> " } else { "" };
     format!("{bound}{:.2} % of a CPU", total as f64 * 100.0 / length as f64)
@@ -138,7 +138,7 @@ fn memory(memory: &Memory) -> [String; 2] {
     ]
 }
 
-/// The word for a quality in machine-readable output.
+/// The quality of a figure in output for programs.
 pub(crate) fn quality(quality: Quality) -> &'static str {
     match quality {
         Quality::Exact => "exact",

@@ -1,6 +1,7 @@
-//! Pages as JSON: one object on one line for each window. docs/reference/json.md describes the schema.
+//! Pages as JSON: one object per window, each on one line. docs/reference/json.md describes the
+//! schema.
 //!
-//! The keys of rows are the ids of the column registry. Times are integers in nanoseconds, a
+//! The keys of rows are the ids of the column registry. Times are integers in nanoseconds; a
 //! missing figure is `null`.
 
 use crate::csv::kind;
@@ -24,9 +25,9 @@ pub const SCHEMA: &str = "exactop.window";
 /// The schema's version; grows when a key changes its meaning or goes. New keys may come without.
 pub const VERSION: u32 = 1;
 
-/// The columns of machine-readable output unless others are asked for: every raw figure. Per
-/// cent can be computed from them, the command shown on screen is `comm` put differently, and names
-/// of containers and disk I/O take files that nobody reads without being asked.
+/// Default columns of output for programs: every raw figure. Per cent follow from raw figures, and
+/// the command on screen is `comm` in another form. Names of containers and disk I/O are left out,
+/// because they need files that are read only on request.
 pub fn default_columns() -> Vec<&'static Column> {
     let wanted = |c: &&Column| {
         c.unit != Unit::Pct
@@ -37,16 +38,16 @@ pub fn default_columns() -> Vec<&'static Column> {
     COLUMNS.iter().filter(wanted).collect()
 }
 
-/// Prints one window as one line.
+/// Writes one window as one line.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Object(page))?;
     writeln!(out)
 }
 
-/// Rows go straight to the output: a window may hold many thousands.
+/// Writes rows directly to the output, because a window may hold many thousands.
 struct Object<'a>(&'a Page);
 
 impl Serialize for Object<'_> {
@@ -161,7 +162,7 @@ pub(crate) fn audit(audit: &Audit) -> Json {
     })
 }
 
-/// Nobody can say which of a group's exited tasks it was.
+/// The process of a worst figure; `null` for an exited group, whose single tasks are unknown.
 fn whose(worst: &Worst) -> Json {
     let lives = |id: u32| Some(id).filter(|_| !worst.exited);
     json!({
@@ -174,7 +175,7 @@ fn whose(worst: &Worst) -> Json {
 
 pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
-    // A source that cannot see exits does not know that there were none.
+    // A source that cannot see exits does not know whether any happened.
     let exited_ns = frame.died.map(|_| books.exited_ns);
     let mut json = json!({
         "total_ns": books.total_ns,
@@ -186,7 +187,7 @@ pub(crate) fn books(frame: &Frame) -> Json {
         "idle_ns": books.idle_ns,
         "offline_ns": books.offline_ns,
     });
-    // Only where not everyone is told of.
+    // Only when the daemon reports a PID namespace instead of all tasks.
     if let Some(outside_ns) = books.outside_ns {
         json["outside_ns"] = outside_ns.into();
     }
@@ -206,7 +207,7 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
         .iter()
         .map(|&c| (c.info().id.into(), quality(provenance.of(c)).into()))
         .collect();
-    // The machine's interrupt and steal time, beside the tasks' own counters of that name.
+    // Interrupt and steal time of the machine, besides the tasks' counters of these names.
     qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());
     qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
     qualities.insert("audit_run".into(), quality(provenance.audit_run).into());

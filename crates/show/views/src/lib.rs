@@ -1,8 +1,8 @@
-//! Frames, runs and figures on demand as text, JSON, CSV and Perfetto traces. It takes frames and windows and gives
-//! text; it writes nothing itself. The command alone may depend on it.
+//! Frames, runs and figures on demand as text, JSON, CSV and Perfetto traces. It takes frames and
+//! windows and returns text; it writes nothing itself. Only the command may depend on it.
 //!
-//! Modules: text, JSON, CSV, prstat's reports, `run/` reports, `on_demand/` (by `figure.rs`, a `grid` of what a
-//! `sheet` has room for), the columns reference, the Perfetto format.
+//! Modules: text, JSON, CSV, prstat's reports, `run/` reports, `on_demand/` (figures of `figure.rs`
+//! in a `grid` that fits a `sheet`), the columns reference, the Perfetto format.
 #![forbid(unsafe_code)]
 
 pub mod by;

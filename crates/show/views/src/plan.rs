@@ -1,74 +1,73 @@
-//! Which rows and columns are wanted, and a frame arranged accordingly.
+//! The requested rows and columns, and a frame arranged accordingly.
 
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::{self, SortBy};
 use exactop_model::columns::{self, Context};
 use exactop_model::{Ask, Column, Counter, Feed, Frame, FrameOptions, Needs, Row, RowKind, Still};
 
-/// Whose rows are wanted.
+/// A filter on the effective user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// This effective user's,
+    /// The user.
     pub uid: u32,
-    /// or those of everyone else.
+    /// True: all other users instead.
     pub others: bool,
 }
 
-/// Which rows are wanted.
+/// The requested rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
-    /// Only these processes, or these threads where rows are threads, and the groups of exited
-    /// tasks they are the nearest living ancestor of. Empty: all.
+    /// Only these processes, or threads if rows are threads, and the exited groups whose nearest
+    /// living ancestor they are. Empty: all.
     pub pids: Vec<u32>,
-    /// Only those of one effective user, or of all others.
+    /// Only rows of one effective user, or of all others.
     pub user: Option<User>,
-    /// Leave out what used no CPU time in the window.
+    /// Leave out rows that used no CPU time in the window.
     pub hide_idle: bool,
     /// Expressions that must all hold.
     pub filters: Vec<Filter>,
 }
 
-/// What a view wants of every window.
+/// What a view needs of every window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The columns, in order.
     pub columns: Vec<&'static Column>,
-    /// The order of rows.
+    /// Sort order of rows.
     pub sort: SortBy,
-    /// One row a thread.
+    /// One row per thread.
     pub threads: bool,
     /// Command lines instead of command names.
     pub command_line: bool,
-    /// Which rows.
+    /// The requested rows.
     pub selection: Selection,
-    /// Only rows that did something, or whose children did, are looked at: none is made for the
-    /// others.
+    /// Make rows only for tasks that were active, or whose children were.
     pub only_active: bool,
 }
 
-/// A frame ready to be printed: rows selected, sorted and with their details.
+/// A frame ready to print: its rows are selected, sorted and complete with details.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Page {
     /// The frame; its rows have moved to the two lists below.
     pub frame: Frame,
-    /// What the values of columns depend on beside the row.
+    /// Further inputs of the columns' values.
     pub context: Context,
     pub columns: Vec<&'static Column>,
     /// Tasks or processes, in order.
     pub rows: Vec<Row>,
     /// Exited groups, in order.
     pub exited: Vec<Row>,
-    /// The order they are in.
+    /// The sort order.
     pub sort: SortBy,
-    /// Rows are threads.
+    /// True if rows are threads.
     pub threads: bool,
-    /// Nobody was left out, but rows that did nothing.
+    /// True if only idle rows were left out.
     pub is_whole: bool,
 }
 
 impl Plan {
-    /// What to ask the feed for.
+    /// The request to the feed.
     pub fn ask(&self) -> Ask {
         let hide = self.selection.hide_idle || self.only_active;
         let still = if hide { Still::Hide } else { Still::All };
@@ -81,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// What must be known of every row before any can be left out.
+    /// Figures that every row needs before any row can be left out.
     fn choosing_needs(&self) -> Needs {
         let filters = self.selection.filters.iter().map(|f| f.column());
         let user = if self.selection.user.is_some() { Needs::USER } else { Needs::NONE };
@@ -92,7 +91,7 @@ impl Plan {
         columns::needs(self.columns.iter().copied(), self.command_line)
     }
 
-    /// Selects and sorts the rows of a frame and has the details of those that stay read.
+    /// Selects and sorts the rows of a frame, and reads the details of those that stay.
     pub fn page(&self, mut frame: Frame, feed: &mut dyn Feed) -> Page {
         let context = Context {
             window_ns: frame.length_ns(),
@@ -124,7 +123,7 @@ impl Plan {
     }
 }
 
-/// Exited tasks have nothing left to read but whose their control group is.
+/// For exited tasks only the name of their control group can still be read.
 fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
     if needs.has(Needs::NAMES) {
         let exited = rows.iter_mut().filter(|r| r.kind == RowKind::Exited);
@@ -137,7 +136,7 @@ fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
 }
 
 impl Selection {
-    /// Whether everyone who did something is wanted.
+    /// True if all active rows are requested.
     fn is_all(&self) -> bool {
         self.pids.is_empty() && self.user.is_none() && self.filters.is_empty()
     }
@@ -156,15 +155,15 @@ impl Selection {
         self.pids.is_empty() || self.pids.contains(&pid) || of_process
     }
 
-    /// An exited group of which nobody told whose it was is nobody's.
+    /// An exited group without a known user matches no user.
     fn has_user(&self, row: &Row) -> bool {
         let wanted = |user: User| row.uid().is_some_and(|uid| (uid == user.uid) != user.others);
         self.user.is_none_or(wanted)
     }
 }
 
-/// No CPU time in the window, neither its own nor that of exited descendants. Not known is not
-/// idle.
+/// True if the row used no CPU time in the window, nor did its exited descendants. An unknown
+/// figure is not idle.
 fn is_idle(row: &Row) -> bool {
     let nothing = |ns: Option<u64>| ns == Some(0);
     nothing(row.delta.get(Counter::RunNs))

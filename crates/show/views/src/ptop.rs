@@ -1,9 +1,8 @@
 //! The precise top of 2010: CPU time by kind, each process's own and its children's, a row of
 //! units, and a row of sums. On a busy machine the ledger's sum is the CPUs times 100 %.
 //!
-//! What belongs to no living process has rows of its own in brackets, so that nothing is missing in
-//! the sum: tasks that exited without a living ancestor, time without a name, interrupts, and what
-//! was stolen from nobody.
+//! Time of no living process has rows of its own in brackets, so that the sum is complete: exited
+//! tasks without a living ancestor, unnamed time, interrupts, and steal on idle CPUs.
 
 use crate::plan::Page;
 use crate::sum::Sum;
@@ -12,7 +11,7 @@ use exactop_model::words::units;
 use exactop_model::{ColumnId, Counter, Row, RowKind};
 use std::io::{self, Write};
 
-/// The figures of a row, ns; empty where it has none of a kind.
+/// Figures of a row, ns; empty where a figure is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Figures {
     user: Sum,
@@ -34,7 +33,7 @@ impl Figures {
             total: Sum::of(row.taken_ns()),
             ..Figures::default()
         };
-        // Other threads have no children: those are the process's.
+        // Children belong to the process; only its leader's row shows them.
         if row.kind == RowKind::Task && !row.key.is_leader() {
             return own;
         }
@@ -48,7 +47,7 @@ impl Figures {
         }
     }
 
-    /// Of a group of exited tasks: all of it is a child's.
+    /// Figures of an exited group: all its time is a child's.
     fn of_exited(row: &Row) -> Figures {
         let Figures { user, system, steal, total, .. } = Figures::of(row);
         Figures {
@@ -60,7 +59,7 @@ impl Figures {
         }
     }
 
-    /// Of which nobody knows whose it was, nor of what kind.
+    /// Time of unknown task and kind.
     fn unnamed(ns: u64) -> Figures {
         let unknown = Sum::of(None);
         Figures {
@@ -83,7 +82,7 @@ impl Figures {
         self.total.add(other.total);
     }
 
-    /// In the order of the columns.
+    /// The cells in the order of the columns.
     fn cells(&self) -> [Sum; 7] {
         [
             self.user,
@@ -136,22 +135,22 @@ impl Line {
     }
 }
 
-/// Columns that have room.
+/// The columns that fit.
 struct Shown {
     cells: [bool; CELLS],
     elapsed: bool,
 }
 
 const CELLS: usize = 7;
-/// A column with the blank beside it.
+/// Width of a column with the blank beside it.
 const COLUMN: usize = 8;
-/// The columns that a name keeps.
+/// Columns that stay with a name.
 const NAME: usize = 8;
-/// The cells that give way, in this order, when `Elap+` has: parts of sums that stay.
+/// Cells that are left out after `Elap+`, in this order: parts of sums that stay.
 const GIVE_WAY: [usize; 4] = [5, 2, 4, 3];
 
 impl Shown {
-    /// On a screen of so many columns; `None`: all.
+    /// The columns that fit on a screen of this width; `None`: all.
     fn on(width: Option<usize>) -> Shown {
         let mut shown = Shown { cells: [true; CELLS], elapsed: true };
         let lacks = |shown: &Shown| width.is_some_and(|width| shown.width() + NAME > width);
@@ -179,7 +178,7 @@ impl Shown {
     }
 }
 
-/// `1:05`: hours and minutes.
+/// Hours and minutes: `1:05`.
 fn hours(ns: u64) -> String {
     let minutes = ns / 60_000_000_000;
     format!("{}:{:02}", minutes / 60, minutes % 60)
@@ -190,18 +189,18 @@ fn name(row: &Row, page: &Page) -> String {
     units::cell(&(command.value)(row, &page.context), command.unit)
 }
 
-/// Prints heading, units, rows that took CPU time, at most `rows` of them, and the sum of all.
+/// Writes heading, units, at most `rows` rows that took CPU time, and the sum of all rows.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page, rows: Option<usize>) -> io::Result<()> {
     write_on(out, page, rows, None)
 }
 
-/// The same on a screen of so many columns, where names stay and parts of sums give way.
+/// Writes the same on a screen of `width` columns; names stay, and parts of sums are left out.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write_on(
     out: &mut dyn Write,
     page: &Page,
@@ -228,8 +227,8 @@ const HEADING: [&str; CELLS + 3] =
 const UNITS: [&str; CELLS + 3] =
     ["(#)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(hm)", "(str)"];
 
-/// Rows that took CPU time, largest total first unless another order is asked for, and what belongs
-/// to nobody.
+/// Rows that took CPU time, largest total first unless another order is requested, and time that
+/// belongs to no process.
 fn lines(page: &Page) -> Vec<Line> {
     let takes = |row: &&Row| row.taken_ns().is_some_and(|ns| ns > 0);
     let mut rows: Vec<&Row> = page.rows.iter().filter(takes).collect();
@@ -254,14 +253,14 @@ fn of_nobody(page: &Page) -> Vec<Line> {
     }
     let only = |total| Figures { total: Sum::of(total), ..Figures::default() };
     let books = &page.frame.books;
-    // Part of the total of no row: %CPU leaves both out, and steal may hit an idle CPU.
+    // Time that no row's total holds: %CPU excludes both, and steal may hit an idle CPU.
     let of_rows = |row: &Row| {
         let own = row.delta.get(Counter::StealNs).unwrap_or(0);
         own + row.children.and_then(|c| c.get(Counter::StealNs)).unwrap_or(0)
     };
     let stolen: u64 =
         page.rows.iter().map(of_rows).sum::<u64>() + orphans.child_steal.known().unwrap_or(0);
-    // Where exits are not seen, much of what has no name is in the parents' cuser and csys.
+    // If exits are not seen, much unnamed time is already in the parents' cuser and csys.
     let unnamed = if page.frame.died.is_some() { books.unnamed_ns } else { 0 };
     for (name, figures) in [
         ("exited, no ancestor lives", orphans),

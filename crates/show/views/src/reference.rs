@@ -1,4 +1,4 @@
-//! The columns reference, from the registry: for a terminal, as JSON, as Markdown.
+//! The columns reference, generated from the registry: for a terminal, as JSON, as Markdown.
 
 use exactop_model::columns::{Unit, COLUMNS};
 use exactop_model::{Column, Needs};
@@ -58,7 +58,7 @@ fn markdown_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('_', "\\_").replace('*', "\\*")
 }
 
-/// The word for a unit.
+/// Name of a unit.
 pub fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Pct => "%",
@@ -71,7 +71,7 @@ pub fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// What must be read for a column beside the snapshot.
+/// Files that a column needs besides the snapshot.
 fn needs_list(column: &Column) -> Vec<&'static str> {
     const NAMES: &[(Needs, &str)] = &[
         (Needs::STAT, "/proc/PID/stat"),

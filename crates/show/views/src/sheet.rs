@@ -1,25 +1,25 @@
-//! What a text may take: rows of a table, and the columns of a screen. Lines that are too long are wrapped,
-//! names cut where that says least of whom they mean.
+//! Room for a text: rows of a table, and columns of a screen. Long lines are wrapped; long names
+//! are cut in the middle.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What a text may take.
+/// Room for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sheet {
-    /// Rows of each table.
+    /// Most rows of each table.
     pub rows: usize,
-    /// The columns of the screen; `None`: as many as it takes.
+    /// Columns of the screen; `None`: unlimited.
     pub width: Option<usize>,
 }
 
 impl Sheet {
-    /// So many rows, each as long as it is.
+    /// Room for this number of rows of any width.
     pub fn rows(rows: usize) -> Sheet {
         Sheet { rows, width: None }
     }
 
-    /// A line with its end, in several where the screen is too narrow; those after the first are
-    /// `indent` further in.
+    /// A line with its line break, wrapped on a narrow screen; continuation lines are indented by
+    /// `indent`.
     pub(crate) fn line(&self, text: &str, indent: usize) -> String {
         match self.width {
             Some(width) if text.width() > width => wrapped(text, indent, width),
@@ -28,9 +28,9 @@ impl Sheet {
     }
 }
 
-/// Breaks at blanks. A word longer than the screen stands alone.
+/// Wraps at blanks. A word longer than the screen stands alone.
 fn wrapped(text: &str, indent: usize, width: usize) -> String {
-    // On a screen this narrow nothing would be left beside it.
+    // On a very narrow screen a full indentation would leave no room.
     let indent = " ".repeat(indent.min(width / 2));
     let (mut out, mut line) = (String::new(), String::new());
     for word in words(text) {
@@ -44,8 +44,8 @@ fn wrapped(text: &str, indent: usize, width: usize) -> String {
     out + &line + "\n"
 }
 
-/// Words with the blanks before them, which set columns apart. A figure and its unit stay with what they
-/// are of.
+/// Words with the blanks before them, which separate columns. A figure and its unit stay with the
+/// word that they describe.
 fn words(text: &str) -> Vec<&str> {
     let (mut words, mut from) = (Vec::new(), 0);
     let is_figure = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '%');
@@ -59,7 +59,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// A name in so many columns: what is cut is in its middle, and whose number stands at the end stays.
+/// A name in `width` columns: its middle is cut, a number at its end stays.
 pub(crate) fn name(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.into();
@@ -70,7 +70,7 @@ pub(crate) fn name(text: &str, width: usize) -> String {
     format!("{}…{end}", first(text, room - end.width()))
 }
 
-/// ` (70)` or `/70` at the end.
+/// The number ` (70)` or `/70` at the end.
 fn number(text: &str) -> Option<&str> {
     let digits = text.strip_suffix(')').unwrap_or(text);
     let before = digits.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -78,7 +78,7 @@ fn number(text: &str) -> Option<&str> {
     is_one.then(|| &text[before.len() - 1..])
 }
 
-/// A list in so many columns: what does not fit is left out whole.
+/// A list in `width` columns: parts that do not fit are left out.
 pub(crate) fn list(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.into();
@@ -87,7 +87,7 @@ pub(crate) fn list(text: &str, width: usize) -> String {
     parts.find(|part| part.width() <= width).unwrap_or_else(|| first("...", width).into())
 }
 
-/// As much of the beginning as fits.
+/// The first part that fits.
 fn first(text: &str, width: usize) -> &str {
     let mut used = 0;
     let too_far = |&(_, c): &(usize, char)| {
@@ -97,7 +97,7 @@ fn first(text: &str, width: usize) -> &str {
     text.char_indices().find(too_far).map_or(text, |(at, _)| &text[..at])
 }
 
-/// As much of the end as fits.
+/// The last part that fits.
 fn last(text: &str, width: usize) -> &str {
     let mut used = 0;
     let too_far = |&(_, c): &(usize, char)| {
@@ -108,7 +108,7 @@ fn last(text: &str, width: usize) -> &str {
     end.map_or(text, |(at, c)| &text[at + c.len_utf8()..])
 }
 
-/// What fits a screen of so many columns, as it must.
+/// The text, asserted to fit a screen of this width.
 #[cfg(test)]
 pub(crate) fn fits(width: usize, text: impl Fn(Sheet) -> String) -> String {
     let text = text(Sheet { rows: 20, width: Some(width) });

@@ -1,6 +1,6 @@
-//! Sums of figures of which some may not be known.
+//! Sums of figures, some of which may be unknown.
 
-/// A sum that knows whether everything is in it.
+/// A sum that records whether a figure is missing in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     known: Option<u64>,
@@ -8,24 +8,24 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// One figure; `None`: it is not known.
+    /// One figure; `None`: unknown.
     pub fn of(figure: Option<u64>) -> Sum {
         Sum { known: figure, lacks: figure.is_none() }
     }
 
-    /// Adds what is known of another, and that something is not.
+    /// Adds another sum.
     pub fn add(&mut self, other: Sum) {
         let both = self.known.zip(other.known).map(|(a, b)| a.saturating_add(b));
         self.known = both.or(self.known).or(other.known);
         self.lacks |= other.lacks;
     }
 
-    /// What is known of it; `None`: nothing.
+    /// The known part; `None`: nothing is known.
     pub fn known(self) -> Option<u64> {
         self.known
     }
 
-    /// What stands behind the figure: `+` where something that is not known would come on top.
+    /// The mark after the figure: `+` if an unknown figure is missing in it.
     pub fn mark(self) -> char {
         match self.known.is_some() && self.lacks {
             true => '+',

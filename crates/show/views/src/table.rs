@@ -8,21 +8,21 @@ use exactop_model::{Column, ColumnId, Row, RowKind};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How the text looks.
+/// Layout of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Display columns a line may take; longer lines are cut.
+    /// Most display columns of a line; longer lines are cut.
     pub width: usize,
-    /// One line a CPU in the summary.
+    /// One line per CPU in the summary.
     pub each_cpu: bool,
     /// Most rows; `None`: all.
     pub rows: Option<usize>,
 }
 
-/// Prints the summary, an empty line, the heading and the rows.
+/// Writes the summary, an empty line, the heading and the rows.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page, options: &TextOptions) -> io::Result<()> {
     for line in header::lines(page, options.each_cpu) {
         writeln!(out, "{}", cut(&line, options.width))?;
@@ -35,7 +35,7 @@ pub fn write(out: &mut dyn Write, page: &Page, options: &TextOptions) -> io::Res
     Ok(())
 }
 
-/// Living and exited rows in one order, so that what cost most stands first, dead or alive.
+/// Living and exited rows in one order, so that the most expensive row is first.
 fn in_order(page: &Page) -> Vec<&Row> {
     let value = |row: &Row| (page.sort.column.value)(row, &page.context);
     let mut living = page.rows.iter().map(|r| (value(r), r)).peekable();
@@ -66,8 +66,8 @@ fn line(page: &Page, row: &Row) -> String {
     })
 }
 
-/// One blank between cells; the last takes what it needs. `write` appends a cell's text: there may be
-/// ten thousand lines a window, so that no cell has memory of its own.
+/// One blank between cells; the last cell is as long as its text. `write` appends a cell's text to
+/// the line: with ten thousand lines per window, cells get no memory of their own.
 fn join(columns: &[&Column], write: impl Fn(&Column, &mut String)) -> String {
     let mut line = String::with_capacity(128);
     let mut cell = String::with_capacity(32);
@@ -87,7 +87,7 @@ fn join(columns: &[&Column], write: impl Fn(&Column, &mut String)) -> String {
     line
 }
 
-/// Pads to a width; text too long ends in `+`, as top does it.
+/// Pads to a width; a longer text ends in `+`, as in top.
 fn left(line: &mut String, text: &str, width: usize) {
     let takes = columns_of(text);
     if takes > width {
@@ -101,7 +101,7 @@ fn left(line: &mut String, text: &str, width: usize) {
     }
 }
 
-/// Aligns figures to the right. A figure is never cut: a wrong one is worse than a crooked line.
+/// Aligns figures to the right. A figure is never cut: a wrong figure is worse than a crooked line.
 fn right(line: &mut String, text: &str, width: usize) {
     blanks(line, width.saturating_sub(columns_of(text)));
     line.push_str(text);
@@ -111,7 +111,7 @@ fn blanks(line: &mut String, n: usize) {
     line.extend(std::iter::repeat_n(' ', n));
 }
 
-/// How many display columns a text takes. Most are letters and digits: one each.
+/// Display columns of a text. Most texts are letters and digits, one column each.
 fn columns_of(text: &str) -> usize {
     if is_plain(text) {
         text.len()

@@ -1,12 +1,12 @@
-//! What a window is missing, as text and JSON: the same for all that is attached on demand.
+//! Losses of a window as text and JSON, the same for all programs that are attached on demand.
 
 use crate::Sheet;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::words::losses::lines;
 use serde_json::Value;
 
-/// A line for each kind of loss; `event` is what is counted, `unseen` what is known of those that
-/// were not seen.
+/// A line for each kind of loss. `event` names what is counted, `unseen` explains events that were
+/// not seen.
 pub fn text(losses: &Losses, event: &str, unseen: &str, sheet: Sheet) -> String {
     lines(losses, event, unseen).iter().map(|line| sheet.line(line, 2)).collect()
 }

@@ -1,4 +1,4 @@
-//! What is counted only while someone looks, as text, JSON and CSV: one file a subject.
+//! Figures that are counted only on demand, as text, JSON and CSV: one file per subject.
 
 mod losses;
 pub mod moves;
@@ -13,7 +13,7 @@ use exactop_model::subjects;
 
 macro_rules! list {
     ($($file:ident $Name:ident $Window:ident;)+) => {
-        /// For people; `threads`: a row for each thread, where there is a choice.
+        /// Text for people; `threads`: one row per thread, if the subject has the choice.
         pub fn text(window: &SubjectWindow, threads: bool, sheet: Sheet) -> String {
             match window {
                 $(SubjectWindow::$Name(window) => $file::text(window, threads, sheet)),+
@@ -27,14 +27,14 @@ macro_rules! list {
             }
         }
 
-        /// CSV's header line.
+        /// The CSV header.
         pub fn csv_header(subject: Subject) -> Vec<u8> {
             match subject {
                 $(Subject::$Name => $file::csv_header()),+
             }
         }
 
-        /// A line of CSV for each row.
+        /// CSV, one line per row.
         pub fn csv(window: &SubjectWindow, threads: bool) -> Vec<u8> {
             match window {
                 $(SubjectWindow::$Name(window) => $file::csv(window, threads)),+

@@ -1,4 +1,5 @@
-//! Moves to other CPUs as text, JSON lines and CSV: by cause, between which CPUs, and whose.
+//! Moves to other CPUs as text, JSON lines and CSV: by cause, by pair of CPUs, and by process or
+//! thread.
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
@@ -9,10 +10,10 @@ use exactop_model::words::plural::counted;
 use serde_json::json;
 use std::cmp::Reverse;
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// What is said of moves, whatever they have in common.
+/// The sums that every kind of row of moves has.
 macro_rules! sums {
     ($of:ty, $sums:expr) => {
         [
@@ -29,13 +30,14 @@ macro_rules! sums {
     };
 }
 
-/// What a row has in common, if it is a cause.
+/// Common part of rows of moves.
 trait Moved {
-    /// The one cause of all of them.
+    /// The cause, if all moves of the row have the same one.
     fn cause(&self) -> Option<Cause>;
 }
 
-/// Whether it paid is not asked of those who could not stay.
+/// The number of moves; `None` for a cause that left no choice, because such a move cannot have
+/// paid.
 fn told(cause: Option<Cause>, moves: u64) -> exactop_model::Value {
     count((cause.is_none_or(Cause::could_stay)).then_some(moves))
 }
@@ -61,7 +63,7 @@ impl Moved for MoveRow {
     }
 }
 
-/// What is told of a cause.
+/// Figures of a cause.
 fn causes() -> Vec<Figure<MoveWindow, OfCause>> {
     let mut figures = vec![Figure::new("CAUSE", "cause", |_, (cause, _): &OfCause| {
         word(cause.name().to_string())
@@ -71,7 +73,7 @@ fn causes() -> Vec<Figure<MoveWindow, OfCause>> {
     figures
 }
 
-/// What is told of those from one CPU to another.
+/// Figures of moves from one CPU to another.
 fn cpus() -> Vec<Figure<MoveWindow, OfCpus>> {
     let mut figures = vec![
         Figure::new("FROM", "from", |_, (from, ..): &OfCpus| count(u64::from(*from))),
@@ -81,7 +83,7 @@ fn cpus() -> Vec<Figure<MoveWindow, OfCpus>> {
     figures
 }
 
-/// What is told of a thread's or a process's moves of one kind.
+/// Figures of a thread's or a process's moves of one kind.
 fn rows() -> Vec<Figure<MoveWindow, MoveRow>> {
     let mut figures = vec![
         Figure::told("pid", |_, row: &MoveRow| pid(&row.who)),
@@ -96,7 +98,7 @@ fn rows() -> Vec<Figure<MoveWindow, MoveRow>> {
     figures
 }
 
-/// By thread or by process, most moves first.
+/// Rows by thread or by process, most moves first.
 fn sorted(moves: &MoveWindow, threads: bool) -> Vec<MoveRow> {
     let mut rows = if threads { moves.rows.clone() } else { moves.by_process() };
     rows.sort_by_key(|row| (Reverse(row.sums.moves), row.who, row.cause, row.from, row.to));
@@ -108,7 +110,7 @@ const LAYOUT: Layout = Layout {
     yields: &["MEANING", "AFTER", "BEFORE", "PAID|NOT"],
 };
 
-/// For people: by cause, between CPUs, by process or thread.
+/// Text for people: by cause, between CPUs, by process or thread.
 pub fn text(moves: &MoveWindow, threads: bool, sheet: Sheet) -> String {
     let of = moves.by_kernel().map(|all| format!(" of the {all} that the kernel counted"));
     let summary = format!(
@@ -128,7 +130,7 @@ pub fn text(moves: &MoveWindow, threads: bool, sheet: Sheet) -> String {
     out + &figure::table(&rows(), moves, &sorted(moves, threads), sheet, &LAYOUT, &[])
 }
 
-/// A line for whatever is not known.
+/// A line for each kind of unknown.
 fn missing(moves: &MoveWindow, sheet: Sheet) -> String {
     let unseen = "without a wait: how it ended was not seen";
     let mut out = losses::text(&moves.losses, "migration", unseen, sheet);
@@ -161,12 +163,12 @@ pub fn json(moves: &MoveWindow, threads: bool) -> String {
     format!("{object}\n")
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(&rows())
 }
 
-/// A line for each kind of moves of each thread or process.
+/// CSV, one line per cause and thread or process.
 pub fn csv(moves: &MoveWindow, threads: bool) -> Vec<u8> {
     figure::csv(&rows(), moves, [moves.t0_ns, moves.t1_ns], &sorted(moves, threads))
 }

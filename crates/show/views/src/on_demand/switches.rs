@@ -9,7 +9,7 @@ use exactop_model::words::plural::counted;
 use serde_json::json;
 use std::cmp::Reverse;
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
 const FIGURES: &[Figure<SwitchWindow, SwitchRow>] = &[
@@ -27,14 +27,14 @@ const FIGURES: &[Figure<SwitchWindow, SwitchRow>] = &[
 const LAYOUT: Layout =
     Layout { texts: &[("WHO", Text::Name)], yields: &["EXITED", "YIELDED", "SWITCHES"] };
 
-/// By thread or by process, most switches first.
+/// Rows by thread or by process, most switches first.
 fn sorted(window: &SwitchWindow, threads: bool) -> Vec<SwitchRow> {
     let mut rows = if threads { window.rows.clone() } else { window.by_process() };
     rows.sort_by_key(|row| (Reverse(row.switches()), row.who));
     rows
 }
 
-/// For people.
+/// Text for people.
 pub fn text(window: &SwitchWindow, threads: bool, sheet: Sheet) -> String {
     let all = window.rows.iter().map(SwitchRow::switches).sum();
     let summary = format!("Window {:.3} s: {}", window.seconds(), counted(all, "switch"));
@@ -54,12 +54,12 @@ pub fn json(window: &SwitchWindow, threads: bool) -> String {
     format!("{object}\n")
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(FIGURES)
 }
 
-/// A line for each thread or process.
+/// CSV, one line per thread or process.
 pub fn csv(window: &SwitchWindow, threads: bool) -> Vec<u8> {
     figure::csv(FIGURES, window, [window.t0_ns, window.t1_ns], &sorted(window, threads))
 }

@@ -10,10 +10,10 @@ use exactop_model::words::{syscalls::failed, syscalls::UNSEEN, units::rate};
 use exactop_model::{Datum, Value as Shown};
 use serde_json::{json, Value};
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// What is told of a row.
+/// Figures of a row.
 const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     Figure::new("PID", "pid", |_, row| count(row.who.map(|w| w.tgid.into()))),
     Figure::told("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),
@@ -63,7 +63,7 @@ const LAYOUT: Layout = Layout {
     ],
 };
 
-/// For people: the calls that took longest first.
+/// Text for people: the calls that took longest first.
 pub fn text(calls: &SyscallWindow, _: bool, sheet: Sheet) -> String {
     let sorted = calls.longest_first();
     let seconds = calls.seconds();
@@ -124,12 +124,12 @@ fn by(by: SyscallsBy) -> &'static str {
     }
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(FIGURES)
 }
 
-/// A line for each row.
+/// CSV, one line per row.
 pub fn csv(calls: &SyscallWindow, _: bool) -> Vec<u8> {
     figure::csv(FIGURES, calls, [calls.t0_ns, calls.t1_ns], &calls.longest_first())
 }

@@ -1,4 +1,4 @@
-//! What threads wait for, as text, JSON lines and CSV.
+//! Waits of threads as text, JSON lines and CSV.
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
@@ -10,10 +10,10 @@ use exactop_model::words::waits::{queue, shares, sleeps};
 use exactop_model::{Datum, Value as Shown, Who};
 use serde_json::{json, Value};
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// One row a thread, or one a process; those that queued longest for a CPU first.
+/// One row per thread or process; the longest in run queues first.
 pub fn rows(waits: &WaitWindow, threads: bool) -> Vec<WaitRow> {
     let mut rows = if threads { waits.rows.clone() } else { waits.by_process() };
     let queued = |r: &WaitRow| r.woken.ns + r.preempted.ns;
@@ -21,7 +21,7 @@ pub fn rows(waits: &WaitWindow, threads: bool) -> Vec<WaitRow> {
     rows
 }
 
-/// For people.
+/// Text for people.
 pub fn text(waits: &WaitWindow, threads: bool, sheet: Sheet) -> String {
     let all = rows(waits, threads);
     let seconds = waits.seconds();
@@ -38,11 +38,11 @@ pub fn text(waits: &WaitWindow, threads: bool, sheet: Sheet) -> String {
     out + &grid::left_out(all.len(), sheet)
 }
 
-/// Where what is told begins, right of what it is.
+/// Column at which a line's figures begin, right of its label.
 const LABEL: usize = 16;
 
-/// A row in a few lines, shares as those of all its threads' time: where it slept, how long it queued, who had the CPU, who woke it. Lines
-/// about which there is nothing to say are left out.
+/// A row in a few lines: the calls it slept in, its time in run queues, the tasks that had the CPU,
+/// the tasks that woke it. Shares are of the time of all its threads. Empty lines are left out.
 pub fn lines(row: &WaitRow, seconds: f64) -> Vec<String> {
     let mut lines = vec![match (row.who.tid, row.threads) {
         (None, threads @ 2..) => format!("{}, {threads} threads", row.who),
@@ -70,7 +70,7 @@ pub fn lines(row: &WaitRow, seconds: f64) -> Vec<String> {
     lines
 }
 
-/// What is told of a row beside its parts.
+/// Figures of a row besides its parts.
 const ROWS: &[Figure<(), WaitRow>] = &[
     Figure::json("pid", |_, row| pid(&row.who)),
     Figure::json("tid", |_, row| tid(&row.who)),
@@ -103,12 +103,13 @@ const OTHERS: &[Figure<(), Party>] = &[
     Figure::json("processes", |_, party| count(party.processes)),
 ];
 
-/// One JSON object on one line. Processes of one name are summed in `ran_instead` and `woken_by`.
+/// One JSON object on one line. `ran_instead` and `woken_by` sum processes of one name.
 pub fn json(waits: &WaitWindow, threads: bool) -> String {
     object(waits, threads, by_name)
 }
 
-/// The same of threads, with each thread in `ran_instead` and `woken_by`: for a reader that sums rows itself.
+/// The same for threads, with each thread in `ran_instead` and `woken_by`, for readers that sum
+/// rows themselves.
 pub fn json_of_threads(waits: &WaitWindow) -> String {
     object(waits, true, |parts| {
         let each = |part: &Other| {
@@ -147,8 +148,8 @@ fn others(parts: &[(Party, u64)], unit: &str) -> Value {
     parts.iter().map(object).collect()
 }
 
-/// A line of CSV: `what` is SLP, LCK, BLK, THR, after_wakeup, after_preemption, ran_instead or woken_by,
-/// `detail` the system call or the other thread, process, or processes of one name.
+/// A line of CSV: `what` is SLP, LCK, BLK, THR, after_wakeup, after_preemption, ran_instead or
+/// woken_by; `detail` is the system call or the other thread, process, or processes of one name.
 struct Part {
     who: Who,
     what: &'static str,
@@ -193,12 +194,12 @@ fn parts(row: &WaitRow) -> Vec<Part> {
     asleep.chain(others).chain(by_name(&row.woken_by).into_iter().map(woke)).collect()
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(PARTS)
 }
 
-/// A line for each part of each row.
+/// CSV, one line per part of each row.
 pub fn csv(waits: &WaitWindow, threads: bool) -> Vec<u8> {
     let parts: Vec<Part> = rows(waits, threads).iter().flat_map(parts).collect();
     figure::csv(PARTS, &(), [waits.t0_ns, waits.t1_ns], &parts)

@@ -1,4 +1,4 @@
-//! Wake-ups as text, JSON lines and CSV, with verdicts where the evidence is there.
+//! Wake-ups as text, JSON lines and CSV, with verdicts where the evidence suffices.
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
@@ -11,10 +11,10 @@ use exactop_model::words::units::{duration, rate};
 use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
 use serde_json::{json, Value};
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// What is told of an edge between threads.
+/// Figures of an edge between threads.
 const EDGES: &[Figure<WakeupWindow, Edge>] = &[
     Figure::csv("waker_pid", |_, edge| pid(&edge.waker)),
     Figure::csv("waker_tid", |_, edge| tid(&edge.waker)),
@@ -28,7 +28,7 @@ const EDGES: &[Figure<WakeupWindow, Edge>] = &[
     Figure::told("unproductive_ns", |_, edge| ns(edge.unproductive_ns)),
 ];
 
-/// What people are shown of the edges between two processes.
+/// Figures for people of the edges between two processes.
 const BETWEEN: &[Figure<WakeupWindow, Between>] = &[
     Figure::shown("WAKES", |_, of| count(of.sum.wakeups)),
     Figure::shown("WAKES/s", |window, of| word(rate(of.sum.wakeups, window.seconds()))),
@@ -39,7 +39,7 @@ const BETWEEN: &[Figure<WakeupWindow, Between>] = &[
     Figure::shown("WAKEE", |_, of| word(of.wakee.to_string())),
 ];
 
-/// What is told of the calls of one kind by one thread.
+/// Figures of one thread's calls of one kind.
 const FANS: &[Figure<WakeupWindow, Fan>] = &[
     Figure::new("CALLS", "calls", |_, fan| count(fan.calls)),
     Figure::new("WAKES", "wakes", |_, fan| count(fan.wakeups)),
@@ -56,7 +56,7 @@ const FANS: &[Figure<WakeupWindow, Fan>] = &[
     Figure::shown("CALL", |_, fan| word(called(fan))),
 ];
 
-/// `futex 0x7f3a5c0`: a lock is told from others by where it is.
+/// Name of a call with its lock's address: `futex 0x7f3a5c0`.
 fn called(fan: &Fan) -> String {
     match fan.futex {
         Some(address) => format!("{} {address:#x}", fan.nr),
@@ -64,7 +64,7 @@ fn called(fan: &Fan) -> String {
     }
 }
 
-/// For people: verdicts, then who wakes whom, then the calls that wake most.
+/// Text for people: verdicts, then the edges, then the calls that wake most.
 pub fn text(wakeups: &WakeupWindow, _: bool, sheet: Sheet) -> String {
     let seconds = wakeups.seconds();
     let total: u64 = wakeups.edges.iter().map(|e| e.wakeups).sum();
@@ -93,7 +93,7 @@ fn of_a_cpu(ns: u64, seconds: f64) -> String {
     format!("{:.1} % of a CPU", 100.0 * ns as f64 / (seconds.max(1e-9) * 1e9))
 }
 
-/// A thundering herd in plain words, with the evidence.
+/// A thundering herd in words, with the evidence.
 pub fn verdict(herd: &Herd) -> String {
     let Fan { waker, nr, calls, chains, unproductive, home, .. } = herd.fan;
     let woke = herd.fan.mean();
@@ -148,7 +148,7 @@ fn fans(wakeups: &WakeupWindow, sheet: Sheet) -> String {
     figure::table(FANS, wakeups, &fans, sheet, &LAYOUT, &[])
 }
 
-/// One JSON object on one line. Edges are those between threads.
+/// One JSON object on one line. Edges are between threads.
 pub fn json(wakeups: &WakeupWindow, _: bool) -> String {
     let edges = sorted(&wakeups.edges);
     let mut told = figure::objects(EDGES, wakeups, &edges);
@@ -196,12 +196,12 @@ fn fans_json(wakeups: &WakeupWindow, fans: &[Fan]) -> Vec<Value> {
     told
 }
 
-/// CSV's header line.
+/// The CSV header.
 pub fn csv_header() -> Vec<u8> {
     figure::csv_header(EDGES)
 }
 
-/// A line for each edge between threads.
+/// CSV, one line per edge between threads.
 pub fn csv(wakeups: &WakeupWindow, _: bool) -> Vec<u8> {
     figure::csv(EDGES, wakeups, [wakeups.t0_ns, wakeups.t1_ns], &sorted(&wakeups.edges))
 }

@@ -1,4 +1,4 @@
-//! The few messages of the Perfetto trace format that a switch log needs: names and numbers from
+//! The messages of the Perfetto trace format that a switch log needs. Names and numbers come from
 //! protos/perfetto/trace of <https://github.com/google/perfetto>.
 
 use prost::Message;

@@ -1,5 +1,5 @@
-//! A switch log in the format that the Perfetto viewer opens (ui.perfetto.dev): packets one after
-//! the other, so that it can be written while it is recorded.
+//! A switch log in the format of the Perfetto viewer (ui.perfetto.dev): packets in sequence, so
+//! that it can be written during recording.
 
 mod messages;
 #[cfg(test)]
@@ -15,59 +15,59 @@ use messages::{
 use prost::Message;
 use std::collections::{BTreeMap, HashMap};
 
-/// Everything is of one writer.
+/// Sequence id of all packets: there is one writer.
 const SEQUENCE: u32 = 1;
 /// builtin_clock.proto
 const REALTIME: u32 = 1;
 const MONOTONIC: u32 = 3;
 const BOOTTIME: u32 = 6;
-/// Events in one packet.
+/// Most events in one packet.
 const BUNDLE: usize = 2_000;
 
-/// The machine, for the first packet: how states are told depends on the kernel.
+/// The machine, for the first packet. The viewer needs the kernel's version to decode states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// As uname(2) has it.
+    /// Release of uname(2).
     pub release: String,
-    /// As uname(2) has it.
+    /// Version of uname(2).
     pub version: String,
-    /// As uname(2) has it.
+    /// Machine of uname(2).
     pub machine: String,
 }
 
 /// The clocks at one instant, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
-    /// Since boot, suspension included: that of the events.
+    /// Since boot, including suspension: the clock of the events.
     pub boottime_ns: u64,
-    /// Since boot.
+    /// Since boot, without suspension.
     pub monotonic_ns: u64,
-    /// Since 1970.
+    /// Since the epoch.
     pub realtime_ns: u64,
 }
 
-/// A thread that is there when the recording begins.
+/// A thread that exists when the recording begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Thread.
+    /// Thread id.
     pub tid: u32,
-    /// Its process.
+    /// PID.
     pub tgid: u32,
-    /// That one's parent.
+    /// PID of the parent.
     pub ppid: u32,
-    /// The thread's name.
+    /// Name of the thread.
     pub comm: Comm,
 }
 
 /// Turns events into packets.
 #[derive(Debug, Default)]
 pub struct Recording {
-    /// By thread: what it is called, and its process.
+    /// Name and PID by thread id.
     threads: HashMap<u32, (Comm, u32)>,
 }
 
 impl Recording {
-    /// Begins: the recording, and the bytes the file begins with.
+    /// Begins a trace: returns the recording and the first bytes of the file.
     pub fn begin(host: &Host, clocks: Clocks, known: &[Known]) -> (Recording, Vec<u8>) {
         let clock = |id, ns| Clock { clock_id: Some(id), timestamp: Some(ns) };
         let snapshot = ClockSnapshot {
@@ -95,8 +95,8 @@ impl Recording {
         (Recording { threads }, bytes)
     }
 
-    /// The bytes of some events; `lost`: some before them are missing. Events are to come CPU by
-    /// CPU in order; batches do not overlap.
+    /// The bytes of these events. `lost`: events before them are missing. Events must be in order
+    /// on each CPU; batches must not overlap.
     pub fn events(&mut self, events: &[SwitchEvent], lost: bool) -> Vec<u8> {
         let mut ordered: Vec<&SwitchEvent> = events.iter().collect();
         ordered.sort_by_key(|event| event.at_ns);
@@ -207,7 +207,7 @@ fn packet(at_ns: u64) -> TracePacket {
     }
 }
 
-/// Traces written one after the other are one trace.
+/// Traces written one after the other form one trace.
 fn bytes(packet: Vec<TracePacket>) -> Vec<u8> {
     Trace { packet }.encode_to_vec()
 }

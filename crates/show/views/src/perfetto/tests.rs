@@ -1,4 +1,4 @@
-//! What is written, read by the viewer's own definitions.
+//! Reads the written traces with the viewer's own definitions.
 
 use super::*;
 use perfetto_protos::ftrace_event::ftrace_event::Event;

@@ -1,9 +1,9 @@
-//! Single figures and names as prstat(8) of illumos writes them: three to nine characters each.
+//! Figures and names as prstat(8) of illumos writes them, in three to nine characters.
 
 use exactop_model::text::escape;
 use exactop_model::{MicroState, Row};
 
-/// Per cent in three characters: tenths below 9.95, whole ones from there, never outside 0..100.
+/// Per cent in three characters: with tenths below 9.95, else whole; clamped to 0..100.
 pub fn percent(value: f64) -> String {
     let value = value.clamp(0.0, 100.0);
     match value < 9.95 {
@@ -20,13 +20,12 @@ pub fn tenths(n: i64) -> String {
     }
 }
 
-/// A count in three characters, cut off and not rounded: `1K` is 1,000 to 1,999, `.1M` 100,000 to
-/// 199,999. From a million on prstat's own buffer is too small (it prints `.10`); here the same
-/// steps go on.
+/// A count in three characters, truncated: `1K` is 1,000 to 1,999, `.1M` is 100,000 to 199,999.
+/// From a million on prstat's buffer is too small (it prints `.10`); here the same steps continue.
 pub fn count(n: u64) -> String {
     const STEPS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1000, "K")];
     for (i, (unit, tag)) in STEPS.iter().enumerate() {
-        // Three digits do not fit before a letter: they become a tenth of the next one.
+        // Three digits do not fit before a letter: they become a tenth of the next unit.
         let tenths_of = i.checked_sub(1).map(|above| STEPS[above]);
         match tenths_of {
             Some((above, tag)) if n >= above / 10 && n < above => {
@@ -52,14 +51,14 @@ pub fn size(bytes: u64) -> String {
     format!("{n:4}{}", tag.unwrap_or(&'T'))
 }
 
-/// CPU time as hours:minutes:seconds, cut off to whole seconds.
+/// CPU time as hours:minutes:seconds, truncated to seconds.
 pub fn time(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     format!("{:3}:{:02}:{:02}", s / 3600, s % 3600 / 60, s % 60)
 }
 
-/// `sleep run zombie stop idle wait cpuN`. A kernel worker without work is idle; a thread that
-/// may not run because its cgroup's quota is used up waits.
+/// The state: `sleep run zombie stop idle wait cpuN`. A kernel worker without work is idle. A
+/// thread whose cgroup has used up its quota waits.
 pub fn state(row: &Row) -> String {
     let name = match (row.letter, row.doing.state) {
         ('Z', _) => "zombie",
@@ -70,19 +69,20 @@ pub fn state(row: &Row) -> String {
         (_, MicroState::Throttle) => "wait",
         (_, MicroState::Stop) | ('T' | 't', _) => "stop",
         ('I', _) => "idle",
-        // A source that reads /proc cannot tell who is on a CPU from who waits for one.
+        // A source that reads /proc cannot distinguish a running task from one in a run queue.
         ('R', MicroState::Unknown) => "run",
         _ => "sleep",
     };
     name.into()
 }
 
-/// Priority the way prstat counts: larger runs first. 0 to 39 fair, from 40 on real time.
+/// Priority as prstat counts it: a larger value runs first. 0 to 39 is fair, 40 and above is real
+/// time.
 pub fn priority(prio: i32) -> String {
     format!("{:3}", 139 - prio)
 }
 
-/// A name in a column of `width`: whole, or cut with `*` at its end to say so.
+/// A name in a column of `width` characters; a cut name ends in `*`.
 pub fn name(name: &str, width: usize, cut: bool) -> String {
     let name = escape::escape_str(name);
     if !cut || name.chars().count() <= width {
@@ -91,7 +91,7 @@ pub fn name(name: &str, width: usize, cut: bool) -> String {
     name.chars().take(width - 1).chain(['*']).collect()
 }
 
-/// The name of a program, at most `width` characters of it; what cannot be printed is a `?`.
+/// The first `width` characters of a program's name; unprintable characters become `?`.
 pub fn program(bytes: &[u8], width: usize) -> String {
     escape::replaced(bytes, '?').chars().take(width).collect()
 }
@@ -131,7 +131,7 @@ mod tests {
         let kib = |n: u64| size(n * K);
         assert_eq!([0, 1, 9999].map(kib), ["   0K", "   1K", "9999K"]);
         assert_eq!(size(K - 1), "   0K");
-        // 10,000 K is 9.8 M; 10,751 K is a K less than 10.5 M.
+        // 10,000 K is 9.8 M; 10,751 K is 1 K less than 10.5 M.
         assert_eq!([10_000, 10_751, 10_752].map(kib), ["  10M", "  10M", "  11M"]);
         assert_eq!([9999 * K, 9999 * K + 511].map(kib), ["9999M", "9999M"]);
         assert_eq!([9999 * K + 512, 20 * K * K].map(kib), ["  10G", "  20G"]);

@@ -1,4 +1,4 @@
-//! The list of users or cgroups: sums over their processes.
+//! The list of users or cgroups with sums over their processes.
 
 use super::rows::{share, user};
 use super::{figures, order, GroupBy, Part, ReportStyle};
@@ -15,7 +15,7 @@ const CGROUPS: &str =
 const CGROUPS_THREADS: &str =
     "  CGID     NLWP  SWAP   RSS MEMORY      TIME  CPU CGROUP                      ";
 
-/// The width of CGROUP, and of what stands before it.
+/// Width of CGROUP, and of the columns before it.
 const CGROUP_WIDTH: usize = 28;
 const BEFORE_CGROUP: usize = 50;
 
@@ -36,7 +36,7 @@ struct Sums {
     key: f64,
 }
 
-/// The list over all rows that were chosen.
+/// The list over all selected rows.
 pub(super) fn part(
     style: &ReportStyle,
     frame: &Frame,
@@ -68,7 +68,7 @@ fn sums(style: &ReportStyle, rows: &[Row], by: GroupBy) -> Vec<Sums> {
         .collect();
     for row in rows {
         let sum = sums.entry(which(row, by, &paths)).or_insert_with(|| Sums::new(style, row, by));
-        // Whose path cannot be read may be in a group that another's names.
+        // If a row's path cannot be read, another row of the group may name it.
         if sum.name == "-" {
             sum.name = name(style, row, by);
         }
@@ -108,13 +108,14 @@ fn detail(detail: Result<u64, Missing>) -> Sum {
     }
 }
 
-/// What rows of one group have in common.
+/// The common part of the rows of a group.
 #[derive(PartialEq, Eq, Hash)]
 enum Which {
     User(u32),
-    /// A cgroup by its path, that of others with the same number where the row's own cannot be read.
+    /// A cgroup by its path. If a row's own path cannot be read, the path of others with the same
+    /// number.
     Path(Vec<u8>),
-    /// A cgroup of which nobody can tell the path.
+    /// A cgroup whose path is unknown.
     Number(Option<u64>),
 }
 
@@ -140,8 +141,8 @@ fn name(style: &ReportStyle, row: &Row, by: GroupBy) -> String {
     }
 }
 
-/// Sums over groups that pass 100 % are scaled down to it, so that shares of a whole stay shares:
-/// shared pages are counted once for each process that has them.
+/// Scales sums over groups that exceed 100 % down to 100 %: shared pages count once for each
+/// process that has them.
 struct Scale {
     cpu: f64,
     memory: f64,
@@ -171,7 +172,7 @@ impl Scale {
     }
 }
 
-/// A line; behind a figure stands whether it lacks that of a row.
+/// A line; each figure carries a mark if a row's figure is missing in it.
 fn line(group: &Sums, by: GroupBy, scale: &Scale, cgroup_width: usize) -> String {
     let or_unknown = |text: Option<String>| text.unwrap_or("-".into());
     let cell = |sum: Sum, text: fn(u64) -> String| or_unknown(sum.known().map(text));

@@ -1,9 +1,9 @@
-//! Frames as prstat(8) of illumos prints them: the same headings, widths and rounding. Microstates are one
-//! character wider: each has a tenth, so that a printed row adds up to 100.0.
+//! Frames as prstat(8) of illumos prints them: the same headings, widths and rounding. Microstates
+//! are one character wider: each has a tenth, so that a printed row adds up to 100.0.
 //!
-//! What is different is the source: CPU is the window's share and not a decaying average, the
-//! first report covers a real window and not whole lives, and zones are cgroups. A figure this
-//! kernel does not give is `-`, never 0.
+//! The source differs: CPU is the window's share and not a decaying average, the first report
+//! covers a real window and not whole lives, and zones are cgroups. A figure that this kernel does
+//! not provide is `-`, never 0.
 
 pub mod figures;
 mod groups;
@@ -14,10 +14,10 @@ use exactop_model::{Feed, Frame, Needs, Row};
 use exactop_model::{FrameOptions, Still};
 use std::collections::HashSet;
 
-/// What to sort by.
+/// Sort key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// CPU; with microstates USR and SYS together.
+    /// CPU time; with microstates USR plus SYS.
     #[default]
     Cpu,
     /// CPU time of the whole life.
@@ -30,16 +30,16 @@ pub enum Order {
     Pri,
 }
 
-/// What rows are put together by.
+/// Grouping of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum GroupBy {
     User,
-    /// The cgroup, which is what comes nearest to a zone.
+    /// The cgroup, Linux's nearest thing to a zone.
     Cgroup,
 }
 
-/// What a report consists of.
+/// Lists of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lists {
     /// Processes or threads.
@@ -64,16 +64,16 @@ impl Lists {
     }
 }
 
-/// How a report looks.
+/// Style of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ReportStyle {
-    /// Microstates instead of sizes and times.
+    /// Show microstates instead of sizes and times.
     pub microstates: bool,
     /// A line for each thread.
     pub threads: bool,
     pub lists: Lists,
-    /// The order.
+    /// Sort key.
     pub key: Order,
     /// Smallest first.
     pub ascending: bool,
@@ -81,25 +81,25 @@ pub struct ReportStyle {
     pub numeric: bool,
     /// Cut long names, so that columns stay in line.
     pub cut: bool,
-    /// The columns of the screen: what matters least is left out where they do not suffice. `None`: as
-    /// many as it takes.
+    /// The columns of the screen. On a narrow screen the least important columns are left out.
+    /// `None`: unlimited.
     pub width: Option<usize>,
 }
 
-/// Which rows count. An empty list: all.
+/// The selected rows; an empty list selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// Processes.
+    /// PIDs.
     pub pids: Vec<u32>,
     /// Effective users.
     pub users: Vec<u32>,
-    /// CPUs they are on or last were on.
+    /// CPUs on which the rows run or last ran.
     pub cpus: Vec<u32>,
     /// Cgroups: paths, or ids as text.
     pub cgroups: Vec<String>,
 }
 
-/// How many lines each list may have.
+/// Most lines of each list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Processes or threads.
@@ -112,10 +112,10 @@ pub struct Room {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Part {
-    /// The heading, 80 columns at most, with its blanks at the end.
+    /// The heading, at most 80 columns, with its trailing blanks.
     pub header: String,
     pub lines: Vec<String>,
-    /// How many lines there may be.
+    /// Most lines.
     pub room: usize,
 }
 
@@ -139,19 +139,20 @@ impl Report {
 }
 
 impl ReportStyle {
-    /// How frames for it are to be arranged.
+    /// How to arrange frames for the report.
     pub fn options(&self) -> FrameOptions {
         FrameOptions { threads: self.threads, still: Still::All, ..FrameOptions::default() }
     }
 
-    /// What frames for it need of the source.
+    /// Figures that the report needs of the source.
     pub fn needs(&self) -> Needs {
         let threads = if self.threads { Needs::THREADS } else { Needs::NONE };
         let split = if self.microstates { Needs::SPLIT } else { Needs::NONE };
         Needs::MACHINE | threads | split
     }
 
-    /// Chooses, sorts and prints the rows of a frame; `feed` reads what only the lines shown need.
+    /// Selects, sorts and prints the rows of a frame; `feed` reads figures that only the shown
+    /// lines need.
     pub fn report(&self, frame: Frame, chosen: &Chosen, room: Room, feed: &mut dyn Feed) -> Report {
         let mut frame = frame;
         let mut rows = std::mem::take(&mut frame.rows);

@@ -3,7 +3,7 @@
 use super::{Order, ReportStyle};
 use exactop_model::{Counter, Needs, Row};
 
-/// What must be read of every row before they can be sorted.
+/// Figures that every row needs for sorting.
 pub(super) fn needs(key: Order) -> Needs {
     match key {
         Order::Cpu | Order::Pri => Needs::NONE,
@@ -12,7 +12,7 @@ pub(super) fn needs(key: Order) -> Needs {
     }
 }
 
-/// What a row is sorted by; rows without it come as if it were nothing.
+/// The sort key of a row; a missing figure sorts as 0.
 pub(super) fn key(style: &ReportStyle, row: &Row) -> f64 {
     let run = || row.delta.get(Counter::RunNs).unwrap_or(0) as f64;
     let detail = |detail: &Result<u64, _>| detail.unwrap_or(0) as f64;
@@ -26,7 +26,7 @@ pub(super) fn key(style: &ReportStyle, row: &Row) -> f64 {
     }
 }
 
-/// Sorts; equals in the order of their numbers, so that lines do not jump.
+/// Sorts rows; equal rows keep the order of their numbers, so that lines do not jump.
 pub(super) fn sort(style: &ReportStyle, rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let by_key = direction(style, key(style, a), key(style, b));
@@ -34,7 +34,7 @@ pub(super) fn sort(style: &ReportStyle, rows: &mut [Row]) {
     });
 }
 
-/// Compares two keys in the direction that is asked for.
+/// Compares two keys in the requested direction.
 pub(super) fn direction(style: &ReportStyle, a: f64, b: f64) -> std::cmp::Ordering {
     match style.ascending {
         true => a.total_cmp(&b),

@@ -4,8 +4,8 @@ use super::{figures, Part, ReportStyle};
 use exactop_model::words::books::round_to_sum;
 use exactop_model::{Counter, Frame, Missing, Needs, Row};
 
-/// A column: its heading as wide as its cells with the blank after them, and how late it is left out
-/// on a narrow screen.
+/// A column: its heading with the blank after its cells, and its rank for leaving it out on a
+/// narrow screen.
 type Column = (&'static str, u8);
 
 const SIZES: &[Column] = &[
@@ -36,13 +36,13 @@ const STATES: &[Column] = &[
     ("SIG ", 2),
 ];
 
-/// What PROCESS keeps on a narrow screen.
+/// Least width of PROCESS on a narrow screen.
 const LEAST_PROCESS: usize = 13;
 
-/// The width of USERNAME.
+/// Width of USERNAME.
 pub(super) const USER_WIDTH: usize = 8;
 
-/// What must be read of the rows shown.
+/// Figures that the shown rows need.
 pub(super) fn needs(style: &ReportStyle) -> Needs {
     match style.microstates {
         true => Needs::USER,
@@ -50,7 +50,7 @@ pub(super) fn needs(style: &ReportStyle) -> Needs {
     }
 }
 
-/// The list; `rows` are those shown, in order.
+/// The list; `rows` are the shown rows, in order.
 pub(super) fn part(style: &ReportStyle, frame: &Frame, rows: &[Row], room: usize) -> Part {
     let (columns, name_width) = if style.microstates { (STATES, 12) } else { (SIZES, 16) };
     let shown = fitting(columns, style.width);
@@ -64,7 +64,7 @@ pub(super) fn part(style: &ReportStyle, frame: &Frame, rows: &[Row], room: usize
     };
     let last = if style.threads { "PROCESS/LWPID" } else { "PROCESS/NLWP" };
     let heading: String = shown.iter().map(|&at| columns[at].0).collect();
-    // Whole screens have a heading of 78 columns.
+    // A whole screen has a heading of 78 columns.
     let header = match shown.len() == columns.len() {
         true => format!("{:<78}", heading + last),
         false => heading + last,
@@ -72,7 +72,7 @@ pub(super) fn part(style: &ReportStyle, frame: &Frame, rows: &[Row], room: usize
     Part { header, lines: rows.iter().map(line).collect(), room }
 }
 
-/// The columns for which a screen has room beside the name, all where there is none.
+/// The columns for which the screen has room besides the name; without a width, all.
 fn fitting(columns: &[Column], width: Option<usize>) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..columns.len()).collect();
     let used = |shown: &[usize]| shown.iter().map(|&at| columns[at].0.len()).sum::<usize>();
@@ -101,7 +101,7 @@ fn states(style: &ReportStyle, row: &Row) -> Vec<String> {
     let count = |counter| row.delta.get(counter).map_or("-".into(), figures::count);
     let shares = shares(row).map(|share| share.map_or("-".into(), figures::tenths));
     let [user, system, text_fault, data_fault, lock, sleep, wait] = shares;
-    // Other traps than page faults are part of USR or SYS; this kernel does not say which.
+    // Traps other than page faults are part of USR or SYS; this kernel does not separate them.
     let trap = "-".to_string();
     let counts = [Counter::Vcx, Counter::Icx, Counter::Syscalls, Counter::Signals].map(count);
     let wide = |cell: &String| format!("{cell:>4} ");
@@ -113,11 +113,11 @@ fn states(style: &ReportStyle, row: &Row) -> Vec<String> {
     who.into_iter().chain(states).chain(counts.iter().map(narrow)).collect()
 }
 
-/// USR, SYS, TFL, DFL, LCK, SLP and LAT in tenths of a per cent of the lives of the row's threads inside the
-/// window, exited threads included: for a process the average over its threads. They are rounded so that they
-/// add up, to 100.0 where each thread's states add up to its life. States without a column of their own are
-/// where illumos has them: interrupts in SYS, stopped in SLP, a used-up quota and stolen time in LAT.
-/// `None`: a zombie, which has no life left, or a row whose states are not known.
+/// USR, SYS, TFL, DFL, LCK, SLP and LAT in tenths of a per cent of the threads' lives inside the
+/// window, exited threads included; for a process the average over its threads. Rounding preserves
+/// the sum, which is 100.0 if each thread's states add up to its life. States without a column are
+/// counted where illumos counts them: interrupts in SYS, stopped in SLP, a used-up quota and stolen
+/// time in LAT. `None`: a zombie, which has no life left, or unknown states.
 fn shares(row: &Row) -> [Option<i64>; 7] {
     let parts = [
         split(row).map(|(user, _)| user),
@@ -139,8 +139,8 @@ fn shares(row: &Row) -> [Option<i64>; 7] {
     parts.map(|part| part.and_then(|_| tenths.next()))
 }
 
-/// User and system time. A thread that ran and that no clock tick hit counts as user, as the kernel's own
-/// figures have it (cputime_adjust() of kernel/sched/cputime.c).
+/// User and system time. A thread that ran without a clock tick hitting it counts as user time, as
+/// in the kernel's own figures (cputime_adjust() in kernel/sched/cputime.c).
 fn split(row: &Row) -> Option<(u64, u64)> {
     match row.split_ns() {
         Ok(split) => Some(split),
@@ -149,7 +149,7 @@ fn split(row: &Row) -> Option<(u64, u64)> {
     }
 }
 
-/// The sum of states; `None` if one is not known.
+/// The sum of states; `None` if one is unknown.
 fn sum(row: &Row, states: &[Counter]) -> Option<u64> {
     states.iter().map(|&state| row.delta.get(state)).sum()
 }
@@ -159,7 +159,7 @@ fn machine_share(frame: &Frame, row: &Row) -> Option<f64> {
     share(row.delta.get(Counter::RunNs)?, frame.length_ns() * frame.cpus.len() as u64)
 }
 
-/// A part in per cent, if there is a whole.
+/// A part in per cent; `None` if the whole is 0.
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
@@ -168,7 +168,7 @@ fn shown(detail: &Result<u64, Missing>, text: fn(u64) -> String) -> String {
     detail.map_or("-".into(), text)
 }
 
-/// The user's name.
+/// Name of the user.
 pub(super) fn user(style: &ReportStyle, row: &Row) -> String {
     match &row.detail.user {
         Ok(user) if !style.numeric => figures::name(user, USER_WIDTH, style.cut),
@@ -176,7 +176,7 @@ pub(super) fn user(style: &ReportStyle, row: &Row) -> String {
     }
 }
 
-/// Where scheduling does not style at it there is no nice value: real time (FIFO, RR, deadline).
+/// The nice value; real-time scheduling (FIFO, RR, deadline) has none.
 fn nice(row: &Row) -> String {
     const REAL_TIME: [u32; 3] = [1, 2, 6];
     match REAL_TIME.contains(&row.ident.policy) || row.letter == 'Z' {
@@ -185,7 +185,7 @@ fn nice(row: &Row) -> String {
     }
 }
 
-/// The program's name, for a thread its own, and the number of threads or of the thread.
+/// The program's name, for a thread its own name, and the number of threads or the thread's id.
 fn process(style: &ReportStyle, row: &Row, width: usize) -> String {
     let number = match style.threads {
         true => row.key.tid,

@@ -3,13 +3,13 @@
 use exactop_model::run::{End, RunReport};
 use exactop_model::text::escape::escape_str;
 
-/// The report in a format of GNU time, with a line's end.
+/// The report in a format of GNU time, with a line break.
 ///
-/// Letters for what Linux never counts (%D %K %X %p %t: integral and average sizes; %W swaps, %k
-/// signals, %r %s socket messages) are 0, as there.
+/// Letters for figures that Linux never counts (%D %K %X %p %t: integral and average sizes; %W
+/// swaps, %k signals, %r %s socket messages) are 0, as in GNU time.
 ///
 /// # Errors
-/// A letter that GNU time does not have.
+/// GNU time does not have the letter.
 pub fn text(format: &str, report: &RunReport) -> Result<String, String> {
     let mut out = String::new();
     if let End::Killed(signal) = report.end {
@@ -52,7 +52,7 @@ fn figure(letter: char, report: &RunReport) -> Result<String, String> {
         'U' => seconds(user),
         'S' => seconds(system),
         'P' => format!("{}%", 100 * report.cpu_ns() / report.elapsed_ns.max(1)),
-        // Not exactop's own, which the command began as.
+        // Not the memory of exactop itself, which the command starts with.
         'M' => report.max_resident_kib().map_or("-".into(), |kib| kib.to_string()),
         'F' => usage.major_faults.to_string(),
         'R' => usage.minor_faults.to_string(),
@@ -67,7 +67,7 @@ fn figure(letter: char, report: &RunReport) -> Result<String, String> {
     })
 }
 
-/// What x86-64 has.
+/// Page size of x86-64.
 const PAGE_BYTES: u32 = 4096;
 
 /// `[hours:]minutes:seconds`, as GNU time's %E.

@@ -1,4 +1,4 @@
-//! A run's report: in words, as POSIX has it, in GNU time's letters, as JSON.
+//! A run's report: in words, in POSIX format, in GNU time's letters, as JSON.
 
 pub mod gnu;
 pub mod repeat;
@@ -12,17 +12,17 @@ use exactop_model::words::units::{duration, size, thousands};
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
-/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+/// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// A group that used less is not held against the ledger: the kernel's clock of a group is a little late at each
-/// switch, and of so little that is a large part.
+/// A group that used less CPU time is not compared with the ledger. The kernel updates a group's
+/// clock a little late at each switch, which is a large part of so little time.
 const COMPARED_NS: u64 = 100_000_000;
 
-/// Names of exited processes that are shown.
+/// Most names of exited processes in the report.
 const NAMES: usize = 6;
 
-/// The states as prstat names them, in its order.
+/// The states under prstat's names, in its order.
 const STATES: [(&str, Counter); 12] = [
     ("USR", Counter::UserNs),
     ("SYS", Counter::SystemNs),
@@ -42,7 +42,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// With as many digits as make sense: microseconds below 10 ms.
+/// A time with as many digits as make sense: microseconds below 10 ms.
 fn short(ns: u64) -> String {
     match ns {
         1..10_000_000 => format!("{:.6}", seconds(ns)),
@@ -51,7 +51,7 @@ fn short(ns: u64) -> String {
     }
 }
 
-/// As POSIX has it (time(1p), -p).
+/// The report in POSIX format (time(1p), -p).
 pub fn posix(report: &RunReport) -> String {
     let (user, system) = report.user_system_ns();
     format!(
@@ -62,7 +62,7 @@ pub fn posix(report: &RunReport) -> String {
     )
 }
 
-/// For people.
+/// Text for people.
 pub fn text(report: &RunReport) -> String {
     let nameless = report.tree.as_ref().ok().and_then(nameless);
     let mut lines: Vec<String> =
@@ -118,7 +118,8 @@ fn times(report: &RunReport) -> String {
 fn resident(report: &RunReport) -> String {
     match report.max_resident_kib() {
         Some(kib) => size(kib * 1024),
-        // Before its exec the command has this, and the kernel counts it as the command's.
+        // Before its exec the command has exactop's memory, and the kernel counts it as the
+        // command's.
         None => format!("- (under exactop's own {})", size(report.resident_floor_kib * 1024)),
     }
 }
@@ -175,7 +176,7 @@ fn tree_lines(report: &RunReport, tree: &Tree) -> Vec<String> {
     lines
 }
 
-/// What had no name for want of a place, and may belong to the run: said first in every report.
+/// Unnamed time of tasks without a slot, which may belong to the run. Every report prints it first.
 pub fn nameless(tree: &Tree) -> Option<String> {
     tree.nameless().map(|(tasks, ns)| without_place(tasks, ns))
 }
@@ -188,8 +189,8 @@ fn without_name(ns: u64) -> String {
     format!("{} s of the machine's CPU time without a name, perhaps its", short(ns))
 }
 
-/// Whether all was seen; if not, what was missed, and of how many tasks of the machine something was set right. What
-/// that was, and the audit against the kernel's own counts, is for programs.
+/// The run's exactness: missed switches, and the number of the machine's tasks that were repaired.
+/// Details and the audit against the kernel's own counts are only in JSON.
 fn exactness(tree: &Tree) -> String {
     let state = if tree.exact { tree.state } else { WindowState::Inexact };
     let mut text = vec![match tree.missed_switches {
@@ -209,7 +210,7 @@ fn exactness(tree: &Tree) -> String {
         let tasks = format!("{} {}", thousands(tasks), things(tasks, "task"));
         text.push(format!("{tasks} of the machine set right"));
     }
-    // For want of a place it is said first.
+    // Time of tasks without a slot is printed first instead.
     if tree.unnamed_ns > 0 && tree.nameless().is_none() {
         text.push(without_name(tree.unnamed_ns));
     }

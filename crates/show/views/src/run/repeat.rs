@@ -7,12 +7,12 @@ use exactop_model::text::escape::escape_str;
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
-/// The runs under one condition, in the order they were made.
+/// The runs under one condition, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The condition as it was written; empty where there is only one.
+    /// The condition as typed; empty if there is only one.
     pub label: String,
-    /// One a round.
+    /// One run per round.
     pub runs: Vec<RunReport>,
 }
 
@@ -40,14 +40,14 @@ fn values(series: &Series, figure: Figure) -> Option<Vec<f64>> {
     series.runs.iter().map(figure).collect()
 }
 
-/// Each run against the first condition's of the same round.
+/// Ratio of each run to the first condition's run in the same round.
 fn ratios(series: &Series, first: &Series, figure: Figure) -> Option<Vec<f64>> {
     let (mine, theirs) = (values(series, figure)?, values(first, figure)?);
     let pairs = mine.iter().zip(&theirs);
     pairs.map(|(a, b)| (*b > 0.0).then_some(a / b)).collect()
 }
 
-/// For people.
+/// Text for people.
 pub fn text(all: &[Series]) -> String {
     let runs = all.first().map_or(0, |s| s.runs.len());
     let mut out: String = all.iter().filter_map(nameless).collect();
@@ -87,7 +87,7 @@ pub fn text(all: &[Series]) -> String {
     out
 }
 
-/// What had no name for want of a place in runs under a condition: all of them together.
+/// Unnamed time of tasks without a slot, summed over the runs of a condition.
 fn nameless(series: &Series) -> Option<String> {
     let trees = series.runs.iter().filter_map(|run| run.tree.as_ref().ok());
     let those: Vec<(u64, u64)> = trees.filter_map(Tree::nameless).collect();
@@ -113,7 +113,7 @@ fn spread(values: Option<&[f64]>) -> String {
     }
 }
 
-/// One JSON object: every run, and what they come to.
+/// One JSON object with every run and the statistics.
 pub fn json(all: &[Series]) -> Value {
     let conditions: Vec<Value> = all
         .iter()

@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 /// Characters of a command line that are shown.
 const COMMAND: usize = 120;
 
-/// A line for each; none where nobody exited but the command itself.
+/// A line per process; none if only the command itself exited.
 pub(super) fn lines(tree: &Tree) -> Vec<String> {
     let slowest = match &tree.slowest {
         Ok(slowest) if tree.processes() > 1 => slowest,
@@ -41,7 +41,7 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
     lines
 }
 
-/// Seconds below each other: with microseconds if one of them is below 10 ms, as wide as the longest.
+/// Seconds in a column: with microseconds if one value is below 10 ms, padded to the longest.
 fn column(all: impl Iterator<Item = u64> + Clone, mark: &str) -> Vec<String> {
     let is_short = all.clone().any(|ns| (1..10_000_000).contains(&ns));
     let digits = if is_short { 6 } else { 3 };
@@ -64,7 +64,7 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// `null` where it is not known.
+/// The slowest processes as JSON; `null`: unknown.
 pub(super) fn json(tree: &Tree) -> Value {
     let one = |one: &Single| {
         json!({

@@ -1,4 +1,4 @@
-//! What each format prints for the same window.
+//! Output of each format for the same window.
 
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
@@ -141,7 +141,7 @@ fn the_precise_tops_sum_says_what_it_lacks() {
     let mut page = page(&precise_plan(), SourceKind::Ledger);
     let busiest = page.rows.iter_mut().max_by_key(|row| row.delta.get(Counter::RunNs));
     let row = busiest.expect("rows");
-    // No tick has hit it yet.
+    // No tick has hit the task yet.
     for counter in [Counter::UserNs, Counter::SystemNs, Counter::UtimeNs, Counter::StimeNs] {
         row.delta.forget(counter);
         row.total.forget(counter);
@@ -187,7 +187,8 @@ fn object(plan: &Plan, source: SourceKind) -> serde_json::Value {
     serde_json::from_slice(&out).expect("JSON")
 }
 
-/// The object without the lists that are tables of the model: those are compared with the tables.
+/// The object without the lists that are tables of the model, which other tests compare with the
+/// tables.
 fn shape(mut object: serde_json::Value) -> String {
     let keys = |value: &serde_json::Value| -> Vec<String> {
         value.as_object().expect("an object").keys().cloned().collect()
@@ -221,7 +222,7 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
     for list in ["tasks", "exited"] {
         let row = object[list][0].as_object().expect("a row");
         for column in COLUMNS {
-            // Names of containers and disk I/O take files: they are there for who asks.
+            // Names of containers and disk I/O need files, so they are output only on request.
             let read = !column.needs.has(Needs::NAMES) && !column.needs.has(Needs::DISK);
             let raw = column.unit != Unit::Pct && column.id != ColumnId::Command && read;
             assert_eq!(row.contains_key(column.name), raw, "{list}: {}", column.name);
@@ -229,8 +230,8 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
     }
 }
 
-/// Nothing beside the registry lists columns: whatever is an entry there is in every output, can be
-/// sorted by and filtered, and is in the reference.
+/// Only the registry lists columns: every entry is in every output, is usable for sorting and
+/// filtering, and is in the reference.
 #[test]
 fn one_entry_is_all_that_a_column_takes() {
     let reference = [reference::text(), reference::json(), reference::markdown()];

@@ -1,4 +1,4 @@
-//! Names that spreadsheets would carry out as formulas, in every kind of CSV.
+//! Names that spreadsheets would run as formulas, in every kind of CSV.
 
 use exactop_model::cgroups::{rows, GroupSample, Groups};
 use exactop_model::columns;
@@ -22,7 +22,8 @@ fn is_number(cell: &str) -> bool {
     cell.parse::<f64>().is_ok()
 }
 
-/// Every cell that is no number is text to a spreadsheet, and names can be had back.
+/// Checks that every cell but numbers is text to a spreadsheet, and that the names can be
+/// recovered.
 fn check(bytes: &[u8], names: usize) {
     let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
     let mut found = 0;
@@ -53,13 +54,13 @@ fn rows_of_tasks() {
     let mut frame = frame(SourceKind::Ledger, false);
     for (row, name) in frame.rows.iter_mut().zip(NAMES.iter().cycle()) {
         row.ident.comm = Comm::new(name.as_bytes());
-        // A number stays one.
+        // A number stays a number.
         row.ident.nice = -7;
     }
     let page = plan.page(frame, &mut Details(details));
     let mut out = Vec::new();
     csv::write(&mut out, &page).expect("memory takes it");
-    // As comm and as command.
+    // The name occurs as comm and as command.
     check(&out, 2 * page.rows.len());
     assert!(String::from_utf8_lossy(&out).contains(",-7,"), "a number is no text");
 }
@@ -100,7 +101,7 @@ fn calls_waits_and_wakes() {
         ..WaitRow::new(who(name))
     };
     let window = WaitWindow { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), losses };
-    // As whose row it is on each of its lines; who woke has a number behind it.
+    // The name occurs as the row's name on each of its lines; a waker's name has a number after it.
     let lines = waits::csv(&window, true);
     let count = String::from_utf8_lossy(&lines).lines().count();
     check(&lines, count);

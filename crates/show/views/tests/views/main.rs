@@ -1,4 +1,4 @@
-//! What each format prints of a window.
+//! Output of each format for a window.
 
 mod formats;
 mod formulas;

@@ -1,4 +1,4 @@
-//! Reports in prstat's format: what a screen of illumos shows, character by character.
+//! Reports in prstat's format, compared with a screen of illumos character by character.
 
 use exactop_model::{
     Comm, Counter, Counters, Doing, Frame, Ident, MicroState, Missing, Needs, Row, RowKind,
@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000;
 const WINDOW: u64 = 1000 * MS;
 const ROOM: Room = Room { top: 15, bottom: 5 };
 
-/// A row of one thread, asleep for the whole window.
+/// A row of one thread that slept for the whole window.
 fn row(pid: u32, tid: u32, comm: &str) -> Row {
     let mut row = exactop_testkit::frame(SourceKind::Ledger, false).rows.remove(0);
     row.kind = RowKind::Process;
@@ -109,7 +109,7 @@ fn long_names_stay_whole_in_reports_that_nobody_cuts() {
     assert!(rows_of(&numbers)[0].starts_with(" 16145 103        56M   46M sleep "), "{numbers:?}");
 }
 
-/// The rows of the story this format was learnt from.
+/// The rows of the example from which this format was taken.
 #[test]
 fn microstates_of_threads() {
     let first = &[
@@ -172,7 +172,7 @@ fn microstates_of_a_process_are_shares_of_all_its_lives() {
     assert!(text.starts_with(expected), "{text}");
 }
 
-/// What each state is worth in tenths, drawn; what has no column of its own among them.
+/// Random states in tenths, including states without a column of their own.
 #[test]
 fn printed_microstates_add_up_to_100() {
     const STATES: [Counter; 11] = [
@@ -201,7 +201,7 @@ fn printed_microstates_add_up_to_100() {
         if thread.life_ns == 0 {
             continue;
         }
-        // Half of the time system calls are timed; else no tick hit it.
+        // In half of the cases system calls are timed; else no tick hit the thread.
         let (run, user) = (states[0].1, drawn() % (states[0].1 + 1));
         if drawn() % 2 == 0 {
             thread = with(thread, &[(Counter::UserNs, user), (Counter::SystemNs, run - user)]);
@@ -232,7 +232,7 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
             "     6 root        -    -   -    -    -    -    -    -   0   0   0   0 dead/1",
         ]
     );
-    /// A process that went before it could be looked at.
+    /// A process that exited before it was read.
     fn gone(rows: &mut [&mut Row], _: Needs) {
         for row in rows {
             row.detail.virt = Err(Missing::Vanished);
@@ -353,7 +353,7 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
     assert_eq!(report.text(), expected);
 }
 
-/// Process 1, of which /proc says nothing, is in the root group with the kernel's threads.
+/// Process 1, which /proc does not describe, is in the root group with the kernel's threads.
 #[test]
 fn a_group_stands_once_though_not_every_process_of_it_can_be_read() {
     fn unread(rows: &mut [&mut Row], needs: Needs) {
