@@ -1,4 +1,5 @@
-//! Gives the shared library its name: programs linked to it ask for the version they were made for.
+//! Sets the shared library's name, so that linked programs ask for the version they were built
+//! with.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,5 +1,5 @@
 /*
- * Opens a recording, goes through its windows and prints what was used in each:
+ * Opens a recording, goes through its windows and prints the CPU time of each:
  *
  *     cc replay.c $(pkg-config --cflags --libs exactop) -o replay && ./replay /var/log/exactop
  */

@@ -1,6 +1,6 @@
 /*
- * Opens a source, takes two snapshots, walks the tasks of the second and what happened between the
- * two, and prints the balance:
+ * Opens a source, takes two snapshots, walks the tasks of the second and the window between the two,
+ * and prints the balance:
  *
  *     cc walk.c $(pkg-config --cflags --libs exactop) -o walk && ./walk procfs
  *     ./walk daemon [SOCKET]
@@ -27,7 +27,7 @@ static uint32_t kind_of(const char *name)
 	return 99; /* exactop_open says that there is none */
 }
 
-/* Of a source by its name; of the daemon, whose socket is where it always is unless one is given. */
+/* Opens a source by its name; a daemon on the given socket, or else on the default one. */
 static exactop_status open_one(const char *name, const char *socket, struct exactop_source **out)
 {
 	if (!strcmp(name, "daemon"))

@@ -11,40 +11,40 @@
 #include <stdlib.h>
 
 /**
- * A figure that is not known, or not measured.
+ * A figure that is unknown or not measured.
  */
 #define EXACTOP_MISSING UINT64_MAX
 
 /**
- * How a call went.
+ * Result of a call.
  */
 typedef enum exactop_status {
   /**
-   * It did what it says.
+   * Success.
    */
   EXACTOP_OK = 0,
   /**
-   * An argument cannot be used: a null pointer, an index past the end, an unknown number.
+   * An argument is invalid: a null pointer, an index past the end, an unknown number.
    */
   EXACTOP_ARGUMENT = 1,
   /**
-   * The source cannot be had here, or not by this user.
+   * The source is not available on this machine, or not to this user.
    */
   EXACTOP_UNAVAILABLE = 2,
   /**
-   * Something could not be read.
+   * A read failed.
    */
   EXACTOP_READ = 3,
   /**
-   * The source does not know this figure.
+   * The source does not measure this figure.
    */
   EXACTOP_UNKNOWN = 4,
   /**
-   * There is no window yet: it takes two snapshots.
+   * There is no window yet: a window needs two snapshots.
    */
   EXACTOP_NO_WINDOW = 5,
   /**
-   * A fault of this library.
+   * A bug of this library.
    */
   EXACTOP_BUG = 6,
   /**
@@ -52,14 +52,14 @@ typedef enum exactop_status {
    */
   EXACTOP_END = 7,
   /**
-   * Time that nobody knows of: of a recording, exactop_error says which, and why; of a daemon, another
-   * one answers, and counters begin anew. The next call goes on.
+   * A gap in the figures. Of a recording: exactop_error names the time and the reason. Of a
+   * daemon: another daemon answers, and counters start again. The next call continues.
    */
   EXACTOP_GAP = 8,
 } exactop_status;
 
 /**
- * Where the figures come from; see `exactop --help`, --source.
+ * Source of the figures; see `exactop --help`, --source.
  */
 typedef enum exactop_kind {
   /**
@@ -71,7 +71,7 @@ typedef enum exactop_kind {
    */
   EXACTOP_LEDGER = 1,
   /**
-   * The kernel's own counters, by a BPF iterator.
+   * The kernel's own counters, read by a BPF iterator.
    */
   EXACTOP_SNAPSHOT = 2,
   /**
@@ -79,13 +79,13 @@ typedef enum exactop_kind {
    */
   EXACTOP_TASKSTATS = 3,
   /**
-   * /proc, for anyone.
+   * /proc, for every user.
    */
   EXACTOP_PROCFS = 4,
 } exactop_kind;
 
 /**
- * What a row stands for.
+ * Kind of a row.
  */
 typedef enum exactop_row_kind {
   /**
@@ -108,16 +108,16 @@ typedef enum exactop_row_kind {
 typedef struct exactop_source exactop_source;
 
 /**
- * Rows; those of a window with its balance.
+ * Rows; a table of a window also has its balance.
  */
 typedef struct exactop_table exactop_table;
 
 /**
- * Who a row is.
+ * Identity and state of a row.
  */
 typedef struct exactop_row {
   /**
-   * What it stands for: an exactop_row_kind.
+   * Kind of the row: an exactop_row_kind.
    */
   uint32_t kind;
   /**
@@ -125,19 +125,20 @@ typedef struct exactop_row {
    */
   uint32_t pid;
   /**
-   * Thread; of a process its leader.
+   * Thread id; of a process that of its leader.
    */
   uint32_t tid;
   /**
-   * Parent process; of exited groups the nearest ancestor that lives, or 0.
+   * Parent process; of exited groups the nearest living ancestor, or 0.
    */
   uint32_t ppid;
   /**
-   * Effective user; of exited groups as of their end. UINT32_MAX, which is nobody's: not told.
+   * Effective user; of exited groups as of their end. UINT32_MAX, which is no user's id:
+   * unknown.
    */
   uint32_t uid;
   /**
-   * Processes that exited, of exited groups.
+   * Of exited groups: number of processes that exited.
    */
   uint32_t exited;
   /**
@@ -145,11 +146,11 @@ typedef struct exactop_row {
    */
   uint64_t start_ns;
   /**
-   * The part of the life inside the window, of all threads; EXACTOP_MISSING in snapshots.
+   * The part of the life inside the window, of all threads, ns; EXACTOP_MISSING in snapshots.
    */
   uint64_t life_ns;
   /**
-   * Command name: raw bytes, ended by a null. May hold control characters.
+   * Command name: raw bytes, null-terminated. May hold control characters.
    */
   char comm[16];
   /**
@@ -159,32 +160,32 @@ typedef struct exactop_row {
 } exactop_row;
 
 /**
- * Where the CPUs' time went in a window, ns. A figure may be EXACTOP_MISSING: interrupts and steal
- * that are not measured are part of others, and not every source sees exits.
+ * The CPUs' time in a window by account, ns. A figure may be EXACTOP_MISSING: interrupts and steal
+ * that are not measured are part of other accounts, and not every source sees exits.
  */
 typedef struct exactop_books {
   /**
-   * Start of the window, CLOCK_MONOTONIC.
+   * Start of the window on CLOCK_MONOTONIC, ns.
    */
   uint64_t t0_ns;
   /**
-   * Its end.
+   * End of the window on CLOCK_MONOTONIC, ns.
    */
   uint64_t t1_ns;
   /**
-   * CPUs times the window.
+   * Number of CPUs times the length of the window.
    */
   uint64_t total_ns;
   /**
-   * Tasks that live.
+   * Living tasks.
    */
   uint64_t tasks_ns;
   /**
-   * Tasks that exited.
+   * Exited tasks.
    */
   uint64_t exited_ns;
   /**
-   * Executing, but nobody knows who.
+   * Executing, but the task is unknown.
    */
   uint64_t unnamed_ns;
   /**
@@ -204,15 +205,15 @@ typedef struct exactop_books {
    */
   uint64_t offline_ns;
   /**
-   * The total less all others: 0 when the books close.
+   * The total less all other accounts: 0 when the books close.
    */
   int64_t residual_ns;
   /**
-   * CPUs.
+   * Number of CPUs.
    */
   uint32_t cpus;
   /**
-   * 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
+   * 1 if the window is exact or repaired: the residual is 0, missed events were repaired, and
    * the source does not sample.
    */
   uint32_t exact;
@@ -223,13 +224,13 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * What the last call that failed in this thread says: one line. Valid until the next call in this
- * thread; empty if none failed.
+ * Text of the last call that failed in this thread: one line. Valid until the next call in this
+ * thread; empty if no call failed.
  */
 const char *exactop_error(void);
 
 /**
- * Opens a source. `kind` is an exactop_kind. What it yields must be given to exactop_close.
+ * Opens a source. `kind` is an exactop_kind. The caller must close the source with exactop_close.
  *
  * # Safety
  * `out` must be valid for writing a pointer.
@@ -237,7 +238,7 @@ const char *exactop_error(void);
 enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
 
 /**
- * Closes a source; null is nothing. Tables made of it stay.
+ * Closes a source; null does nothing. Tables made from it stay valid.
  *
  * # Safety
  * `source` must come from exactop_open and must not be used again.
@@ -245,8 +246,8 @@ enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
 void exactop_close(struct exactop_source *source);
 
 /**
- * The source's name: ledger, snapshot, taskstats, procfs or recording; of a daemon that of what it
- * serves, ledger. Valid as long as the source; null for null.
+ * Name of the source: ledger, snapshot, taskstats, procfs or recording; of a daemon the name of
+ * what it serves, ledger. Valid as long as the source; null for null.
  *
  * # Safety
  * `source` must come from exactop_open.
@@ -254,12 +255,13 @@ void exactop_close(struct exactop_source *source);
 const char *exactop_source_name(const struct exactop_source *source);
 
 /**
- * Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
- * it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
- * second at most: until the next one this waits.
- * EXACTOP_GAP, of a daemon: it ended, and the one that came after it was taken up, or it had let this
- * reader go. Figures since the last call are lost. A snapshot was taken, whose counters began anew and are
- * not to be subtracted from earlier ones; there is no window until the next call.
+ * Takes a snapshot: ends the window that the previous call began, and begins the next. In a
+ * recording it goes to the next window. A daemon ends windows at the same instants for all
+ * readers, at most ten per second; the call waits for the next one.
+ * EXACTOP_GAP, only with a daemon: the daemon ended and this reader connected to its successor, or
+ * the daemon had disconnected this reader. Figures since the last call are lost. A snapshot was
+ * taken, but its counters started again: do not subtract earlier ones from it. There is no window
+ * until the next call.
  *
  * # Safety
  * `source` must come from exactop_open.
@@ -267,8 +269,8 @@ const char *exactop_source_name(const struct exactop_source *source);
 enum exactop_status exactop_take(struct exactop_source *source);
 
 /**
- * All tasks as of the last snapshot, with counters since their birth or, in the ledger, since it
- * was opened. What it yields must be given to exactop_table_free.
+ * All tasks as of the last snapshot. Counters count since a task's birth or, in the ledger, since
+ * the ledger was opened. The caller must free the table with exactop_table_free.
  *
  * # Safety
  * `source` must come from exactop_open; `out` must be valid for writing a pointer.
@@ -277,8 +279,8 @@ enum exactop_status exactop_snapshot(const struct exactop_source *source,
                                      struct exactop_table **out);
 
 /**
- * What happened between the last two snapshots: a row a process or, if `threads` is not 0, a
- * thread, and one for each group of exited tasks. What it yields must be given to
+ * The changes between the last two snapshots: one row per process or, if `threads` is not 0, per
+ * thread, and one per group of exited tasks. The caller must free the table with
  * exactop_table_free.
  *
  * # Safety
@@ -289,12 +291,12 @@ enum exactop_status exactop_window(const struct exactop_source *source,
                                    struct exactop_table **out);
 
 /**
- * The name of a counter, such as run_ns; null past the last. Counters are numbered from 0.
+ * Name of a counter, such as run_ns; null past the last. Counters are numbered from 0.
  */
 const char *exactop_counter_name(uint32_t counter);
 
 /**
- * The number of the counter of this name, or -1.
+ * Number of the counter of this name, or -1.
  *
  * # Safety
  * `name` must be null or a C string.
@@ -302,14 +304,16 @@ const char *exactop_counter_name(uint32_t counter);
 int32_t exactop_counter_number(const char *name);
 
 /**
- * Opens the ledger of 'exactop daemon' on its socket; null is /run/exactop/socket. It takes no
- * programs and no root, but the leave to use the socket, which the group exactop has. A thread of
- * the library reads what comes until exactop_close ends it. After a fork it stays the parent's: in the
- * child it takes no snapshots (EXACTOP_UNAVAILABLE), closing it there ends nothing of the parent's, and
- * whoever wants figures there opens anew. A daemon that ends is waited for: exactop_take tries to connect for
- * 10 s to the one that comes after it, and says EXACTOP_GAP when it has.
- * EXACTOP_UNAVAILABLE: nobody serves there, or this user is refused. What it yields must be given to
- * exactop_close.
+ * Opens the ledger of 'exactop daemon' on its socket; null is /run/exactop/socket. This loads no
+ * programs and needs no root, only access to the socket, which the group exactop has. A thread of
+ * the library reads the socket until exactop_close ends it.
+ * After a fork the source belongs to the parent. In the child, exactop_take returns
+ * EXACTOP_UNAVAILABLE and exactop_close leaves the parent's source open; a child that needs
+ * figures opens its own source.
+ * If the daemon ends, exactop_take tries for 10 s to connect to its successor, and returns
+ * EXACTOP_GAP once it has connected.
+ * EXACTOP_UNAVAILABLE: no daemon serves there, or it refuses this user. The caller must close the
+ * source with exactop_close.
  *
  * # Safety
  * `path` must be null or a C string; `out` must be valid for writing a pointer.
@@ -318,11 +322,11 @@ enum exactop_status exactop_open_daemon(const char *path,
                                         struct exactop_source **out);
 
 /**
- * Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to its next
- * window, the first one to the window that holds `from_ns` (ns since the epoch), or to the first
- * after it; 0 is from its beginning. Where time is not recorded exactop_take says EXACTOP_GAP, and at
- * the end EXACTOP_END, which may be later by then if someone still records. What it yields must be
- * given to exactop_close.
+ * Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to the
+ * next window. The first goes to the window that holds `from_ns` (ns since the epoch), or to the
+ * first after it; 0 means the beginning. exactop_take returns EXACTOP_GAP where time is not
+ * recorded, and EXACTOP_END at the end; a recording that is still written may have more windows
+ * later. The caller must close the source with exactop_close.
  *
  * # Safety
  * `path` must be null or a C string; `out` must be valid for writing a pointer.
@@ -332,8 +336,8 @@ enum exactop_status exactop_open_recording(const char *path,
                                            struct exactop_source **out);
 
 /**
- * When the window of a recording that was taken last ended, by the wall clock of then, ns since the
- * epoch; of other sources it is not known.
+ * End of the last taken window of a recording by the wall clock of that time, ns since the epoch.
+ * Other sources return EXACTOP_UNKNOWN.
  *
  * # Safety
  * `source` must come from exactop_open_recording; `out` must be valid for writing a number.
@@ -341,7 +345,7 @@ enum exactop_status exactop_open_recording(const char *path,
 enum exactop_status exactop_window_end(const struct exactop_source *source, int64_t *out);
 
 /**
- * How many rows a table has; 0 for null.
+ * Number of rows of a table; 0 for null.
  *
  * # Safety
  * `table` must be null or come from this library.
@@ -349,7 +353,7 @@ enum exactop_status exactop_window_end(const struct exactop_source *source, int6
 size_t exactop_table_len(const struct exactop_table *table);
 
 /**
- * Who a row is.
+ * Identity and state of a row.
  *
  * # Safety
  * `table` must be null or come from this library; `out` must be valid for writing a row.
@@ -359,8 +363,8 @@ enum exactop_status exactop_table_row(const struct exactop_table *table,
                                       struct exactop_row *out);
 
 /**
- * A counter of a row: cumulative in snapshots, of the window in windows. `counter` is a number of
- * exactop_counter_number.
+ * A counter of a row: cumulative in snapshots, of the window in windows. `counter` is a number
+ * from exactop_counter_number.
  *
  * # Safety
  * `table` must be null or come from this library; `out` must be valid for writing a number.
@@ -380,8 +384,8 @@ enum exactop_status exactop_table_books(const struct exactop_table *table,
                                         struct exactop_books *out);
 
 /**
- * One more account of the balance of a window, ns: tasks outside of the PID namespace of which a daemon
- * tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
+ * Another account of a window's balance, ns: tasks outside of the PID namespace that the daemon
+ * reports on. EXACTOP_UNKNOWN: the daemon reports on all tasks, so there is no such account.
  *
  * # Safety
  * `table` must be null or come from this library; `out` must be valid for writing a number.
@@ -390,7 +394,7 @@ enum exactop_status exactop_table_outside(const struct exactop_table *table,
                                           uint64_t *out);
 
 /**
- * Frees a table; null is nothing.
+ * Frees a table; null does nothing.
  *
  * # Safety
  * `table` must come from this library and must not be used again.

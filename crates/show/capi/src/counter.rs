@@ -8,17 +8,17 @@ static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
     Counter::ALL.iter().map(|c| CString::new(c.info().id).unwrap_or_default()).collect()
 });
 
-/// Its name.
+/// Name of a counter; `None`: no counter has this number.
 pub fn name(number: u32) -> Option<&'static CStr> {
     NAMES.get(number as usize).map(CString::as_c_str)
 }
 
-/// Its number, or -1.
+/// Number of the counter of this name, or -1.
 pub fn number(name: &CStr) -> i32 {
     NAMES.iter().position(|n| n.as_c_str() == name).map_or(-1, |at| at as i32)
 }
 
-/// The counter of this number.
+/// The counter with this number.
 pub fn of(number: u32) -> Option<Counter> {
     Counter::ALL.get(number as usize).copied()
 }

@@ -1,4 +1,4 @@
-//! A daemon as a source: its ledger, without programs or root of one's own.
+//! A daemon as a source: the caller loads no programs and needs no root.
 
 use crate::{exactop_source, exactop_status, fail, guarded, measured, null};
 use exactop_service::{Remote, ServiceError, SOCKET};
@@ -7,14 +7,16 @@ use std::ffi::{c_char, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Opens the ledger of 'exactop daemon' on its socket; null is /run/exactop/socket. It takes no
-/// programs and no root, but the leave to use the socket, which the group exactop has. A thread of
-/// the library reads what comes until exactop_close ends it. After a fork it stays the parent's: in the
-/// child it takes no snapshots (EXACTOP_UNAVAILABLE), closing it there ends nothing of the parent's, and
-/// whoever wants figures there opens anew. A daemon that ends is waited for: exactop_take tries to connect for
-/// 10 s to the one that comes after it, and says EXACTOP_GAP when it has.
-/// EXACTOP_UNAVAILABLE: nobody serves there, or this user is refused. What it yields must be given to
-/// exactop_close.
+/// Opens the ledger of 'exactop daemon' on its socket; null is /run/exactop/socket. This loads no
+/// programs and needs no root, only access to the socket, which the group exactop has. A thread of
+/// the library reads the socket until exactop_close ends it.
+/// After a fork the source belongs to the parent. In the child, exactop_take returns
+/// EXACTOP_UNAVAILABLE and exactop_close leaves the parent's source open; a child that needs
+/// figures opens its own source.
+/// If the daemon ends, exactop_take tries for 10 s to connect to its successor, and returns
+/// EXACTOP_GAP once it has connected.
+/// EXACTOP_UNAVAILABLE: no daemon serves there, or it refuses this user. The caller must close the
+/// source with exactop_close.
 ///
 /// # Safety
 /// `path` must be null or a C string; `out` must be valid for writing a pointer.

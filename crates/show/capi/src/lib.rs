@@ -1,9 +1,9 @@
-//! libexactop: a source, a daemon or a recording, its snapshots and its windows for C programs. It takes calls of C
-//! (`include/exactop.h`, which its test generates) and gives codes and figures. It is a library for other
-//! languages, so no crate may depend on it.
+//! libexactop: a source, a daemon or a recording, its snapshots and its windows for C programs. It
+//! takes calls of C (`include/exactop.h`, which its test generates) and returns codes and figures.
+//! It is a library for other languages, so no crate may depend on it.
 //!
-//! Every function checks its pointers and catches panics; what went wrong is a code, and
-//! `exactop_error` has the words. A source belongs to one thread at a time.
+//! Every function checks its pointers and catches panics. It returns a code, and `exactop_error`
+//! returns the text of a failure. One thread at a time may use a source.
 
 mod counter;
 mod daemon;
@@ -20,35 +20,35 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 use table::exactop_table;
 
-/// How a call went.
+/// Result of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum exactop_status {
-    /// It did what it says.
+    /// Success.
     EXACTOP_OK = 0,
-    /// An argument cannot be used: a null pointer, an index past the end, an unknown number.
+    /// An argument is invalid: a null pointer, an index past the end, an unknown number.
     EXACTOP_ARGUMENT = 1,
-    /// The source cannot be had here, or not by this user.
+    /// The source is not available on this machine, or not to this user.
     EXACTOP_UNAVAILABLE = 2,
-    /// Something could not be read.
+    /// A read failed.
     EXACTOP_READ = 3,
-    /// The source does not know this figure.
+    /// The source does not measure this figure.
     EXACTOP_UNKNOWN = 4,
-    /// There is no window yet: it takes two snapshots.
+    /// There is no window yet: a window needs two snapshots.
     EXACTOP_NO_WINDOW = 5,
-    /// A fault of this library.
+    /// A bug of this library.
     EXACTOP_BUG = 6,
     /// The recording ends here.
     EXACTOP_END = 7,
-    /// Time that nobody knows of: of a recording, exactop_error says which, and why; of a daemon, another
-    /// one answers, and counters begin anew. The next call goes on.
+    /// A gap in the figures. Of a recording: exactop_error names the time and the reason. Of a
+    /// daemon: another daemon answers, and counters start again. The next call continues.
     EXACTOP_GAP = 8,
 }
 
 use exactop_status::*;
 
-/// Where the figures come from; see `exactop --help`, --source.
+/// Source of the figures; see `exactop --help`, --source.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -57,11 +57,11 @@ pub enum exactop_kind {
     EXACTOP_AUTO = 0,
     /// BPF events: exact.
     EXACTOP_LEDGER = 1,
-    /// The kernel's own counters, by a BPF iterator.
+    /// The kernel's own counters, read by a BPF iterator.
     EXACTOP_SNAPSHOT = 2,
     /// Generic netlink, with a record of each exit.
     EXACTOP_TASKSTATS = 3,
-    /// /proc, for anyone.
+    /// /proc, for every user.
     EXACTOP_PROCFS = 4,
 }
 
@@ -72,25 +72,25 @@ pub struct exactop_source {
     name: CString,
 }
 
-/// Where its windows come from.
+/// Origin of the windows.
 enum Origin {
     Measured(Box<Measured>),
     Recording(Box<Played>),
 }
 
-/// Figures of this machine, now.
+/// Live figures of this machine.
 struct Measured {
     source: Box<dyn Source>,
     book: Book,
     window: Option<Window>,
-    /// A snapshot was taken.
+    /// True after the first snapshot.
     is_open: bool,
 }
 
-/// What is said where another daemon answers.
+/// Error text after another daemon answered.
 const BEGUN_ANEW: &str =
-    "the daemon was started anew, or had let this reader go: counters begin anew here, and \
-                          what was since the last snapshot is lost";
+    "the daemon restarted, or had disconnected this reader: counters begin anew here, and \
+                          figures since the last snapshot are lost";
 
 impl exactop_source {
     fn book(&self) -> &Book {
@@ -112,7 +112,7 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Remembers what went wrong.
+/// Stores the text of an error for exactop_error.
 fn fail(status: exactop_status, why: impl std::fmt::Display) -> exactop_status {
     let text: String = why.to_string().chars().filter(|&c| c != '\0').collect();
     ERROR.with(|error| *error.borrow_mut() = CString::new(text).unwrap_or_default());
@@ -129,14 +129,14 @@ fn null() -> exactop_status {
     fail(EXACTOP_ARGUMENT, "a pointer is null")
 }
 
-/// What the last call that failed in this thread says: one line. Valid until the next call in this
-/// thread; empty if none failed.
+/// Text of the last call that failed in this thread: one line. Valid until the next call in this
+/// thread; empty if no call failed.
 #[no_mangle]
 pub extern "C" fn exactop_error() -> *const c_char {
     ERROR.with(|error| error.borrow().as_ptr())
 }
 
-/// Opens a source. `kind` is an exactop_kind. What it yields must be given to exactop_close.
+/// Opens a source. `kind` is an exactop_kind. The caller must close the source with exactop_close.
 ///
 /// # Safety
 /// `out` must be valid for writing a pointer.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn exactop_open(kind: u32, out: *mut *mut exactop_source) 
     })
 }
 
-/// A source that takes snapshots now, for C to hold.
+/// A live source as a pointer for C.
 fn measured(source: Box<dyn Source>) -> *mut exactop_source {
     let name = CString::new(source.provenance().source.name()).unwrap_or_default();
     let measured = Measured { source, book: Book::new(), window: None, is_open: false };
@@ -181,7 +181,7 @@ fn refused(error: &SourceError) -> exactop_status {
     fail(status, error)
 }
 
-/// Closes a source; null is nothing. Tables made of it stay.
+/// Closes a source; null does nothing. Tables made from it stay valid.
 ///
 /// # Safety
 /// `source` must come from exactop_open and must not be used again.
@@ -194,8 +194,8 @@ pub unsafe extern "C" fn exactop_close(source: *mut exactop_source) {
     }
 }
 
-/// The source's name: ledger, snapshot, taskstats, procfs or recording; of a daemon that of what it
-/// serves, ledger. Valid as long as the source; null for null.
+/// Name of the source: ledger, snapshot, taskstats, procfs or recording; of a daemon the name of
+/// what it serves, ledger. Valid as long as the source; null for null.
 ///
 /// # Safety
 /// `source` must come from exactop_open.
@@ -205,12 +205,13 @@ pub unsafe extern "C" fn exactop_source_name(source: *const exactop_source) -> *
     unsafe { source.as_ref() }.map_or(ptr::null(), |source| source.name.as_ptr())
 }
 
-/// Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
-/// it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
-/// second at most: until the next one this waits.
-/// EXACTOP_GAP, of a daemon: it ended, and the one that came after it was taken up, or it had let this
-/// reader go. Figures since the last call are lost. A snapshot was taken, whose counters began anew and are
-/// not to be subtracted from earlier ones; there is no window until the next call.
+/// Takes a snapshot: ends the window that the previous call began, and begins the next. In a
+/// recording it goes to the next window. A daemon ends windows at the same instants for all
+/// readers, at most ten per second; the call waits for the next one.
+/// EXACTOP_GAP, only with a daemon: the daemon ended and this reader connected to its successor, or
+/// the daemon had disconnected this reader. Figures since the last call are lost. A snapshot was
+/// taken, but its counters started again: do not subtract earlier ones from it. There is no window
+/// until the next call.
 ///
 /// # Safety
 /// `source` must come from exactop_open.
@@ -231,7 +232,7 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
                     measured.book = Book::new();
                 }
                 measured.window = measured.book.advance(snapshot);
-                // Nobody has figures from before the first one.
+                // Before the first snapshot there are no figures to lose.
                 if std::mem::replace(&mut measured.is_open, true) && begins_anew {
                     return fail(EXACTOP_GAP, BEGUN_ANEW);
                 }
@@ -241,8 +242,8 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
     })
 }
 
-/// All tasks as of the last snapshot, with counters since their birth or, in the ledger, since it
-/// was opened. What it yields must be given to exactop_table_free.
+/// All tasks as of the last snapshot. Counters count since a task's birth or, in the ledger, since
+/// the ledger was opened. The caller must free the table with exactop_table_free.
 ///
 /// # Safety
 /// `source` must come from exactop_open; `out` must be valid for writing a pointer.
@@ -263,8 +264,8 @@ pub unsafe extern "C" fn exactop_snapshot(
     })
 }
 
-/// What happened between the last two snapshots: a row a process or, if `threads` is not 0, a
-/// thread, and one for each group of exited tasks. What it yields must be given to
+/// The changes between the last two snapshots: one row per process or, if `threads` is not 0, per
+/// thread, and one per group of exited tasks. The caller must free the table with
 /// exactop_table_free.
 ///
 /// # Safety
@@ -292,13 +293,13 @@ pub unsafe extern "C" fn exactop_window(
     })
 }
 
-/// The name of a counter, such as run_ns; null past the last. Counters are numbered from 0.
+/// Name of a counter, such as run_ns; null past the last. Counters are numbered from 0.
 #[no_mangle]
 pub extern "C" fn exactop_counter_name(counter: u32) -> *const c_char {
     counter::name(counter).map_or(ptr::null(), CStr::as_ptr)
 }
 
-/// The number of the counter of this name, or -1.
+/// Number of the counter of this name, or -1.
 ///
 /// # Safety
 /// `name` must be null or a C string.
@@ -307,6 +308,6 @@ pub unsafe extern "C" fn exactop_counter_number(name: *const c_char) -> i32 {
     if name.is_null() {
         return -1;
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees that it is valid.
     counter::number(unsafe { CStr::from_ptr(name) })
 }

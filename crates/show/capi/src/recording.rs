@@ -8,12 +8,12 @@ use std::ffi::{c_char, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A recording that is gone through.
+/// A recording and the position in it.
 pub(crate) struct Played {
     pub replay: Replay,
-    /// It stands at the window that was sought, which nobody took yet.
+    /// True while the window that was sought has not been taken.
     is_there: bool,
-    /// What was taken last is a window.
+    /// True if the last take reached a window.
     pub is_at_window: bool,
 }
 
@@ -53,11 +53,11 @@ impl Played {
     }
 }
 
-/// Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to its next
-/// window, the first one to the window that holds `from_ns` (ns since the epoch), or to the first
-/// after it; 0 is from its beginning. Where time is not recorded exactop_take says EXACTOP_GAP, and at
-/// the end EXACTOP_END, which may be later by then if someone still records. What it yields must be
-/// given to exactop_close.
+/// Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to the
+/// next window. The first goes to the window that holds `from_ns` (ns since the epoch), or to the
+/// first after it; 0 means the beginning. exactop_take returns EXACTOP_GAP where time is not
+/// recorded, and EXACTOP_END at the end; a recording that is still written may have more windows
+/// later. The caller must close the source with exactop_close.
 ///
 /// # Safety
 /// `path` must be null or a C string; `out` must be valid for writing a pointer.
@@ -87,8 +87,8 @@ pub unsafe extern "C" fn exactop_open_recording(
     })
 }
 
-/// When the window of a recording that was taken last ended, by the wall clock of then, ns since the
-/// epoch; of other sources it is not known.
+/// End of the last taken window of a recording by the wall clock of that time, ns since the epoch.
+/// Other sources return EXACTOP_UNKNOWN.
 ///
 /// # Safety
 /// `source` must come from exactop_open_recording; `out` must be valid for writing a number.

@@ -1,4 +1,4 @@
-//! Rows to walk: everyone at an instant, or what everyone did in a window.
+//! Tables of rows: all tasks at an instant, or their changes in a window.
 
 use crate::counter;
 use crate::exactop_status::{self, *};
@@ -8,14 +8,14 @@ use exactop_model::ledger::snapshot::TaskSample;
 use exactop_model::{Book, Counters, Frame, FrameOptions, Row, RowKind, Window};
 use std::ffi::c_char;
 
-/// Rows; those of a window with its balance.
+/// Rows; a table of a window also has its balance.
 #[allow(non_camel_case_types)]
 pub struct exactop_table {
     rows: Vec<(exactop_row, Counters)>,
     books: Option<(exactop_books, Option<u64>)>,
 }
 
-/// What a row stands for.
+/// Kind of a row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -28,53 +28,54 @@ pub enum exactop_row_kind {
     EXACTOP_EXITED = 2,
 }
 
-/// Who a row is.
+/// Identity and state of a row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
 pub struct exactop_row {
-    /// What it stands for: an exactop_row_kind.
+    /// Kind of the row: an exactop_row_kind.
     pub kind: u32,
     /// Process (thread group id); 0 for exited groups.
     pub pid: u32,
-    /// Thread; of a process its leader.
+    /// Thread id; of a process that of its leader.
     pub tid: u32,
-    /// Parent process; of exited groups the nearest ancestor that lives, or 0.
+    /// Parent process; of exited groups the nearest living ancestor, or 0.
     pub ppid: u32,
-    /// Effective user; of exited groups as of their end. UINT32_MAX, which is nobody's: not told.
+    /// Effective user; of exited groups as of their end. UINT32_MAX, which is no user's id:
+    /// unknown.
     pub uid: u32,
-    /// Processes that exited, of exited groups.
+    /// Of exited groups: number of processes that exited.
     pub exited: u32,
     /// Start on CLOCK_BOOTTIME, ns.
     pub start_ns: u64,
-    /// The part of the life inside the window, of all threads; EXACTOP_MISSING in snapshots.
+    /// The part of the life inside the window, of all threads, ns; EXACTOP_MISSING in snapshots.
     pub life_ns: u64,
-    /// Command name: raw bytes, ended by a null. May hold control characters.
+    /// Command name: raw bytes, null-terminated. May hold control characters.
     pub comm: [c_char; 16],
     /// R S D T t Z I, or X for exited groups.
     pub state: c_char,
 }
 
-/// A figure that is not known, or not measured.
+/// A figure that is unknown or not measured.
 pub const EXACTOP_MISSING: u64 = u64::MAX;
 
-/// Where the CPUs' time went in a window, ns. A figure may be EXACTOP_MISSING: interrupts and steal
-/// that are not measured are part of others, and not every source sees exits.
+/// The CPUs' time in a window by account, ns. A figure may be EXACTOP_MISSING: interrupts and steal
+/// that are not measured are part of other accounts, and not every source sees exits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(non_camel_case_types)]
 pub struct exactop_books {
-    /// Start of the window, CLOCK_MONOTONIC.
+    /// Start of the window on CLOCK_MONOTONIC, ns.
     pub t0_ns: u64,
-    /// Its end.
+    /// End of the window on CLOCK_MONOTONIC, ns.
     pub t1_ns: u64,
-    /// CPUs times the window.
+    /// Number of CPUs times the length of the window.
     pub total_ns: u64,
-    /// Tasks that live.
+    /// Living tasks.
     pub tasks_ns: u64,
-    /// Tasks that exited.
+    /// Exited tasks.
     pub exited_ns: u64,
-    /// Executing, but nobody knows who.
+    /// Executing, but the task is unknown.
     pub unnamed_ns: u64,
     /// Interrupts.
     pub irq_ns: u64,
@@ -84,27 +85,27 @@ pub struct exactop_books {
     pub idle_ns: u64,
     /// Offline.
     pub offline_ns: u64,
-    /// The total less all others: 0 when the books close.
+    /// The total less all other accounts: 0 when the books close.
     pub residual_ns: i64,
-    /// CPUs.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
+    /// 1 if the window is exact or repaired: the residual is 0, missed events were repaired, and
     /// the source does not sample.
     pub exact: u32,
 }
 
-// Callers have the places for these: in what is called libexactop.so.0 they never grow.
+// Callers provide the memory for these, so within libexactop.so.0 they never grow.
 const _: () = assert!(size_of::<exactop_books>() == 96 && size_of::<exactop_row>() == 64);
 
 impl exactop_table {
-    /// Everyone in the book.
+    /// A table of all tasks in the book.
     pub fn of_book(book: &Book) -> exactop_table {
         let all = book.processes().flat_map(|(_, process)| process.tasks.iter());
         let samples = all.filter_map(|&account| book.task(account));
         exactop_table { rows: samples.map(|s| (of_sample(s), s.counters)).collect(), books: None }
     }
 
-    /// What everyone did.
+    /// A table of a window.
     pub fn of_window(window: &Window, book: &Book, options: &FrameOptions) -> exactop_table {
         let frame = Frame::new(window, book, options);
         let all = frame.rows.iter().chain(&frame.exited);
@@ -173,7 +174,7 @@ fn of_frame(frame: &Frame) -> exactop_books {
     }
 }
 
-/// How many rows a table has; 0 for null.
+/// Number of rows of a table; 0 for null.
 ///
 /// # Safety
 /// `table` must be null or come from this library.
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn exactop_table_len(table: *const exactop_table) -> usize
     unsafe { table.as_ref() }.map_or(0, |table| table.rows.len())
 }
 
-/// Who a row is.
+/// Identity and state of a row.
 ///
 /// # Safety
 /// `table` must be null or come from this library; `out` must be valid for writing a row.
@@ -205,8 +206,8 @@ pub unsafe extern "C" fn exactop_table_row(
     })
 }
 
-/// A counter of a row: cumulative in snapshots, of the window in windows. `counter` is a number of
-/// exactop_counter_number.
+/// A counter of a row: cumulative in snapshots, of the window in windows. `counter` is a number
+/// from exactop_counter_number.
 ///
 /// # Safety
 /// `table` must be null or come from this library; `out` must be valid for writing a number.
@@ -258,8 +259,8 @@ pub unsafe extern "C" fn exactop_table_books(
     })
 }
 
-/// One more account of the balance of a window, ns: tasks outside of the PID namespace of which a daemon
-/// tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
+/// Another account of a window's balance, ns: tasks outside of the PID namespace that the daemon
+/// reports on. EXACTOP_UNKNOWN: the daemon reports on all tasks, so there is no such account.
 ///
 /// # Safety
 /// `table` must be null or come from this library; `out` must be valid for writing a number.
@@ -275,7 +276,7 @@ pub unsafe extern "C" fn exactop_table_outside(
         };
         match table.books {
             None => no_balance(),
-            Some((_, None)) => fail(EXACTOP_UNKNOWN, "nobody is outside: it is told of everyone"),
+            Some((_, None)) => fail(EXACTOP_UNKNOWN, "no task is outside: all are reported"),
             Some((_, Some(outside_ns))) => {
                 // SAFETY: not null; the caller guarantees that it is valid.
                 unsafe { out.write(outside_ns) };
@@ -289,14 +290,14 @@ fn no_balance() -> exactop_status {
     fail(EXACTOP_NO_WINDOW, "a snapshot has no balance: ask a window")
 }
 
-/// Frees a table; null is nothing.
+/// Frees a table; null does nothing.
 ///
 /// # Safety
 /// `table` must come from this library and must not be used again.
 #[no_mangle]
 pub unsafe extern "C" fn exactop_table_free(table: *mut exactop_table) {
     if !table.is_null() {
-        // SAFETY: ours.
+        // SAFETY: this library made the table.
         drop(unsafe { Box::from_raw(table) });
     }
 }

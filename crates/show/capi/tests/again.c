@@ -1,6 +1,6 @@
 /*
- * Reads a daemon that is started anew meanwhile: writes a line when it has looked, and goes on when there is
- * one to read.
+ * Reads a daemon that restarts meanwhile: writes a line after the first look, and continues when it
+ * reads a line.
  *
  *     ./again SOCKET
  */
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* It may have told some more before it ended. */
+/* The daemon may have sent more windows before it ended. */
 #define MOST 100
 
 static int failed(const char *what)

@@ -1,5 +1,5 @@
-//! The header is what the sources say, and a C program works with the library, shared and static,
-//! under valgrind too, where that is installed.
+//! The header matches the sources, and a C program works with the library, shared and static, also
+//! under valgrind if it is installed.
 
 mod released;
 mod served;
@@ -17,13 +17,13 @@ fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo put the libraries: beside the directory of this program.
+/// The directory into which cargo put the libraries: above that of this program.
 fn libraries() -> PathBuf {
     let me = std::env::current_exe().expect("this program");
     me.ancestors().nth(2).expect("target/PROFILE").to_path_buf()
 }
 
-/// Built here, because cargo does not for a test program that does not link to them.
+/// Builds the libraries here, because cargo does not for a test program that does not link to them.
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let status = Command::new(cargo)
@@ -33,7 +33,7 @@ fn build() -> PathBuf {
         .expect("cargo");
     assert!(status.success());
     let libraries = libraries();
-    // By which programs linked to it find it, as an installed one.
+    // The name by which linked programs find an installed library.
     let name = concat!("libexactop.so.", env!("CARGO_PKG_VERSION_MAJOR"));
     match std::os::unix::fs::symlink("libexactop.so", libraries.join(name)) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -66,7 +66,7 @@ fn the_header_is_what_the_sources_say() {
     );
 }
 
-/// Makes a program of an example.
+/// Compiles an example.
 fn compile(dir: &Path, example: &str, name: &str, link: &[&str]) -> PathBuf {
     let program = dir.join(name);
     let output = Command::new("cc")
@@ -90,7 +90,7 @@ fn run(command: &mut Command) -> (Output, String) {
     (output, text)
 }
 
-/// Where the parts that need the kernel's leave are left out.
+/// True if tests that need the kernel's permission can run.
 fn may_trace() -> bool {
     std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none() && rustix::process::geteuid().is_root()
 }
@@ -142,7 +142,7 @@ fn a_c_program_reads_a_daemon() {
     let kinds: &[&str] = if may_trace() { &["procfs", "ledger"] } else { &["procfs"] };
     for kind in kinds {
         let served = Served::start(&socket, kind);
-        // One after the other, and both at once: each has tasks, windows and a balance of its own.
+        // One after the other, then both at once: each has its own tasks, windows and balance.
         for together in [1, 2] {
             let readers: Vec<_> = std::thread::scope(|scope| {
                 let all: Vec<_> = (0..together).map(|_| scope.spawn(|| daemon(&socket))).collect();
@@ -229,7 +229,7 @@ fn record(path: &Path) {
     }
 }
 
-/// What the example prints of it.
+/// The lines that the example prints for the recording.
 fn windows(path: &Path) -> Vec<String> {
     let mut replay = Replay::new(Reader::new(Recording::open(path).expect("a recording")));
     let mut lines = Vec::new();

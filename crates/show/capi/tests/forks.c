@@ -1,5 +1,5 @@
 /*
- * Forks with a daemon's source open: it stays the parent's, whatever the child does with it.
+ * Forks with a daemon's source open: the parent's source keeps working, whatever the child does.
  *
  *     ./forks SOCKET
  */
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Nothing is taken from the parent's, and a source of the child's own works. */
+/* The parent's source takes no snapshot here, and a new source of the child works. */
 static int child(struct exactop_source *theirs, const char *socket)
 {
 	struct exactop_source *own;

@@ -1,24 +1,24 @@
-//! Who is connected, and who has to go where too many are.
+//! The connections of a server, and the choice of those to close when there are too many.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tokio::task::AbortHandle;
 
-/// A connection, as far as it matters here.
+/// A connection.
 #[derive(Clone, Debug, Default)]
 pub struct Guest {
     asked: Arc<AtomicBool>,
 }
 
 impl Guest {
-    /// Its request is here.
+    /// Notes that its request has arrived.
     pub fn asks(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 }
 
-/// All of them, the oldest first.
+/// All connections, the oldest first.
 #[derive(Debug)]
 pub(super) struct Guests {
     most: usize,
@@ -26,12 +26,12 @@ pub(super) struct Guests {
 }
 
 impl Guests {
-    /// At most this number of connections at once.
+    /// Allows at most `most` connections at once.
     pub fn new(most: usize) -> Guests {
         Guests { most, all: VecDeque::new() }
     }
 
-    /// Whether one more may come: the oldest that has not asked goes for it.
+    /// True if one more may come: the oldest connection without a request is closed for it.
     pub fn make_room(&mut self) -> bool {
         self.all.retain(|(_, task)| !task.is_finished());
         if self.all.len() < self.most {
@@ -45,7 +45,7 @@ impl Guests {
         true
     }
 
-    /// One more.
+    /// Adds a connection.
     pub fn admit(&mut self, guest: Guest, task: AbortHandle) {
         self.all.push_back((guest, task));
     }
@@ -59,7 +59,8 @@ mod tests {
 
     const MOST: usize = 1024;
 
-    /// So many come and stay; some of them ask. Who was let in, and lives when all are there.
+    /// Connects `number` guests; some of them ask. Returns those that were let in and still live at
+    /// the end.
     fn crowd(number: usize, asks: fn(usize) -> bool) -> Vec<usize> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
@@ -76,7 +77,7 @@ mod tests {
                 let task = tokio::spawn(pending());
                 guests.admit(guest, task.abort_handle());
                 tasks.push((n, task));
-                // Whoever has to go goes.
+                // Lets closed connections end.
                 tokio::task::yield_now().await;
             }
             tokio::task::yield_now().await;

@@ -1,28 +1,29 @@
-//! The names by which a server may be asked: the header Host of a request.
+//! Host names to which a server answers: the header Host of a request.
 //!
-//! A web page may have a browser ask an address of this machine by a name of the page's own domain, and then
-//! reads the answer (DNS rebinding). So a server answers requests by a loopback name or address, by its own address,
-//! and by names that its settings have. An address cannot be led elsewhere, so a server that listens on all
-//! addresses of the machine answers each of them.
+//! A web page can make a browser send requests to an address of this machine under a name of the
+//! page's own domain, and then read the answer (DNS rebinding). So a server answers only requests
+//! to a loopback name or address, to its own address, and to the names in its settings. A request
+//! by address cannot be redirected that way, so a server that listens on all addresses answers each
+//! of them.
 
 use std::net::IpAddr;
 
-/// The names of one server.
+/// The host names of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
-    /// Where it listens.
+    /// The address at which it listens.
     address: IpAddr,
     names: Vec<String>,
 }
 
 impl Hosts {
-    /// Of a server at an address, with these names beside; an address may stand among them.
+    /// A server at this address, with these further names; addresses are allowed among them.
     pub fn new(address: IpAddr, names: Vec<String>) -> Hosts {
         Hosts { address, names }
     }
 
-    /// True if a request with this header is for this server. The port does not matter: a tunnel or a published port
-    /// of a container has another one.
+    /// True if a request with this header is for this server. The port is ignored: a tunnel or a
+    /// published container port differs.
     pub fn has(&self, host: &str) -> bool {
         let Some((name, _)) = split(host) else { return false };
         let name = name.strip_suffix('.').unwrap_or(name);
@@ -44,13 +45,13 @@ impl Hosts {
     }
 }
 
-/// A name and its port, if it has one; `None`: it is neither.
+/// Splits a name and its port, if it has one; `None`: the text is neither.
 pub fn split(host: &str) -> Option<(&str, Option<u16>)> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port.parse().ok()?)),
         _ => (host, None),
     };
-    // Of an IPv6 address without brackets no port can be told.
+    // The port of an IPv6 address without brackets cannot be determined.
     let is_whole = !name.is_empty() && (!name.contains(':') || name.starts_with('['));
     is_whole.then_some((name, port))
 }
@@ -61,10 +62,10 @@ fn literal(name: &str) -> Option<IpAddr> {
     inner.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// A name as settings have it: of DNS, or an address, without a port.
+/// Parses a name from the settings: a DNS name or an address, without a port.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is no such name; the error says what to write.
 pub fn parse(text: &str) -> Result<String, String> {
     let is_of_dns = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     match literal(text).is_some() || (!text.is_empty() && text.chars().all(is_of_dns)) {

@@ -1,6 +1,7 @@
-//! What every HTTP server of this workspace has: the names by which it may be asked ([`Hosts`]), and a thread that takes
-//! connections ([`Server`]). It takes an address, names from the settings and what answers a request, and gives a
-//! server that ends when it is dropped. Every crate with a server may depend on it.
+//! Common parts of this workspace's HTTP servers: the host names to which they answer ([`Hosts`]),
+//! and a thread that takes connections ([`Server`]). It takes an address, names from the settings
+//! and a function that answers requests, and returns a server that ends when it is dropped. Every
+//! crate with a server may depend on it.
 #![forbid(unsafe_code)]
 
 mod guests;

@@ -1,7 +1,8 @@
 //! A server: a thread that takes connections.
 //!
-//! Nobody can hold it: a request has seconds to arrive, headers have a size, connections a number, of which those
-//! that have not asked yet go first. Whoever comes while all of them have asked waits in the kernel's queue.
+//! No client can block it. A request must arrive within seconds, headers have a maximum size, and
+//! connections a maximum number; connections without a request are closed first. While all of them
+//! have sent a request, new ones wait in the kernel's queue.
 
 use crate::guests::{Guest, Guests};
 use hyper::body::{Body, Incoming};
@@ -19,16 +20,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{oneshot, Notify};
 
-/// Time in which a request has to be here.
+/// Longest time for a request to arrive.
 const REQUEST: Duration = Duration::from_secs(5);
-/// Time in which all is over, the answer taken.
+/// Longest time for a connection, including the answer.
 pub const CONNECTION: Duration = Duration::from_secs(30);
-/// Bytes of a request's head.
+/// Most bytes of a request's head.
 const HEAD: usize = 8192;
-/// Time to breathe where a connection cannot be taken: the process may have no descriptor left.
+/// Pause after a connection could not be accepted: the process may have no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A server; ends when it is dropped.
+/// A server; dropping it ends it.
 #[derive(Debug)]
 pub struct Server {
     stop: Option<oneshot::Sender<()>>,
@@ -36,18 +37,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// What a server waits with.
+    /// A runtime for one thread.
     ///
     /// # Errors
-    /// It lacks memory or descriptors.
+    /// Memory or descriptors are missing.
     pub fn runtime() -> io::Result<Runtime> {
         runtime::Builder::new_current_thread().enable_all().build()
     }
 
-    /// Has `converse` answer each connection, `most` at once, from a thread of this name.
+    /// Starts a thread of this name that lets `converse` answer each connection, `most` at once.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread cannot be started.
     pub fn start<F: Future<Output = ()> + Send + 'static>(
         name: &str,
         runtime: Runtime,
@@ -59,10 +60,10 @@ impl Server {
         let serve = move || {
             runtime.block_on(async {
                 tokio::spawn(serve(listener, most, converse));
-                // Dropped or sent, it means the same.
+                // A dropped sender means the same as a message.
                 let _ = stopped.await;
             });
-            // Whoever makes an answer still is not waited for.
+            // Does not wait for answers in progress.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(serve)?;
@@ -72,7 +73,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A thread that is gone needs no word, and what it died of was printed by then.
+        // A thread that has ended needs no message, and has already printed its panic.
         let _ = self.stop.take().map(|stop| stop.send(()));
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -86,7 +87,7 @@ async fn serve<F: Future<Output = ()> + Send + 'static>(
     let mut guests = Guests::new(most);
     let gone = Arc::new(Notify::new());
     loop {
-        // Before one is taken: in the queue it loses nothing but time.
+        // Before accepting: a connection in the kernel's queue loses only time.
         while !guests.make_room() {
             gone.notified().await;
         }
@@ -105,7 +106,7 @@ async fn serve<F: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// One request and its answer.
+/// Handles one request.
 pub fn connection<S, B>(stream: TcpStream, answer: S) -> Connection<TokioIo<TcpStream>, S>
 where
     S: Service<Request<Incoming>, Response = Response<B>>,

@@ -1,10 +1,10 @@
-//! The live view over made-up frames: `cargo run -p exactop-tui --example demo`.
+//! The live view with made-up frames: `cargo run -p exactop-tui --example demo`.
 
 use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 use exactop_tui::{run, Begin, Deed, Host, Settings, Target};
 
-/// Does nothing, and says so.
+/// A host that does nothing, and says so.
 struct Pretend;
 
 impl Host for Pretend {

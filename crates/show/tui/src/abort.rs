@@ -1,5 +1,5 @@
-//! The terminal is given back when the program aborts, too: memory that cannot be had, a stack that
-//! overflows and a panic while panicking end in SIGABRT, past every destructor and hook.
+//! Restores the terminal when the program aborts. A failed allocation, a stack overflow and a panic
+//! while panicking end in SIGABRT, without destructors and hooks.
 
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{tcgetattr, tcsetattr, OptionalActions, Termios};
@@ -9,19 +9,19 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Clicks off, bracketed paste off, the ordinary screen, the cursor shown: what
-/// `crate::terminal::restore` writes, ready made.
+/// Turns off clicks and bracketed paste, returns to the ordinary screen and shows the cursor: the
+/// same bytes as `crate::terminal::restore`, ready made.
 const GIVE_BACK: &[u8] =
     b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l\x1b[?25h";
 
-/// Whether the terminal is ours now.
+/// True while this program has taken the terminal.
 pub(crate) static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// How the terminal was set when the program began.
+/// The terminal's settings when the program began.
 static BEFORE: OnceLock<Termios> = OnceLock::new();
 
-/// Keeps how the terminal is set, and sees to it that an abort sets it so again. To be called
-/// before the terminal is taken.
+/// Saves the terminal's settings, and restores them on abort. Call this before the terminal is
+/// taken.
 pub(crate) fn restore_on_abort() -> io::Result<()> {
     static REGISTERED: Mutex<bool> = Mutex::new(false);
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
         let _ = BEFORE.set(settings);
     }
     #[allow(unsafe_code)]
-    // SAFETY: the handler makes system calls on values that were ready before, and nothing else.
+    // SAFETY: the handler only makes system calls on values that exist before.
     unsafe {
         register(SIGABRT, on_abort)?;
     }
@@ -42,7 +42,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
 
 fn on_abort() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // Nobody is left to tell when this fails.
+        // A write error is ignored: there is no reader left.
         let _ = rustix::io::write(stdout(), GIVE_BACK);
         if let Some(settings) = BEFORE.get() {
             let _ = tcsetattr(stdout(), OptionalActions::Now, settings);

@@ -1,5 +1,5 @@
-//! The screen as it is and as it was. Only rows that are drawn anew are compared and written, so a
-//! table that hardly changes hardly costs.
+//! The screen now and before. Only rows that are drawn again are compared and written, so a table
+//! that hardly changes costs hardly anything.
 
 use crate::app::arrange::RowId;
 use crate::app::shown::Facts;
@@ -12,28 +12,28 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
-/// What is known of a row of the screen without looking at its cells.
+/// What is known about a row of the screen.
 #[derive(Clone, Debug, Default)]
 enum Shows {
-    /// Nothing is known.
+    /// Unknown content.
     #[default]
     Something,
-    /// It is blank.
+    /// A blank row.
     Blank,
-    /// A line of the table, selected or not.
+    /// A line of the table, and whether it is selected.
     Line(Rc<Facts>, bool),
 }
 
-/// Cells, and what the terminal shows of them.
+/// The cells, and what the terminal shows.
 #[derive(Debug, Default)]
 pub struct Canvas {
     now: Buffer,
     was: Buffer,
     shows: Vec<Shows>,
     drawn: Vec<bool>,
-    /// Lines of the table put into words.
+    /// Formatted lines of the table.
     texts: FxHashMap<RowId, (Rc<Facts>, Rc<Vec<Span<'static>>>)>,
-    /// With what they were drawn.
+    /// The theme of those lines.
     theme: Option<Theme>,
 }
 
@@ -45,12 +45,12 @@ impl Canvas {
         canvas
     }
 
-    /// Its width and height.
+    /// Width and height.
     pub fn size(&self) -> (u16, u16) {
         (self.now.area.width, self.now.area.height)
     }
 
-    /// Takes a size, and holds the terminal for blank.
+    /// Sets the size; assumes a blank terminal.
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         let area = Rect::new(0, 0, width, height);
         self.now = Buffer::empty(area);
@@ -59,7 +59,7 @@ impl Canvas {
         self.drawn = vec![true; usize::from(height)];
     }
 
-    /// With another theme nothing that is shown holds.
+    /// Sets the theme. After a change everything is drawn again.
     pub(crate) fn wear(&mut self, theme: Theme) {
         if self.theme.replace(theme) != Some(theme) {
             self.texts.clear();
@@ -67,7 +67,7 @@ impl Canvas {
         }
     }
 
-    /// Writes what was drawn in characters that every terminal takes.
+    /// Replaces the drawn characters by ASCII.
     pub(crate) fn write_in_ascii(&mut self) {
         let drawn = (0u16..).zip(&self.drawn).filter(|(_, drawn)| **drawn).map(|(y, _)| y);
         for y in drawn.collect::<Vec<_>>() {
@@ -86,12 +86,12 @@ impl Canvas {
         &mut self.now
     }
 
-    /// What is drawn, as lines of text up to the last that has any; without blanks at their ends.
+    /// The drawn lines as text, up to the last with content, without trailing blanks.
     pub(crate) fn lines(&mut self) -> Vec<String> {
         let row_text = |y| {
             let (mut text, mut covered) = (String::new(), 0);
             for cell in &self.now.content[row(&self.now, y)] {
-                // A wide character has the cell after it, too.
+                // A wide character also covers the next cell.
                 if covered == 0 {
                     text.push_str(cell.symbol());
                     covered = cell.symbol().width().max(1);
@@ -107,7 +107,7 @@ impl Canvas {
         lines
     }
 
-    /// Blanks a row, to be drawn anew.
+    /// Blanks a row for drawing.
     pub(crate) fn blank(&mut self, y: u16) {
         let at = usize::from(y);
         self.shows[at] = Shows::Something;
@@ -116,7 +116,7 @@ impl Canvas {
         self.now.content[row].fill(Cell::EMPTY);
     }
 
-    /// Blanks everything.
+    /// Blanks all rows.
     pub(crate) fn blank_all(&mut self) {
         (0..self.now.area.height).for_each(|y| self.blank(y));
     }
@@ -129,7 +129,7 @@ impl Canvas {
         }
     }
 
-    /// Whether a row shows this line already; else it is blanked, and the line must be drawn.
+    /// True if a row already shows this line; else blanks the row, and the line must be drawn.
     pub(crate) fn shows_line(&mut self, y: u16, facts: &Rc<Facts>, selected: bool) -> bool {
         let at = usize::from(y);
         if let Shows::Line(line, was_selected) = &self.shows[at] {
@@ -142,7 +142,7 @@ impl Canvas {
         false
     }
 
-    /// The words of a line: those it had, unless it says something else now.
+    /// The text of a line: the cached one, unless its facts changed.
     pub(crate) fn text(
         &mut self,
         id: RowId,
@@ -157,18 +157,18 @@ impl Canvas {
         text
     }
 
-    /// Forgets the words of lines that are not on the screen any more.
+    /// Drops the texts of lines that have left the screen.
     pub(crate) fn forget_texts(&mut self, most: usize) {
         if self.texts.len() > most {
-            // Whoever is held here alone is on no row.
+            // No row shows a line whose only owner is this map.
             self.texts.retain(|_, (facts, _)| Rc::strong_count(facts) > 1);
         }
     }
 
-    /// Writes what changed.
+    /// Writes the changes to the terminal.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend fails.
     pub(crate) fn write<B: Backend>(&mut self, backend: &mut B) -> Result<(), B::Error> {
         let Canvas { now, was, drawn, .. } = self;
         let rows = (0u16..).zip(drawn.iter()).filter(|(_, drawn)| **drawn);
@@ -187,8 +187,8 @@ impl Canvas {
     }
 }
 
-/// What stands for a character where there is only ASCII: the higher a bar, the darker; none of those that mark
-/// states and accounts is another's. Letters of a name are `?`.
+/// The ASCII replacement of a character. Higher bars become darker characters; marks of states and
+/// accounts stay distinct; letters of a name become `?`.
 pub(crate) fn ascii(symbol: &str) -> char {
     match symbol.chars().next() {
         Some('▁') => '_',
@@ -222,7 +222,7 @@ fn row(buf: &Buffer, y: u16) -> std::ops::Range<usize> {
     from..from + width
 }
 
-/// The cells of a row to be written. What a wide character covers is not written, and what one
+/// The cells of a row to write. A cell covered by a wide character is not written; one that was
 /// covered before is.
 fn changes<'a>(
     y: u16,
@@ -275,14 +275,15 @@ mod tests {
                 let mut both = Canvas::new(8, 2);
                 let shown = written(&mut both, &[first, second]);
                 assert_eq!(both.now, both.was);
-                // A covered cell of the test backend keeps what it had: compare what is seen.
+                // A covered cell of the test backend keeps its old content, so the test compares
+                // the visible text.
                 let alone = written(&mut Canvas::new(8, 2), &[second]);
                 assert_eq!(seen(&shown[1]), seen(&alone[1]), "{first} then {second}");
             }
         }
     }
 
-    /// Without the cells under wide characters.
+    /// The row without the cells under wide characters.
     fn seen(row: &str) -> String {
         let (mut text, mut covered) = (String::new(), 0);
         for symbol in row.chars() {

@@ -1,5 +1,5 @@
-//! Where events, frames and what the user asks for come together: the view without its terminal.
-//! What it does depends on nothing but the events and frames it is given, and in which order.
+//! Combines events, frames and the user's requests: the view without its terminal. Its behaviour
+//! depends only on the events and frames that it gets, and on their order.
 
 use crate::app::action::{HostAction, WindowAction};
 use crate::app::tags::sent;
@@ -11,32 +11,32 @@ use exactop_model::feed::timeline::{Direction, Noted, Travel};
 use exactop_model::frame::holdings::Wanted;
 use exactop_model::{Feed, Frame};
 
-/// What is left to do for the terminal's loop after an event.
+/// What the terminal's loop must do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// Nothing but drawing, some time.
+    /// Only draw, some time.
     Nothing,
-    /// Draw everything anew.
+    /// Draw the whole screen again.
     Repaint,
-    /// Stop until a shell brings the program back.
+    /// Stop until a shell continues the program.
     Suspend,
     /// Leave.
     Quit,
 }
 
-/// The state of the view, who feeds it, and who acts for it.
+/// The state of the view, its feed and its host.
 pub struct Desk<'a> {
     app: App,
     feed: &'a mut dyn Feed,
     host: &'a mut dyn Host,
-    /// A new window was asked for.
+    /// True if a new window was requested.
     refresh: bool,
-    /// What is shown is of no window that was measured.
+    /// True if the screen shows figures that belong to no measured window.
     preliminary: bool,
 }
 
 impl<'a> Desk<'a> {
-    /// A desk with nothing on it yet.
+    /// A desk without frames.
     pub fn new(app: App, feed: &'a mut dyn Feed, host: &'a mut dyn Host) -> Desk<'a> {
         let mut desk = Desk { app, feed, host, refresh: false, preliminary: false };
         if desk.feed.timeline().is_some() {
@@ -53,13 +53,13 @@ impl<'a> Desk<'a> {
         &self.app
     }
 
-    /// Tells it the size of the terminal.
+    /// Sets the size of the terminal.
     pub fn resize(&mut self, width: u16, height: u16) {
         self.app.resize(width, height);
     }
 
-    /// Takes an event. What it asks for is done at once, but for a new window: that would put
-    /// other rows under the keys that were pressed already ([`Desk::wants_frame`]).
+    /// Handles an event. Its requests are done at once, except for a new window, which would put
+    /// other rows under keys that were already pressed ([`Desk::wants_frame`]).
     pub fn take(&mut self, event: &Event) -> After {
         let mut after = After::Nothing;
         match self.app.on_event(event) {
@@ -69,7 +69,7 @@ impl<'a> Desk<'a> {
             Action::Quit => after = After::Quit,
             Action::Rearrange => self.rearrange(),
             Action::Refresh => {
-                // What was opened shows what is known of it until the window is over.
+                // A new page shows the known figures until the window ends.
                 if self.app.hurries() {
                     self.rearrange();
                 }
@@ -91,7 +91,7 @@ impl<'a> Desk<'a> {
         self.app.looked_into(wanted, told);
     }
 
-    /// What the host does.
+    /// Runs an action of the host.
     fn act(&mut self, action: HostAction) {
         match action {
             HostAction::Identify { deed, pid } => {
@@ -131,7 +131,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What the feed does: another window is shown, or this one is marked.
+    /// Runs an action of the feed.
     fn turn(&mut self, action: WindowAction) {
         match action {
             WindowAction::Mark => self.mark(),
@@ -167,7 +167,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Marks the window on the screen: rows are shown against it from now on.
+    /// Marks the window on the screen: rows are compared with it from now on.
     fn mark(&mut self) {
         let frame = match self.preliminary {
             true => None,
@@ -178,7 +178,7 @@ impl<'a> Desk<'a> {
         self.rearrange();
     }
 
-    /// Goes to another window of the recording and says what there is to say of it.
+    /// Goes to another window of the recording and shows its note.
     fn travel(&mut self, to: Travel) {
         let Some(timeline) = self.feed.timeline() else { return };
         match timeline.travel(to) {
@@ -203,19 +203,19 @@ impl<'a> Desk<'a> {
         self.app.set_user(text, uid);
     }
 
-    /// Whether an event asked for a new window. To be asked when the events that were there are
-    /// taken: they were meant for what the screen shows.
+    /// True if an event requested a new window. Ask after all waiting events are handled: the user
+    /// meant them for the rows on the screen.
     pub fn wants_frame(&mut self) -> bool {
         std::mem::take(&mut self.refresh)
     }
 
-    /// Whether the window that begins is to be short: once, after something was opened that is counted from
-    /// now on.
+    /// True if the next window must be short: once, after a page was opened whose figures are
+    /// counted from now on.
     pub fn takes_short(&mut self) -> bool {
         std::mem::take(&mut self.app.hurries)
     }
 
-    /// Takes what there is to show at once; whether there is anything.
+    /// Takes the figures that can be shown at once; true if there are any.
     pub fn at_once(&mut self) -> bool {
         let Some(frame) = self.feed.at_once(&self.app.ask()) else { return false };
         self.accept(frame);
@@ -223,7 +223,7 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// Opens the first window; whether there is a frame already.
+    /// Opens the first window; true if there is a frame already.
     ///
     /// # Errors
     /// The source failed.
@@ -232,10 +232,10 @@ impl<'a> Desk<'a> {
         Ok(frame.map(|frame| self.accept(frame)).is_some())
     }
 
-    /// Closes the window and opens the next; whether there is a frame.
+    /// Closes the window and opens the next; true if there is a frame.
     ///
     /// # Errors
-    /// The source failed before there was anything to show.
+    /// The source failed before the first frame.
     pub fn next_frame(&mut self) -> Result<bool, TuiError> {
         if self.app.frame().is_some() && self.feed.timeline().is_some() {
             self.travel(Travel::By(Direction::On, 1));
@@ -258,7 +258,7 @@ impl<'a> Desk<'a> {
 
     fn accept(&mut self, frame: Frame) {
         if std::mem::take(&mut self.preliminary) {
-            // Figures of a machine's whole life are wider than those of a window.
+            // Figures of the machine's whole life are wider than those of a window.
             self.app.forget_widths();
         }
         let is_first = self.app.frame().is_none();
@@ -273,7 +273,7 @@ impl<'a> Desk<'a> {
                 self.app.say(past::noted(noted, to, false, local));
             }
         }
-        // The process of the open page has no row if it exited, or if it did nothing.
+        // The process of the open page has no row if it exited or was idle.
         if let Some(key) = self.app.missing_process() {
             let exited = match self.feed.timeline() {
                 Some(timeline) => timeline.has_exited(key),
@@ -281,20 +281,20 @@ impl<'a> Desk<'a> {
             };
             self.app.set_exited(exited);
         }
-        // As of now, while it is shown.
+        // Holdings as of now, while the page shows them.
         if let Some(wanted) = self.app.looks_into() {
             self.look_into(wanted);
         }
     }
 
-    /// Gets what is on the screen ready; to be called right before drawing.
+    /// Prepares the rows on the screen; call this right before drawing.
     pub fn look(&mut self) {
         let feed = &mut self.feed;
         self.app.look(&mut |rows, needs| feed.details(rows, needs));
     }
 }
 
-/// What became of each.
+/// Result of the action on each target.
 fn done_to<T>(targets: Vec<Target>, mut deed: impl FnMut(&Target) -> T) -> Vec<(Target, T)> {
     let one = |target| {
         let result = deed(&target);

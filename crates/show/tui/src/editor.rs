@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The text being typed and where the cursor stands in it.
+/// The typed text and the cursor's place in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Editor {
     text: String,
@@ -11,7 +11,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// What was typed.
+    /// The typed text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -29,7 +29,7 @@ impl Editor {
         }
     }
 
-    /// Takes a key; the usual ones of a command line.
+    /// Handles a key of the usual command-line editing keys.
     pub fn key(&mut self, key: &KeyEvent) {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {

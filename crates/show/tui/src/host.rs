@@ -1,4 +1,4 @@
-//! What the live view asks of the program around it, and how it ends.
+//! The interface to the program around the live view, and the reasons for the view's end.
 
 use crate::app::target::Limit;
 use crate::app::target::{Deed, Target};
@@ -6,74 +6,73 @@ use crate::settings::Settings;
 use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 
-/// The things a view must not do by itself. Every error is one line for a person.
+/// Work that a view must not do itself. Every error is one line for a person.
 pub trait Host {
-    /// Who has a number now, for this deed.
+    /// The process or thread that has a number now, for this action.
     ///
     /// # Errors
-    /// Nobody has.
+    /// No task has the number.
     fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String>;
 
-    /// Whether the process of a task has exited.
+    /// True if the process of a task has exited.
     fn has_exited(&mut self, task: TaskKey) -> bool;
 
-    /// What a process holds: of the one that is meant or of none.
+    /// Reads the holdings of exactly this process.
     ///
     /// # Errors
-    /// Why it is not told.
+    /// The holdings cannot be read; the text is the reason.
     fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String>;
 
-    /// Sends a signal to a process: to the one that is meant or to none.
+    /// Sends a signal to exactly this process.
     ///
     /// # Errors
-    /// Why it could not be sent; [`Target::gone`] where it is not there any more.
+    /// The signal could not be sent; [`Target::gone`] if the process has exited.
     fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String>;
 
-    /// Sets the nice value of a process, or of a thread in the threads view: of the one that is
-    /// meant or of none.
+    /// Sets the nice value of exactly this process, or thread in the threads view.
     ///
     /// # Errors
-    /// Why it could not be set; [`Target::gone`] where it is not there any more.
+    /// The value could not be set; [`Target::gone`] if the task has exited.
     fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String>;
 
-    /// Sets what a control group may use; says what was before and what is now.
+    /// Sets a limit of a control group. Returns the values before and after.
     ///
     /// # Errors
-    /// Why it could not be set.
+    /// The limit could not be set.
     fn limit(&mut self, limit: &Limit) -> Result<String, String>;
 
-    /// Keeps the settings for the next start; says where.
+    /// Saves the settings for the next start. Returns the path.
     ///
     /// # Errors
-    /// Why they could not be kept.
+    /// The settings could not be saved.
     fn save(&mut self, settings: &Settings) -> Result<String, String>;
 
     /// The id of a user name.
     fn user_id(&mut self, name: &str) -> Option<u32>;
 
-    /// A time as a person writes it, ns since the epoch. A time of day is the last one before
-    /// `end_wall_ns`, where the recording ends.
+    /// Parses a time as a person writes it; ns since the epoch. A time of day is the last one
+    /// before `end_wall_ns`, the recording's end.
     ///
     /// # Errors
-    /// What cannot be read, and what to write.
+    /// The text cannot be parsed; the error says what to write.
     fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String>;
 
-    /// A time for a person, by the local clock.
+    /// A time as text, by the local clock.
     fn local_time(&mut self, wall_ns: i128) -> String;
 }
 
 /// Why the live view ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
-    /// The person asked for it.
+    /// The user quit.
     Quit,
-    /// A signal did; the terminal was restored before.
+    /// A signal ended it; the terminal is restored.
     Signal(i32),
-    /// The terminal went away.
+    /// The terminal hung up.
     TerminalGone,
 }
 
-/// Why it could not run.
+/// Why the live view could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// There is no terminal to draw on.
@@ -82,13 +81,13 @@ pub enum TuiError {
     /// `TERM` names a terminal that cannot move its cursor.
     #[error("TERM={0:?} cannot show a full screen: set TERM, or use batch mode (-b)")]
     DumbTerminal(String),
-    /// The settings cannot be used.
+    /// A setting is invalid.
     #[error("{0}")]
     Settings(String),
     /// The terminal failed.
     #[error("terminal: {0}")]
     Terminal(#[from] std::io::Error),
-    /// The source failed before there was anything to show.
+    /// The source failed before the first frame.
     #[error("{0}")]
     Feed(String),
 }

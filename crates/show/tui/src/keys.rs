@@ -1,20 +1,20 @@
-//! The keys: one table, from which keys are dispatched and the help page is written.
+//! The keys of the live view in one table, which dispatches keys and writes the help page.
 //!
-//! A key means what it means in top(1) wherever top has one for it.
+//! A key has the meaning that it has in top(1), if top has it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key without the modifiers that do not matter.
+/// A key with the modifiers that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     code: KeyCode,
     ctrl: bool,
-    /// With Shift, which matters for arrows only: letters are others then.
+    /// With Shift, which matters only for arrows: shifted letters are other keys.
     shift: bool,
 }
 
 impl Key {
-    /// The name on the help page.
+    /// Name on the help page.
     pub fn name(&self) -> String {
         match self.code {
             KeyCode::Left if self.shift => "Shift-←".into(),
@@ -50,27 +50,27 @@ const fn shifted(code: KeyCode) -> Key {
     Key { code, ctrl: false, shift: true }
 }
 
-/// Under which heading of the help page a key stands.
+/// Heading of the help page for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum HelpSection {
-    /// What is shown.
+    /// Choice of the figures.
     Show,
     Rows,
-    /// In which order, which columns.
+    /// Order and columns.
     Order,
-    /// Moving about.
+    /// Moving in the table.
     Move,
-    /// Doing something to a process.
+    /// Actions on a process.
     Act,
-    /// The program itself.
+    /// Keys of the program itself.
     Program,
-    /// Going to and fro in a recording, where these keys come before the others.
+    /// Moving in a recording, where these keys override the others.
     Time,
 }
 
 impl HelpSection {
-    /// All, in the order of the help page.
+    /// All headings, in the order of the help page.
     pub const ALL: [HelpSection; 7] = [
         HelpSection::Show,
         HelpSection::Rows,
@@ -81,7 +81,7 @@ impl HelpSection {
         HelpSection::Time,
     ];
 
-    /// The heading.
+    /// The heading's text.
     pub const fn title(self) -> &'static str {
         match self {
             HelpSection::Show => "Show",
@@ -95,21 +95,21 @@ impl HelpSection {
     }
 }
 
-/// Keys and what they do.
+/// Keys and their command.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
-    /// What is done.
+    /// The command.
     pub command: KeyCommand,
-    /// Any of these does it.
+    /// Keys of the command.
     pub keys: &'static [Key],
-    /// Its heading on the help page.
+    /// Heading on the help page.
     pub group: HelpSection,
-    /// One line.
+    /// Explanation in one line.
     pub help: &'static str,
 }
 
 impl Binding {
-    /// All keys of it, as the help page shows them.
+    /// The keys as the help page shows them.
     pub fn names(&self) -> String {
         self.keys.iter().map(Key::name).collect::<Vec<_>>().join(" ")
     }
@@ -117,7 +117,7 @@ impl Binding {
 
 macro_rules! bindings {
     ($($group:ident { $($command:ident: [$($key:expr),+], $help:literal;)+ })+) => {
-        /// What a key can ask for in the live view.
+        /// Commands of keys in the live view.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum KeyCommand {
             $($(#[doc = $help] $command,)+)+
@@ -219,7 +219,7 @@ bindings! {
     }
 }
 
-/// What a key asks for; in a recording those of the time line come first.
+/// The command of a key; in a recording the keys of the time line come first.
 pub fn find(event: &KeyEvent, recorded: bool) -> Option<KeyCommand> {
     if event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META) {
         return None;

@@ -1,27 +1,28 @@
-//! What fits where: lines of the header, CPU cells, columns. Pure arithmetic, no drawing.
+//! Places the parts of a screen: lines of the header, CPU cells, columns. Only arithmetic, no
+//! drawing.
 //!
-//! Nothing wraps. What does not fit is left out, the least important first.
+//! Nothing wraps. Parts that do not fit are left out, the least important first.
 
 use crate::settings::PerCpu;
 use exactop_model::{Column, ColumnId};
 use std::collections::HashMap;
 
-/// Below this a screen says only that it is too small.
+/// Least width; a narrower screen shows only that it is too small.
 pub const MIN_WIDTH: u16 = 40;
-/// See [`MIN_WIDTH`].
+/// Least height; see [`MIN_WIDTH`].
 pub const MIN_HEIGHT: u16 = 10;
-/// From this width on two short lines of the header share one.
+/// From this width on, two short lines of the header share one.
 pub(crate) const WIDE: u16 = 160;
-/// Rows the table keeps when the header gets long.
+/// Rows that the table keeps under a long header.
 const MIN_ROWS: u16 = 5;
 
-/// The widest canvas: no real terminal has so many columns.
+/// The widest canvas; no real terminal has more columns.
 const MOST_WIDTH: u16 = 1024;
 /// The most cells of a canvas. Each takes some hundred bytes, twice.
 const MOST_CELLS: u32 = 1 << 18;
 
-/// The part of a terminal that is drawn on: all of it, unless it says it is larger than any real
-/// one. A terminal may say that it has 65535 lines of 65535 columns.
+/// The part of a terminal that is drawn on: all of it, up to the size of any real one. A terminal
+/// may claim 65535 lines of 65535 columns.
 pub fn canvas_size(width: u16, height: u16) -> (u16, u16) {
     let width = width.min(MOST_WIDTH);
     let most = MOST_CELLS / u32::from(width.max(1));
@@ -31,34 +32,34 @@ pub fn canvas_size(width: u16, height: u16) -> (u16, u16) {
 /// A line of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderLine {
-    /// Name, time, load; cost of looking.
+    /// Host name, time, load; cost of looking.
     Machine,
-    /// Where in a recording it is.
+    /// The time line of a recording.
     Time,
-    /// The books, and the kernel's tick counts where there is room for both.
+    /// The books, with the kernel's tick counts if there is room for both.
     Books,
-    /// What the window has to say by itself.
+    /// Findings on the window.
     Findings,
     /// The kernel's tick counts.
     Ticks,
     /// The n-th line of CPUs.
     Cpus(u16),
-    /// How many tasks in which state, and the memory where there is room for both.
+    /// Numbers of tasks by state, with the memory if there is room for both.
     Tasks,
     /// Memory and swap.
     Memory,
 }
 
-/// CPU cells: several a line.
+/// CPU cells, several per line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CpuGrid {
-    /// Cells a line.
+    /// Cells per line.
     pub per_line: u16,
     pub lines: u16,
     /// Width of a cell without the gap after it.
     pub cell: u16,
-    /// Width of the bar in it; 0: only the figure.
+    /// Width of the bar in a cell; 0: only the figure.
     pub bar: u16,
 }
 
@@ -69,14 +70,14 @@ const FIGURE: u16 = 6;
 /// CPUs that are shown one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
-    /// How many.
+    /// Number of CPUs.
     pub count: usize,
-    /// The largest of their numbers, which is larger than their count where some are offline.
+    /// The largest CPU number; it exceeds the count if some are offline.
     pub last: u32,
 }
 
 impl Cpus {
-    /// So many, by number from 0 on.
+    /// This number of CPUs, numbered from 0 without gaps.
     pub fn without_gaps(count: usize) -> Cpus {
         Cpus { count, last: count.saturating_sub(1) as u32 }
     }
@@ -86,12 +87,13 @@ impl Cpus {
     }
 }
 
-/// The digits of a number.
+/// Digits of a number.
 fn digits(n: u32) -> u16 {
     n.checked_ilog10().unwrap_or(0) as u16 + 1
 }
 
-/// Cells for `cpus` on `width` columns and at most `max_lines` lines. CPUs beyond that have no cell.
+/// Cells for `cpus` on `width` columns and at most `max_lines` lines. CPUs beyond that have no
+/// cell.
 pub fn cpu_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
     let Cpus { count: cpus, last } = cpus;
     if cpus == 0 || max_lines == 0 {
@@ -116,37 +118,37 @@ pub fn cpu_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
     Some(CpuGrid { per_line, lines: lines.min(max_lines), cell, bar: 0 })
 }
 
-/// From so many CPUs on each has a character, unless a bar for each is asked for.
+/// From this number of CPUs on, each is one character, unless the user asks for bars.
 const STRIP_FROM: usize = 32;
-/// Below this height CPUs are shown only if that is asked for.
+/// Below this height CPUs are shown only on request.
 const CPUS_FROM: u16 = 20;
-/// The lines that CPUs take of a screen: one of so many at most, and where that is asked for.
+/// CPU lines may take one line of this many on a screen; the second constant applies on request.
 const CPUS_OF: u16 = 8;
 const CPUS_ASKED_OF: u16 = 3;
 
-/// A character a CPU, in lines of a power of two, so that CPUs that belong together stand below
-/// each other.
+/// One character per CPU, in lines of a power of two, so that neighbouring CPUs stand below each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CpuStrip {
-    /// Characters a line.
+    /// Characters per line.
     pub per_line: u16,
     pub lines: u16,
-    /// CPUs that share a character; 1 as long as there is room.
+    /// CPUs that share a character; 1 while there is room.
     pub per_mark: u16,
-    /// Width of what names a line's CPUs, with the gap after it.
+    /// Width of a line's label with the gap after it.
     pub label: u16,
-    /// Width of the line's figure; 0: it has no room.
+    /// Width of the line's figure; 0: no room.
     pub figure: u16,
 }
 
-/// A strip of `cpus` on `width` columns and at most `max_lines` lines. It has all of them.
+/// A strip of all `cpus` on `width` columns and at most `max_lines` lines.
 pub fn cpu_strip(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuStrip> {
     if cpus.count == 0 || max_lines == 0 {
         return None;
     }
     let count = cpus.count.min(1 << 15) as u16;
-    // `cpu64-127 `, where the first line of many has fewer digits.
+    // Labels look like `cpu64-127 `; the first of many lines has fewer digits.
     let label = |first: u32| 3 + digits(first) + 1 + digits(cpus.last) + 1;
     let room = width.checked_sub(label(cpus.last)).filter(|&room| room > 0)?;
     let fitting = 1 << room.ilog2();
@@ -164,17 +166,17 @@ pub fn cpu_strip(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuStrip> {
     Some(CpuStrip { per_line, lines, per_mark, label, figure })
 }
 
-/// CPUs one by one.
+/// Form of the CPUs on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuPart {
-    /// A cell for each, with a figure and mostly a bar.
+    /// A cell per CPU, with a figure and mostly a bar.
     Cells(CpuGrid),
-    /// A character for each.
+    /// A character per CPU.
     Strip(CpuStrip),
 }
 
 impl CpuPart {
-    /// The lines that it takes.
+    /// Lines that it takes.
     pub fn lines(&self) -> u16 {
         match self {
             CpuPart::Cells(grid) => grid.lines,
@@ -183,13 +185,13 @@ impl CpuPart {
     }
 }
 
-/// Cells where all CPUs have one.
+/// Cells if all CPUs fit.
 fn whole_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
     cpu_grid(width, cpus, max_lines)
         .filter(|grid| usize::from(grid.per_line) * usize::from(grid.lines) >= cpus.count)
 }
 
-/// How CPUs are shown, on at most `room` lines.
+/// The form of the CPUs on at most `room` lines.
 fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuPart> {
     let Wants { cpus, per_cpu, .. } = wants;
     let strip = |lines| cpu_strip(width, cpus, lines).map(CpuPart::Strip);
@@ -209,9 +211,9 @@ fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuP
     }
 }
 
-/// What `1` makes of CPUs: shown or not, as it was not before; and from characters that nobody asked
-/// for to cells where these have room. `wants` has how they are shown now, `auto` whether they may be
-/// unasked.
+/// The setting after key `1`: it shows or hides CPUs, and turns characters that were not requested
+/// into cells if these fit. `wants` holds the current form, `auto` whether CPUs may be shown
+/// without a request.
 pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: Wants, auto: bool) -> PerCpu {
     let shown = |per_cpu| {
         let screen = screen(width, height, Wants { per_cpu, ..wants });
@@ -227,12 +229,12 @@ pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: Wants, auto: bool
     }
 }
 
-/// Where everything of the live view stands.
+/// Layout of the live view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Screen {
     pub header: Vec<HeaderLine>,
-    /// CPUs one by one, if shown.
+    /// The CPUs, if shown.
     pub cpus: Option<CpuPart>,
     /// The line for prompts, messages and the state of the view.
     pub status_y: u16,
@@ -240,7 +242,7 @@ pub struct Screen {
     /// The first row of the table.
     pub body_y: u16,
     pub body_rows: u16,
-    /// The line of keys at the bottom, if there is one.
+    /// The line of keys at the bottom, if shown.
     pub footer_y: Option<u16>,
 }
 
@@ -251,24 +253,24 @@ impl Screen {
     }
 }
 
-/// What wants a place on a screen, beside what always has one.
+/// Optional parts of a screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// CPUs that there are.
+    /// The CPUs of the machine.
     pub cpus: Cpus,
     /// When they are shown one by one.
     pub per_cpu: PerCpu,
-    /// There is a time line.
+    /// True for a recording, which has a time line.
     pub recorded: bool,
-    /// The window has something to say by itself.
+    /// True if the window has findings.
     pub findings: bool,
-    /// That has its line also when there is nothing to say: a table that jumps cannot be read.
+    /// True if findings have a line even when there are none: a table that jumps is hard to read.
     pub reserved: bool,
-    /// A line of keys is wanted.
+    /// True to show a line of keys.
     pub footer: bool,
 }
 
-/// From this height on there is room for a line of keys.
+/// From this height on, there is room for a line of keys.
 const FOOTER_FROM: u16 = 20;
 
 /// Divides a screen; `None` if it is too small.
@@ -283,8 +285,8 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
         header.push(HeaderLine::Time);
     }
     header.push(HeaderLine::Books);
-    // How many tasks there are stays, however low the screen is. Nothing is left out for an empty line; where
-    // something would be, it makes room for a finding, and the table stays where it is, too.
+    // The line of tasks stays on every screen. An empty line displaces nothing. A line with content
+    // makes room for a finding, so that the table stays in its place.
     let cpu_lines = cpu_part((width, height), wants, u16::MAX).map_or(0, |part| part.lines());
     let all = header.len() + usize::from(cpu_lines) + if wide { 1 } else { 3 };
     let has_room = wants.findings && usize::from(room) > header.len() + 1;
@@ -295,7 +297,7 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
     let least = header.len() as u16 + 1;
     let cpus = cpu_part((width, height), wants, room.saturating_sub(least));
     header.extend((0..cpus.map_or(0, |part| part.lines())).map(HeaderLine::Cpus));
-    // In the order of the screen; the number says which goes first when there is no room.
+    // In the order of the screen; the lowest number is left out first.
     let optional: &[(HeaderLine, u16)] = if wide {
         &[(HeaderLine::Tasks, 1)]
     } else {
@@ -340,15 +342,15 @@ impl Placed {
     }
 }
 
-/// Widths that grow with what is shown and do not shrink again, so that columns stand still.
+/// Column widths that only grow, so that columns do not jump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Widths(HashMap<ColumnId, u16>);
 
-/// The widest a column of text gets, unless it takes what is left.
+/// Most cells of a text column, unless it takes the rest of the line.
 const MAX_TEXT: u16 = 24;
 
 impl Widths {
-    /// Makes room for a cell of this width; whether the column had to get wider.
+    /// Makes room for a cell of this width; true if the column grew.
     pub fn grow(&mut self, column: &'static Column, cell: usize) -> bool {
         let cell = cell.min(usize::from(u16::MAX)) as u16;
         let least = least(column);
@@ -365,7 +367,7 @@ impl Widths {
     }
 }
 
-/// What most values of a column need; longer ones make it grow.
+/// Width for most values of a column; longer values make it grow.
 fn least(column: &Column) -> u16 {
     use exactop_model::columns::Unit;
     let by_unit = match column.unit {
@@ -379,7 +381,7 @@ fn least(column: &Column) -> u16 {
     by_unit.max(column.title.len() as u16)
 }
 
-/// The column that takes what the others leave.
+/// The column that takes the rest of the line.
 fn takes_rest(columns: &[&'static Column]) -> Option<usize> {
     columns
         .iter()
@@ -387,7 +389,7 @@ fn takes_rest(columns: &[&'static Column]) -> Option<usize> {
         .or_else(|| columns.iter().rposition(|c| c.left_aligned() && c.width() >= 10))
 }
 
-/// The least width of the column that takes what is left: names, or long lines and branches.
+/// The least width of that column: names, or long lines and branches.
 pub fn least_rest(width: u16, long: bool) -> u16 {
     const NAMES: u16 = 12;
     match long {
@@ -396,7 +398,7 @@ pub fn least_rest(width: u16, long: bool) -> u16 {
     }
 }
 
-/// Which of two columns stays when both do not fit: the larger rank. The rows' order must be seen.
+/// The column with the larger rank stays when two do not fit. The sort column must be visible.
 fn rank(column: &Column, sort: &Column) -> u8 {
     const SORT: u8 = 250;
     if column == sort {
@@ -406,13 +408,13 @@ fn rank(column: &Column, sort: &Column) -> u8 {
     }
 }
 
-/// The least width of a bar of states; below it says nothing.
+/// The least width of a bar of states that is readable.
 const MIN_BAR: u16 = 16;
-/// The most: finer than a reader's eye.
+/// The greatest width: a finer bar shows no more.
 const MAX_BAR: u16 = 60;
 
-/// The width of a bar of states to the right of all these columns; `None` if it would push one of
-/// them out.
+/// The width of a bar of states right of all these columns; `None` if it would displace one of
+/// them.
 pub fn bar_width(
     columns: &[&'static Column],
     widths: &Widths,
@@ -423,11 +425,12 @@ pub fn bar_width(
     (spare >= MIN_BAR).then(|| (spare / 3 * 2).clamp(MIN_BAR, MAX_BAR))
 }
 
-/// One says little without the other: where both do not fit, both are left out.
+/// Columns that are useful only together: both are left out if one does not fit.
 const PAIR: [ColumnId; 2] = [ColumnId::UsrPct, ColumnId::SysPct];
 
-/// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
-/// fit, the command in `least_rest` cells at least; scrolled by `offset` columns, PID, the command and what fits from there on stay.
+/// Places columns on a line. Unscrolled, columns of lowest rank are left out until the rest fits,
+/// with at least `least_rest` cells for the command. Scrolled by `offset` columns, PID, the command
+/// and the columns that fit from there on stay.
 pub fn place(
     columns: &[&'static Column],
     widths: &Widths,
@@ -447,7 +450,7 @@ pub fn place(
         let out = if offset == 0 { least_important(&chosen, sort) } else { rightmost(&chosen) };
         let gone = chosen.remove(out);
         let half = |column: &Column| PAIR.contains(&column.id) && column != sort;
-        // Scrolled, both can be reached.
+        // In a scrolled table both columns can be reached.
         if offset == 0 && half(gone) && !chosen.iter().all(|column| half(column)) {
             chosen.retain(|column| !half(column));
         }

@@ -1,15 +1,15 @@
-//! The live view in a terminal: a table of all tasks that had the CPUs, over books that close. It takes a
-//! [`Feed`](exactop_model::Feed) of frames and keys, and gives a screen; a [`Host`] does what a view must not do
-//! itself. The command alone may depend on it.
+//! The live view in a terminal: a table of all tasks that had the CPUs, over books that close. It
+//! takes a [`Feed`](exactop_model::Feed) of frames and keys, and draws a screen; a [`Host`] does
+//! the work that a view must not do itself. Only the command may depend on it.
 //!
-//! [`run`] takes a [`Feed`](exactop_model::Feed) of frames and a [`Host`] that does what a view
-//! must not do by itself. Inside, [`app`] is the state and pure, [`layout`] is arithmetic and
-//! pure, [`draw`] puts the state onto a buffer, and only `terminal` and `run` touch the world.
+//! [`run`] takes a [`Feed`](exactop_model::Feed) of frames and a [`Host`]. Inside, [`app`] holds
+//! the state, [`layout`] is arithmetic, and [`draw`] draws the state onto a buffer. None of these
+//! does I/O; only `terminal` and `run` do.
 //!
-//! Modules: `app/` (key to state, pure; `app/arrange` a frame with its lines; `app/table` the state
-//! of the table; `app/action` what is done outside), `desk.rs` (events, frames and what
-//! the user asks for come together, no terminal), `layout.rs` (pure), `draw/`, `canvas.rs` (the screen as it
-//! stands: only rows that changed are written), terminal guard.
+//! Modules: `app/` (state changes by keys; `app/arrange` a frame with its lines; `app/table` the
+//! state of the table; `app/action` requests to the outside), `desk.rs` (combines events, frames
+//! and the user's requests, without a terminal), `layout.rs`, `draw/`, `canvas.rs` (the screen now
+//! and before, of which only changed rows are written), and the terminal guard.
 #![deny(unsafe_code)]
 
 mod abort;

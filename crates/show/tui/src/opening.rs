@@ -1,6 +1,6 @@
-//! While the source is opened nobody takes keys, and that may take seconds on a busy machine. What
-//! ends the program from the keyboard is a signal for that time, and a thread of its own ends the
-//! program at once for any signal that does.
+//! Handles keys while the source opens, which may take seconds on a busy machine. During that time
+//! the keys that end the program are signals, and a separate thread ends the program at once when
+//! such a signal comes.
 
 use crate::terminal::{restore, Signals};
 use rustix::stdio::stdin;
@@ -10,20 +10,20 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a signal may go unnoticed.
+/// Longest time until a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// As long as it lives, Ctrl-C and whatever else ends the program does so at once.
+/// While this value lives, Ctrl-C and every other ending signal end the program at once.
 pub(crate) struct Opening {
-    /// How the terminal was set before, if it could be set.
+    /// The terminal's earlier settings, if they could be changed.
     before: Option<Termios>,
     opened: Arc<AtomicBool>,
     watch: Option<JoinHandle<()>>,
 }
 
 impl Opening {
-    /// The source begins to be opened. Without a thread or a terminal's settings keys and signals
-    /// wait until it is.
+    /// Begins before the source opens. Without a thread or terminal settings, keys and signals wait
+    /// until it is open.
     pub(crate) fn begin(signals: &Signals) -> Opening {
         let opened = Arc::new(AtomicBool::new(false));
         let (done, ending) = (opened.clone(), signals.ending_flags());
@@ -42,7 +42,7 @@ impl Opening {
     }
 }
 
-/// Ctrl-C and Ctrl-\ are signals now (ISIG, termios(3)); how it was before.
+/// Turns Ctrl-C and Ctrl-\ into signals (ISIG, termios(3)). Returns the earlier settings.
 fn keys_are_signals() -> Option<Termios> {
     let before = tcgetattr(stdin()).ok()?;
     let mut settings = before.clone();
@@ -56,7 +56,7 @@ impl Drop for Opening {
         self.opened.store(true, Ordering::SeqCst);
         if let Some(watch) = self.watch.take() {
             watch.thread().unpark();
-            // It cannot panic.
+            // The thread cannot panic.
             let _ = watch.join();
         }
         if let Some(before) = &self.before {

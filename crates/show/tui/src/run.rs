@@ -1,4 +1,4 @@
-//! The loop: a frame when its time has come, events in between. One thread.
+//! The loop: handles events and closes windows when they are due. One thread.
 
 use crate::app::App;
 use crate::desk::{After, Desk};
@@ -12,32 +12,33 @@ use exactop_model::Feed;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// The first window, and the first of what is opened, is short, so that something is on the screen soon.
+/// Length of the first window, and of the first after a page was opened: short, so that the screen
+/// fills soon.
 const FIRST_WINDOW: Duration = Duration::from_millis(100);
 
-/// A source that failed is asked again so soon, however long windows are.
+/// Interval at which a failed source is tried again, however long windows are.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Events between two drawings: whoever holds a key down must see what it does.
+/// Most events between two drawings: a user who holds a key must see its effect.
 const MOST_EVENTS: usize = 256;
 
-/// With what the view begins.
+/// Start state of the view.
 #[derive(Clone, Debug, Default)]
 pub struct Begin {
-    /// How it looks.
+    /// The settings.
     pub settings: Settings,
-    /// After how many windows it ends by itself; `None`: when somebody ends it. The short one that
-    /// fills the screen at first is none.
+    /// Number of windows after which the view ends; `None`: when the user quits. The short first
+    /// window does not count.
     pub windows: Option<u64>,
-    /// What somebody should know who begins, until a key is pressed.
+    /// A warning that is shown until a key is pressed.
     pub warning: Option<String>,
 }
 
-/// Shows frames on the terminal until someone or something ends it. The terminal is as it was
-/// when this returns.
+/// Shows frames on the terminal until the user or a signal ends it. The terminal is restored when
+/// this returns.
 ///
 /// # Errors
-/// No terminal, unusable settings, or a source that fails before there is anything to show.
+/// There is no terminal, a setting is invalid, or the source fails before the first frame.
 pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<ExitReason, TuiError> {
     let Begin { settings, windows, warning } = begin;
     let theme = Theme::choose(settings.color, |name| std::env::var(name).ok());
@@ -51,16 +52,16 @@ pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<Exi
     let (is_short, failing) = (true, None);
     let mut view = View { desk, theme, signals, guard, due, is_short, left: windows, failing };
     let ended = view.run();
-    // Who asked for some windows has the last one to read; what somebody left has been read.
+    // After a number of windows, the last one stays readable on the ordinary screen.
     let stays = (view.left == Some(0) && ended.is_ok()).then(|| view.guard.lines());
     drop(view);
     if let Some(lines) = stays {
         let mut stdout = io::stdout().lock();
-        // Nobody is left to tell when this fails.
+        // A write error is ignored: there is no reader left.
         let _ = lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
     }
     match ended {
-        // Writing to a terminal that hung up fails; that is how it ends, not an error.
+        // Writing to a terminal that hung up fails; that ends the view without an error.
         Err(TuiError::Terminal(e)) if is_gone(&e) => Ok(ExitReason::TerminalGone),
         result => result,
     }
@@ -77,13 +78,13 @@ struct View<'a> {
     theme: Theme,
     signals: Signals,
     guard: Guard,
-    /// When the open window is to be closed.
+    /// When the open window ends.
     due: Instant,
-    /// The open window was made short.
+    /// True if the open window is short.
     is_short: bool,
-    /// How many windows are yet to be shown.
+    /// Windows left to show.
     left: Option<u64>,
-    /// Since when there was no window for want of a source.
+    /// Since when the source has failed.
     failing: Option<Instant>,
 }
 
@@ -118,7 +119,7 @@ impl View<'_> {
                     self.paint()?;
                 }
                 Wake::Timeout => {}
-                // A changed size comes as an event, too.
+                // A changed size also comes as an event.
                 Wake::Input | Wake::Signal => {
                     if let Some(reason) = self.events()? {
                         return Ok(reason);
@@ -140,11 +141,11 @@ impl View<'_> {
         !self.desk.app().is_paused() && Instant::now() >= self.due
     }
 
-    /// Takes the events that are there, then closes the window if one of them asked for that, then
-    /// draws once.
+    /// Handles waiting events, then closes the window if one of them requested that, then draws
+    /// once.
     fn events(&mut self) -> Result<Option<ExitReason>, TuiError> {
         let mut taken = 0;
-        // Not 0: the event source does not even look then.
+        // A timeout of 0 would not check the event source.
         while taken < MOST_EVENTS && event::poll(Duration::from_millis(1))? {
             taken += 1;
             match self.desk.take(&event::read()?) {
@@ -154,10 +155,10 @@ impl View<'_> {
                 After::Quit => return Ok(Some(ExitReason::Quit)),
             }
         }
-        // Whoever types without a pause still gets new windows.
+        // A user who types without a pause still gets new windows.
         let late = taken == MOST_EVENTS && self.is_due();
         if self.desk.wants_frame() || late {
-            // Attaching programs takes a while.
+            // Attaching programs takes time.
             if self.desk.app().hurries() {
                 self.paint()?;
             }
@@ -193,7 +194,8 @@ impl View<'_> {
         self.due = Instant::now() + wait.min(most);
     }
 
-    /// Whether a window is over. Where the source fails one is when its time has passed, however often it was asked.
+    /// True if a window has ended. With a failing source, a window ends when its time has passed,
+    /// however often the source was tried.
     fn is_over(&mut self) -> bool {
         if !self.desk.app().has_failed() {
             self.failing = None;
@@ -210,7 +212,7 @@ impl View<'_> {
 
     fn suspend(&mut self) -> Result<(), TuiError> {
         self.guard.suspend()?;
-        // The shell's SIGCONT has been answered by that.
+        // Retaking the terminal has handled the shell's SIGCONT.
         self.signals.take_resumed();
         self.paint()
     }

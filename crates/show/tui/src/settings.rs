@@ -1,4 +1,4 @@
-//! What a person can set and keep: a plain struct that the command reads and writes.
+//! Settings that the user can change and save: a plain struct that the command reads and writes.
 
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
@@ -11,16 +11,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColorMode {
-    /// As many as the terminal has; none when `NO_COLOR` is set.
+    /// As many colours as the terminal has; none if `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Even when `NO_COLOR` is set.
+    /// Colours even if `NO_COLOR` is set.
     Always,
     /// Bold and reverse only.
     Never,
 }
 
-/// Which colours mean what.
+/// Colour theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThemeName {
@@ -36,11 +36,11 @@ pub enum ThemeName {
 }
 
 impl ThemeName {
-    /// All of them.
+    /// All themes.
     pub const ALL: [ThemeName; 4] =
         [ThemeName::Default, ThemeName::Light, ThemeName::Mono, ThemeName::HighContrast];
 
-    /// As in the settings.
+    /// Name in the settings.
     pub const fn name(self) -> &'static str {
         match self {
             ThemeName::Default => "default",
@@ -60,7 +60,7 @@ impl ThemeName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "PerCpuWritten", into = "PerCpuWritten")]
 pub enum PerCpu {
-    /// Above the table, where they take few of a screen's lines.
+    /// Above the table, if they take few of the screen's lines.
     #[default]
     Auto,
     /// On every page.
@@ -69,7 +69,7 @@ pub enum PerCpu {
     Never,
 }
 
-/// In the file: true, false or "auto".
+/// Form in the file: true, false or "auto".
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "per_cpu: write true, false or \"auto\"")]
 enum PerCpuWritten {
@@ -103,7 +103,7 @@ impl From<PerCpu> for PerCpuWritten {
     }
 }
 
-/// The live view as it is set up. Key `W` hands it to the host for keeping.
+/// Settings of the live view. Key `W` gives them to the host to save.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)] // Their names say it.
@@ -111,47 +111,47 @@ pub struct Settings {
     /// Seconds between two looks.
     pub interval_s: f64,
     pub columns: Vec<ColumnId>,
-    /// The columns while microstates are shown.
+    /// Columns while microstates are shown.
     pub microstate_columns: Vec<ColumnId>,
-    /// Microstates instead of the usual columns.
+    /// Show microstates instead of the usual columns.
     pub microstates: bool,
     pub sort: ColumnId,
-    /// Against the column's natural order (which is largest first for figures).
+    /// Reverse the column's natural order, which is largest first for figures.
     pub reverse: bool,
     /// Per cent of the whole machine instead of one CPU (top's Solaris mode).
     pub of_machine: bool,
-    /// One row a thread instead of one a process.
+    /// One row per thread instead of one per process.
     pub threads: bool,
-    /// Leave out rows that used no CPU.
+    /// Hide rows that used no CPU.
     pub hide_idle: bool,
-    /// Leave out kernel threads; the header counts them all the same.
+    /// Hide kernel threads; the header still counts them.
     pub hide_kernel_threads: bool,
     pub command_line: bool,
     pub tree: bool,
-    /// A bar for each CPU; from 32 on, a character.
+    /// A bar for each CPU; from 32 CPUs on, a character.
     pub per_cpu: PerCpu,
-    /// A line under the balance with what the window has to say by itself.
+    /// Show a line below the balance with the window's findings.
     pub findings: bool,
-    /// A line with the most used keys at the bottom.
+    /// Show a line of the most used keys at the bottom.
     pub footer: bool,
-    /// Only this user's rows: a name or a number; `!` before it means everyone else's.
+    /// Only this user's rows: a name or a number; with `!` in front, all other users'.
     pub user: Option<String>,
     /// Filter expressions; all must hold.
     pub filters: Vec<String>,
     pub color: ColorMode,
     pub theme: ThemeName,
-    /// Take mouse clicks. The terminal's own selection then needs the Shift key.
+    /// Handle mouse clicks. The terminal's own selection then needs the Shift key.
     pub mouse: bool,
-    /// Sets of columns by name, for `--preset`.
+    /// Named sets of columns, for `--preset`.
     pub presets: BTreeMap<String, Preset>,
 }
 
-/// A set of columns and an order.
+/// A set of columns and a sort column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preset {
     /// In the order of the screen.
     pub columns: Vec<ColumnId>,
-    /// The column to sort by; without it %CPU.
+    /// The sort column; without it %CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<ColumnId>,
 }
@@ -185,7 +185,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether everything in it can be used; the reason if not.
+    /// Checks that all values are valid.
     ///
     /// # Errors
     /// One line naming the setting, the value found and what to write instead.
@@ -207,7 +207,7 @@ impl Settings {
         columns::of(if self.microstates { &self.microstate_columns } else { &self.columns })
     }
 
-    /// Keeps columns that were chosen as those of what is shown now.
+    /// Saves the chosen columns as those of the current kind of columns.
     pub(crate) fn set_columns(&mut self, columns: &[&Column]) {
         let list = if self.microstates { &mut self.microstate_columns } else { &mut self.columns };
         *list = columns.iter().map(|c| c.id).collect();
@@ -222,13 +222,13 @@ impl Settings {
         self.filters.iter().map(|f| Filter::parse(f).map_err(|e| e.to_string())).collect()
     }
 
-    /// The interval.
+    /// Interval between two looks.
     pub fn interval(&self) -> Duration {
         Duration::from_secs_f64(self.interval_s.clamp(MIN_INTERVAL_S, MAX_INTERVAL_S))
     }
 }
 
-/// Each column once: there are no more of them than a screen can be laid out with.
+/// Checks that each column occurs once, so that the list always fits a layout.
 fn check_columns(name: &str, list: &[ColumnId]) -> Result<(), String> {
     if list.is_empty() {
         return Err(format!("{name}: the list is empty"));
@@ -243,17 +243,17 @@ fn check_columns(name: &str, list: &[ColumnId]) -> Result<(), String> {
     }
 }
 
-/// Filters that every row is looked at with, at most.
+/// Most filters.
 pub const MOST_FILTERS: usize = 32;
-/// The shortest interval; below it a look costs more than it shows.
+/// The shortest interval in seconds; below it a look costs more than it shows.
 pub const MIN_INTERVAL_S: f64 = 0.01;
-/// The longest: a day.
+/// The longest interval in seconds: a day.
 pub const MAX_INTERVAL_S: f64 = 86_400.0;
 
-/// Reads an interval in seconds as a person types it (`2`, `0.5`, `0,5`).
+/// Parses an interval in seconds as a person types it (`2`, `0.5`, `0,5`).
 ///
 /// # Errors
-/// The reason why it is refused.
+/// The text is refused; the error is the reason.
 pub fn parse_interval(text: &str) -> Result<f64, String> {
     let text = text.trim().trim_end_matches('s').trim_end();
     let seconds = text

@@ -37,10 +37,10 @@ const NAMES: &[(&str, i32)] = &[
 /// The largest real-time signal (SIGRTMAX).
 const MAX: i32 = 64;
 
-/// Reads `15`, `TERM`, `SIGTERM` or `sigterm`.
+/// Parses `15`, `TERM`, `SIGTERM` or `sigterm`.
 ///
 /// # Errors
-/// One line saying what is allowed.
+/// The text names no signal; the error says what is allowed.
 pub fn parse(text: &str) -> Result<i32, String> {
     let text = text.trim();
     if let Ok(number) = text.parse::<i32>() {
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<i32, String> {
     found.map(|&(_, n)| n).ok_or_else(|| format!("no signal '{text}': try TERM, KILL, 15"))
 }
 
-/// `SIGTERM` for 15; the number where it has no name.
+/// The signal's name, such as `SIGTERM` for 15; its number if it has no name.
 pub fn name(signal: i32) -> String {
     match NAMES.iter().find(|(_, n)| *n == signal) {
         Some((name, _)) => format!("SIG{name}"),

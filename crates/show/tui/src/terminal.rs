@@ -1,4 +1,4 @@
-//! The terminal: taken over at the start, given back whatever happens.
+//! The terminal: taken at the start, and restored however the program ends.
 
 use crate::abort::{restore_on_abort, TAKEN};
 use crate::canvas::Canvas;
@@ -28,15 +28,15 @@ use std::time::Duration;
 /// Signals that end the program.
 const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
 
-/// More than a screen takes. Standard output's own buffer is written at every kilobyte.
+/// Larger than a screen. Standard output's own buffer is written at every kilobyte.
 const SCREEN_BYTES: usize = 64 * 1024;
 
-/// What ended the wait for something to happen.
+/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// Keys or clicks are there.
+    /// Keys or clicks are waiting.
     Input,
-    /// Time is up.
+    /// The timeout passed.
     Timeout,
     /// A signal came in; see [`Signals`].
     Signal,
@@ -44,18 +44,18 @@ pub(crate) enum Wake {
     Gone,
 }
 
-/// The terminal while it is ours. Dropping it gives it back.
+/// The terminal while the program holds it. Dropping it restores the terminal.
 pub(crate) struct Guard {
     backend: CrosstermBackend<BufWriter<Stdout>>,
     canvas: Canvas,
     cursor: Option<(u16, u16)>,
     mouse: bool,
-    /// The terminal where standard input is something else.
+    /// The terminal, if standard input is another file.
     tty: Option<File>,
 }
 
 impl Guard {
-    /// Takes the terminal over.
+    /// Takes the terminal.
     pub(crate) fn new(mouse: bool) -> Result<Guard, TuiError> {
         if !io::stdout().is_terminal() {
             return Err(TuiError::NotATerminal("standard output"));
@@ -85,8 +85,8 @@ impl Guard {
         }
     }
 
-    /// Waits for input, a signal or the end of `timeout`. Whether the terminal is still there is
-    /// asked here: a read from one that hung up would not come back with an error each time.
+    /// Waits for input, a signal or the end of `timeout`. It also checks that the terminal still
+    /// exists, because a read from one that hung up does not always fail.
     pub(crate) fn wait(&self, signals: &Signals, timeout: Duration) -> io::Result<Wake> {
         let input = self.input();
         let mut fds =
@@ -109,23 +109,24 @@ impl Guard {
         Ok(Wake::Input)
     }
 
-    /// Gives the terminal back, stops until a shell continues the program, takes it again.
+    /// Restores the terminal, stops until a shell continues the program, then takes the terminal
+    /// again.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         restore();
         emulate_default_handler(SIGTSTP)?;
         self.retake()
     }
 
-    /// Takes the terminal again after someone else had it. If that is still so (continued in
-    /// the background), setting it stops the program until it is in the foreground.
+    /// Takes the terminal again after another program had it. If this program was continued in the
+    /// background, setting the terminal stops it until it is in the foreground.
     pub(crate) fn retake(&mut self) -> io::Result<()> {
-        // Raw mode is only set where it is not believed to be set already.
+        // Raw mode is set only if the library believes that it is not set.
         disable_raw_mode()?;
         take(self.mouse)?;
         self.clear()
     }
 
-    /// Width and height of what is drawn on. The backend's way opens /dev/tty each time.
+    /// Width and height of the drawing area. The backend's own function opens /dev/tty each time.
     pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
         let (width, height) = match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
@@ -134,7 +135,7 @@ impl Guard {
         Ok(canvas_size(width, height))
     }
 
-    /// Forgets what is on the screen, so that everything is drawn anew.
+    /// Clears the cached screen, so that everything is drawn again.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let (width, height) = self.size()?;
         self.clear_to(width, height)
@@ -146,7 +147,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Shows what `draw` draws, and the cursor where it says.
+    /// Draws with `draw`, and puts the cursor where it says.
     pub(crate) fn draw(
         &mut self,
         (width, height): (u16, u16),
@@ -168,7 +169,7 @@ impl Guard {
         Backend::flush(&mut self.backend)
     }
 
-    /// What is on the screen, as lines of text.
+    /// The screen as lines of text.
     pub(crate) fn lines(&mut self) -> Vec<String> {
         self.canvas.lines()
     }
@@ -190,7 +191,7 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody is left to tell when this fails: the terminal may be gone.
+/// Errors are ignored: the terminal may be gone.
 pub(crate) fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -205,7 +206,7 @@ pub(crate) fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// A panic's message belongs on the ordinary screen, where it can be read.
+/// Restores the terminal on panic, so that the message appears on the ordinary screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -217,12 +218,12 @@ fn restore_on_panic() {
     });
 }
 
-/// The signals that end the program, and whether each came.
+/// Signals that end the program, and whether each came.
 #[derive(Clone)]
 pub(crate) struct Ending(Vec<(i32, Arc<AtomicBool>)>);
 
 impl Ending {
-    /// The one that came.
+    /// The signal that came.
     pub(crate) fn caught(&self) -> Option<i32> {
         self.0.iter().find(|(_, caught)| caught.load(Ordering::SeqCst)).map(|(s, _)| *s)
     }
@@ -238,7 +239,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Begins to catch signals.
+    /// Starts catching signals.
     pub(crate) fn new() -> io::Result<Signals> {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
@@ -249,7 +250,7 @@ impl Signals {
             resumed: Arc::default(),
             ids: Vec::new(),
         };
-        // Flags first: what the pipe wakes up must find them set.
+        // Flags first: when the pipe wakes the loop, they must be set.
         for (signal, caught) in &signals.ending.0 {
             signals.ids.push(flag::register(*signal, caught.clone())?);
         }
@@ -266,22 +267,22 @@ impl Signals {
         while matches!((&self.wake).read(&mut bytes), Ok(n) if n > 0) {}
     }
 
-    /// The signal that wants the program to end.
+    /// The signal that asks the program to end.
     pub(crate) fn ending(&self) -> Option<i32> {
         self.ending.caught()
     }
 
-    /// The same for another thread.
+    /// The same flags for another thread.
     pub(crate) fn ending_flags(&self) -> Ending {
         self.ending.clone()
     }
 
-    /// Whether someone asked the program to stop for a while.
+    /// True if a stop (SIGTSTP) was requested.
     pub(crate) fn take_stop(&self) -> bool {
         self.stop.swap(false, Ordering::SeqCst)
     }
 
-    /// Whether the program was continued after a stop.
+    /// True if the program was continued after a stop.
     pub(crate) fn take_resumed(&self) -> bool {
         self.resumed.swap(false, Ordering::SeqCst)
     }

@@ -20,9 +20,9 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{json, Map, Value as Json};
 use std::io::{self, Write};
 
-/// The schema's name.
+/// Name of the schema.
 pub const SCHEMA: &str = "exactop.window";
-/// The schema's version; grows when a key changes its meaning or goes. New keys may come without.
+/// Version of the schema; raised when a key changes its meaning or is removed, not for a new key.
 pub const VERSION: u32 = 1;
 
 /// Default columns of output for programs: every raw figure. Per cent follow from raw figures, and

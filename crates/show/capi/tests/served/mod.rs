@@ -1,4 +1,4 @@
-//! A daemon within the test: a server on this machine's figures, in a thread of its own.
+//! A daemon within the test: a server of this machine's figures, in a thread of its own.
 
 use exactop_model::Book;
 use exactop_recording::Machine;
@@ -10,14 +10,14 @@ use std::sync::mpsc::{channel, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Serves until it is dropped.
+/// A server that runs until it is dropped.
 pub struct Served {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Served {
-    /// Serves figures of this source there; whoever connects from now on is heard.
+    /// Serves figures of this source; readers may connect from now on.
     pub fn start(socket: &Path, kind: &str) -> Served {
         let choice = if kind == "ledger" { Choice::Ledger } else { Choice::Procfs };
         let machine = Machine::this("0.1.0");
@@ -25,7 +25,7 @@ impl Served {
         let (stop, stopped) = channel::<()>();
         let (opened, is_open) = channel::<()>();
         let thread = std::thread::spawn(move || {
-            // Not every source may be handed from one thread to another.
+            // Some sources cannot move between threads.
             let mut source = session::source(choice, SplitOptions::default()).expect("a source");
             let _ = opened.send(());
             let mut book = Book::new();

@@ -1,4 +1,4 @@
-//! What must be done outside of the view's state, which is pure.
+//! Actions that the view requests from its loop; the view's state itself does no I/O.
 
 use super::target::{Deed, Limit, Target};
 use exactop_model::feed::timeline::Travel;
@@ -8,72 +8,72 @@ use exactop_model::feed::timeline::Travel;
 #[allow(missing_docs)] // Their names say it.
 pub enum Action {
     Draw,
-    /// Arrange the window closed last once more (another view of it), then draw.
+    /// Arrange the last closed window again, for another view of it, then draw.
     Rearrange,
-    /// Close the window, once the keys that are there already are done: they were pressed at what
-    /// the screen shows now.
+    /// Close the window after all waiting keys are handled: the user pressed them for the rows on
+    /// the screen now.
     Refresh,
-    /// Draw everything anew.
+    /// Draw the whole screen again.
     Repaint,
-    /// The machine is asked for something, or changed.
+    /// Ask the machine for something, or change it.
     Host(HostAction),
-    /// Another window is shown, or rows are shown against one.
+    /// Show another window, or compare rows with one.
     Window(WindowAction),
-    /// Stop until a shell brings the program back.
+    /// Stop until a shell continues the program.
     Suspend,
     /// Leave.
     Quit,
 }
 
-/// What the host does.
+/// An action of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostAction {
     /// Send a signal.
     Signal {
-        /// To this process.
+        /// The process.
         target: Target,
-        /// Its number.
+        /// The signal's number.
         signal: i32,
     },
     /// Set a nice value.
     Renice {
-        /// Of this process or thread.
+        /// The process or thread.
         target: Target,
-        /// -20..19.
+        /// The nice value, -20..19.
         nice: i32,
     },
     /// Send a signal to all of these.
     SignalAll(Vec<Target>, i32),
-    /// Give all of these a nice value.
+    /// Set the nice value of all of these.
     ReniceAll(Vec<Target>, i32),
-    /// Find out who has this number; the answer goes to [`super::App::identified`].
+    /// Look up the process with this number; the answer goes to [`super::App::identified`].
     Identify {
-        /// What is to be done to it.
+        /// The action that follows.
         deed: Deed,
-        /// The number that was typed.
+        /// The number that the user typed.
         pid: u32,
     },
-    /// Find out a user's id; the answer goes to [`super::App::set_user`]. Without `!`.
+    /// Look up a user's id; the answer goes to [`super::App::set_user`]. The name is without `!`.
     LookUpUser(String),
-    /// Set what a control group may use.
+    /// Set a limit of a control group.
     SetGroup(Limit),
-    /// Keep the settings.
+    /// Save the settings.
     Save,
 }
 
-/// What the feed does.
+/// An action of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WindowAction {
     /// Go to another window of the recording.
     Travel(Travel),
-    /// Go to a time as a person writes it.
+    /// Go to a time, written as a person writes it.
     GoTo(String),
-    /// Mark the window closed last: the frame of [`super::App::ask`] goes to [`super::App::mark`].
+    /// Mark the last closed window: the frame of [`super::App::ask`] goes to [`super::App::mark`].
     Mark,
-    /// Join the recording's windows to such of this length, ns, or not.
+    /// Merge the recording's windows into windows of this length, ns; `None`: do not merge.
     Join(Option<u64>),
-    /// Go back to the windows that are over.
+    /// Go back to earlier windows.
     LookBack,
-    /// Come back to the window that is open.
+    /// Return to the open window.
     LookOn,
 }

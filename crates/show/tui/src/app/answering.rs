@@ -1,4 +1,4 @@
-//! Asking the person, and acting on the answers.
+//! Asks the user, and acts on the answers.
 
 use super::action::{Action, HostAction, WindowAction};
 use super::question::{Answer, Prompt, Question};
@@ -9,7 +9,7 @@ use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::filter::Filter;
 
-/// Whoever wants to do something to the first process must type its number.
+/// The first process. An action on it needs its number typed.
 const INIT: u32 = 1;
 
 impl App {
@@ -18,7 +18,7 @@ impl App {
         Action::Draw
     }
 
-    /// Keys of the table that ask something or are about filters and searching.
+    /// Keys of the table that ask for something, or that filter and search.
     pub(super) fn on_question(&mut self, command: KeyCommand) -> Action {
         let prompt = match command {
             KeyCommand::User => {
@@ -48,8 +48,8 @@ impl App {
         self.ask_person(prompt)
     }
 
-    /// What is to be done to those who are tagged, to the selected row or to the page's process is asked at once;
-    /// else whom it is to be done to.
+    /// Asks for the action's value if rows are tagged, a row is selected or a process's page is
+    /// open; else asks for the process.
     fn ask_of(&self, deed: Deed) -> Prompt {
         let is_chosen = self.selected().is_some() || self.process_page().is_some();
         self.ask_of_tagged(deed).unwrap_or_else(|| match self.offered(deed) {
@@ -58,8 +58,8 @@ impl App {
         })
     }
 
-    /// Who is offered: the process on whose page the person is, or the marked row's. A row that
-    /// is not in the frame any more is offered to nobody, and so is process 1.
+    /// The process that the question offers: that of the open page, or of the selected row. A row
+    /// that has left the frame is not offered, nor is process 1.
     fn offered(&self, deed: Deed) -> Option<Target> {
         let arranged = self.arranged.as_ref()?;
         let target = match self.process_page() {
@@ -176,7 +176,7 @@ impl App {
         }
     }
 
-    /// A number that was typed: who has it in the frame, or else on the machine.
+    /// Finds the process of a typed number in the frame, or else on the machine.
     fn on_number(&mut self, deed: Deed, pid: u32) -> Action {
         let target = self.arranged.as_ref().and_then(|a| a.target_by_number(pid, deed));
         match target {
@@ -185,7 +185,7 @@ impl App {
         }
     }
 
-    /// Goes on with the process that has the number which was typed.
+    /// Continues with the process that has the typed number.
     pub fn identified(&mut self, deed: Deed, found: Result<Target, String>) {
         match found {
             Ok(target) => self.prompt = Some(Prompt::how(deed, target)),
@@ -197,7 +197,7 @@ impl App {
         self.arranged.as_ref().is_some_and(|a| a.is_replaced(target))
     }
 
-    /// Says how sending a signal went.
+    /// Reports the result of sending a signal.
     pub fn signalled(&mut self, target: &Target, signal: i32, result: Result<(), String>) {
         match result {
             Ok(()) => self.say(format!("{} sent to {}", signals::name(signal), target.shown())),
@@ -205,7 +205,7 @@ impl App {
         }
     }
 
-    /// Says how setting a nice value went.
+    /// Reports the result of setting a nice value.
     pub fn reniced(&mut self, target: &Target, nice: i32, result: Result<(), String>) {
         let Target { pid, name, .. } = target;
         match result {

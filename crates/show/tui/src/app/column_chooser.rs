@@ -1,46 +1,46 @@
-//! The column chooser: which columns, in which order, and by which to sort.
+//! The column chooser: the columns, their order, and the sort column.
 
 use crossterm::event::KeyCode;
 use exactop_model::columns::{Column, COLUMNS};
 
-/// The chooser's list.
+/// State of the chooser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnChooser {
-    /// All columns, the chosen ones in their order first, and whether each is chosen.
+    /// All columns, each with whether it is chosen; the chosen ones come first, in their order.
     pub list: Vec<(&'static Column, bool)>,
-    /// The line the cursor is on.
+    /// The line of the cursor.
     pub at: usize,
-    /// The arrows move the column instead of the cursor.
+    /// True if the arrows move the column instead of the cursor.
     pub moving: bool,
-    /// The column to sort by.
+    /// The sort column.
     pub sort: &'static Column,
 }
 
-/// What a key did to the chooser.
+/// Result of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It stays open.
+    /// The chooser stays open.
     Open,
-    /// It was closed.
+    /// The chooser was closed.
     Close,
-    /// Another column to sort by.
+    /// The sort column changed.
     Sort,
 }
 
 impl ColumnChooser {
-    /// A chooser that starts from these columns.
+    /// A chooser that starts with these columns.
     pub fn new(columns: &[&'static Column], sort: &'static Column) -> ColumnChooser {
         let chosen = columns.iter().map(|&c| (c, true));
         let others = COLUMNS.iter().filter(|c| !columns.contains(c)).map(|c| (c, false));
         ColumnChooser { list: chosen.chain(others).collect(), at: 0, moving: false, sort }
     }
 
-    /// The columns chosen, in order.
+    /// The chosen columns, in order.
     pub fn chosen(&self) -> Vec<&'static Column> {
         self.list.iter().filter(|(_, chosen)| *chosen).map(|(c, _)| *c).collect()
     }
 
-    /// Takes a key. `page`: lines on the screen.
+    /// Handles a key. `page`: lines on the screen.
     pub fn key(&mut self, code: KeyCode, page: usize) -> Outcome {
         match code {
             KeyCode::Up => self.go(self.at.saturating_sub(1)),
@@ -72,7 +72,7 @@ impl ColumnChooser {
         self.at = to;
     }
 
-    /// The last column cannot be left out: a table has at least one.
+    /// The last column cannot be removed: a table has at least one.
     fn toggle(&mut self) {
         let only = self.chosen().len() == 1;
         let entry = &mut self.list[self.at];

@@ -1,4 +1,4 @@
-//! Keys, clicks and pastes: what each does to the state.
+//! Handles keys, clicks and pastes.
 
 use super::action::{Action, HostAction, WindowAction};
 use super::arrange::RowId;
@@ -17,11 +17,11 @@ use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId};
 use exactop_model::TaskKey;
 
-/// Rows a turn of the wheel scrolls.
+/// Rows that one turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
 
 impl App {
-    /// Takes an event of the terminal.
+    /// Handles an event of the terminal.
     pub fn on_event(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
@@ -101,7 +101,7 @@ impl App {
         }
     }
 
-    /// What a key does on every page.
+    /// Keys that work on every page.
     fn on_any_page(&mut self, command: KeyCommand) -> Option<Action> {
         Some(match command {
             KeyCommand::Tag => self.on_tag().unwrap_or(Action::Refresh),
@@ -136,7 +136,8 @@ impl App {
             KeyCommand::Pressure => {
                 self.shows_pressure = !self.shows_pressure;
                 match self.past {
-                    // It is read at both ends of a window; who has paused looks at this one.
+                    // Pressure is read at both ends of a window, but a paused view keeps its
+                    // window.
                     None if self.shows_pressure && !self.paused => Action::Refresh,
                     _ => Action::Draw,
                 }
@@ -208,7 +209,7 @@ impl App {
         }
     }
 
-    /// Out of what was gone into last; the table forgets what was chosen in it.
+    /// Leaves the last entered view; the table drops its selection.
     fn on_back(&mut self) -> Action {
         if self.table.marked.is_some() {
             return self.on_mark();
@@ -231,7 +232,7 @@ impl App {
         self.rearranged()
     }
 
-    /// Microstates, or the columns from before.
+    /// Switches between microstates and the previous columns.
     fn switch_columns(&mut self) -> Action {
         self.settings.microstates = !self.settings.microstates;
         self.table.set_columns(self.settings.column_list());
@@ -268,7 +269,8 @@ impl App {
         }
     }
 
-    /// Something is shown that is counted from the next window on: that begins now, and is short.
+    /// Ends the window at once and makes the next one short, because the new page counts only from
+    /// the next window on.
     pub(super) fn attaching(&mut self) -> Action {
         match self.past {
             None => {
@@ -279,7 +281,7 @@ impl App {
         }
     }
 
-    /// What a key does on a process's page.
+    /// Keys on a process's page.
     fn on_process(&mut self, command: KeyCommand) -> Action {
         let lines = usize::from(self.size.1) / 2;
         let Page::Process(page) = &mut self.page else { return Action::Draw };
@@ -292,7 +294,7 @@ impl App {
             _ => None,
         };
         if let Some(to) = to {
-            // The key goes there and back.
+            // The same key opens the part and goes back.
             let shows = if page.shows == to { Shows::Overview } else { to };
             (page.shows, page.top) = (shows, 0);
             return self.attaching();
@@ -306,8 +308,8 @@ impl App {
         }
     }
 
-    /// The process of the selected row: of a thread its process, of an exited group its living
-    /// ancestor. The leader's start time is the process's.
+    /// The process of the selected row: a thread's process, an exited group's living ancestor. The
+    /// leader's start time is the process's.
     fn process_to_open(&self) -> Option<TaskKey> {
         let arranged = self.arranged.as_ref()?;
         let (tgid, task) = match self.marked()? {
@@ -376,7 +378,7 @@ impl App {
         }
     }
 
-    /// A click means what was drawn there.
+    /// A click refers to the screen as it was drawn.
     fn on_click(&mut self, x: u16, y: u16) -> Action {
         if self.page != Page::Table {
             return Action::Draw;
@@ -396,7 +398,7 @@ impl App {
     }
 }
 
-/// Moves the first line of a page of text. Drawing stops at its end.
+/// Scrolls a page of text. Drawing stops at its end.
 fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
     let page = page.saturating_sub(4).max(1);
     *top = match command {

@@ -1,14 +1,14 @@
-//! The page of findings: what the window has to say by itself, and the way from each to where more of it
-//! is seen.
+//! The page of findings: what is notable in the window, and from each finding the way to its
+//! details.
 
 use super::{Action, App, Page, ProcessPage};
 use crate::keys::KeyCommand;
 use exactop_model::findings::{Finding, Leads, Subject};
 
-/// Which finding is selected.
+/// Selection on the page of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FindingsPage {
-    /// What the selected finding is about; the worst at first.
+    /// Subject of the selected finding; the worst one at first.
     pub selected: Option<Subject>,
 }
 
@@ -17,14 +17,14 @@ impl App {
         self.frame().map_or(&[], |frame| &frame.findings)
     }
 
-    /// The place of the selected finding; `None` if it is over, or nothing was drawn yet.
+    /// Index of the selected finding; `None` if it is over, or nothing was drawn yet.
     pub(crate) fn selected_finding(&self) -> Option<usize> {
         let Page::Findings(page) = &self.page else { return None };
         let subject = page.selected?;
         self.findings().iter().position(|finding| finding.subject() == subject)
     }
 
-    /// Before anyone chose, the worst is marked.
+    /// Selects the worst finding until the user selects one.
     pub(super) fn mark_first_finding(&mut self) {
         let first = self.findings().first().map(Finding::subject);
         if let Page::Findings(page) = &mut self.page {
@@ -37,7 +37,7 @@ impl App {
         self.rearranged()
     }
 
-    /// What a key does here; `None`: what it does on every page that can be left.
+    /// Keys on this page; `None`: the key does what it does on every page that can be left.
     pub(super) fn on_findings(&mut self, command: KeyCommand) -> Option<Action> {
         match command {
             KeyCommand::Up => self.move_finding(-1),
@@ -59,7 +59,7 @@ impl App {
         }
     }
 
-    /// Goes where more is seen of the selected finding.
+    /// Opens the page with details of the selected finding.
     fn follow_finding(&mut self) -> Action {
         let Some(finding) = self.selected_finding().and_then(|at| self.findings().get(at)) else {
             self.complain("no finding is selected, or it is over");

@@ -1,4 +1,4 @@
-//! Branches of the tree that are folded into the row they begin at.
+//! Branches of the tree that are folded into their first row.
 
 use super::arrange::{Fold, RowId};
 use super::{Action, App};
@@ -37,7 +37,8 @@ impl App {
         self.rearranged()
     }
 
-    /// Who is gone has no branch any more. A process's page has only who did something.
+    /// Drops the folds of exited tasks. A process's page has no rows of idle tasks, so nothing is
+    /// dropped there.
     pub(super) fn forget_gone_folds(&mut self) {
         let has_everyone =
             self.settings.tree && self.process_page().is_none() && self.past.is_none();

@@ -1,4 +1,4 @@
-//! The page of control groups: which one is selected, and what is asked about it.
+//! The page of control groups: the selected group, and questions about it.
 
 use super::ordering;
 use super::question::{Prompt, Question};
@@ -10,13 +10,12 @@ use exactop_model::frame::belonging::Belonging;
 use exactop_model::words::cgroups::{first_order, heading, ordered};
 use exactop_model::words::order::Order;
 
-/// A group as a person follows it from one frame to the next: a name may pass to a group made
-/// later.
+/// Identity of a group across frames: its name may pass to a group made later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupKey {
-    /// Its name below the root of its hierarchy.
+    /// Name below the root of its hierarchy.
     pub name: String,
-    /// The kernel's id, where it tells.
+    /// The kernel's id, if known.
     pub id: Option<u64>,
 }
 
@@ -30,12 +29,12 @@ impl GroupKey {
     }
 }
 
-/// Which group is selected.
+/// Selection on the page of groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupsPage {
-    /// The selected group; at first `of`, or the first.
+    /// The selected group; at first `of`, or the first group.
     pub selected: Option<GroupKey>,
-    /// The group that one came for, by the kernel's id.
+    /// The group for which the page was opened, by the kernel's id.
     pub of: Option<u64>,
 }
 
@@ -44,24 +43,24 @@ impl App {
         self.frame()?.groups.as_ref()?.as_ref().ok()
     }
 
-    /// In which order groups are, those of one group.
+    /// Sort order among the groups of one parent.
     pub(crate) fn order_of_groups(&self, groups: &Groups) -> Order {
         self.groups_order.unwrap_or_else(|| first_order(groups))
     }
 
-    /// The groups, in the order in which they are shown.
+    /// The groups in the order on the screen.
     pub(crate) fn group_rows(&self) -> Vec<&GroupRow> {
         self.groups().map_or(Vec::new(), |groups| ordered(groups, self.order_of_groups(groups)))
     }
 
-    /// The line of the selected group; `None` if it is gone, or nothing was drawn yet.
+    /// Line of the selected group; `None` if it is gone, or nothing was drawn yet.
     pub(crate) fn selected_group(&self) -> Option<usize> {
         let Page::Groups(page) = &self.page else { return None };
         let group = page.selected.as_ref()?;
         self.group_rows().iter().position(|row| group.is(row))
     }
 
-    /// Before anyone chose, the group that one came for is marked, or the first.
+    /// Selects the group for which the page was opened, or the first, until the user selects one.
     pub(super) fn mark_first_group(&mut self) {
         let Page::Groups(GroupsPage { selected: None, of }) = &self.page else { return };
         let rows = self.group_rows();
@@ -72,7 +71,7 @@ impl App {
         }
     }
 
-    /// The page of groups, from the table or from a process, whose group is marked then.
+    /// Opens the page of groups from the table or from a process, whose group is then selected.
     pub(super) fn open_groups(&mut self) -> Action {
         self.table.members_of = None;
         let process = self.process_page().zip(self.frame());
@@ -99,7 +98,7 @@ impl App {
         Action::Draw
     }
 
-    /// The table of the selected group's processes.
+    /// Opens the table of the selected group's processes.
     fn enter_group(&mut self) -> Action {
         match self.selected_group().and_then(|at| self.group_rows().get(at).copied()) {
             Some(row) => {
@@ -166,7 +165,7 @@ impl App {
         })
     }
 
-    /// Says how setting a limit went: before and after.
+    /// Reports the result of setting a limit: before and after.
     pub fn limited(&mut self, limit: &Limit, result: Result<String, String>) {
         match result {
             Ok(change) => self.say(format!("{}: {change}", limit.group)),

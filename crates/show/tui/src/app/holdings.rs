@@ -1,10 +1,11 @@
-//! What the process of the open page holds: asked for while it is shown, and forgotten with the page.
+//! The environment and open files of the open page's process. They are read while the page shows
+//! them, and dropped with it.
 
 use super::process::{ProcessPage, Shows};
 use super::App;
 use exactop_model::frame::holdings::{Holdings, Part, Wanted};
 
-/// What was told of it, or why nothing was.
+/// The holdings, or the reason why they could not be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     wanted: Wanted,
@@ -12,7 +13,7 @@ pub(crate) struct Told {
 }
 
 impl Shows {
-    /// The part of a process's holdings that it is.
+    /// The part of the holdings that this view shows.
     pub fn part(self) -> Option<Part> {
         match self {
             Shows::Environment => Some(Part::Environment),
@@ -23,26 +24,27 @@ impl Shows {
 }
 
 impl App {
-    /// Whose holdings are on the screen; the answer goes to [`App::looked_into`]. Of windows that are over
-    /// nobody has any.
+    /// The holdings on the screen; the answer goes to [`App::looked_into`]. An earlier window has
+    /// none.
     pub fn looks_into(&self) -> Option<Wanted> {
         let page = self.process_page().filter(|_| self.past.is_none())?;
         Some(Wanted { key: page.key, part: page.shows.part()? })
     }
 
-    /// Whether nobody has looked yet. What nobody looks at any more is forgotten: it may be secret.
+    /// The holdings that must be read now. Drops those that are no longer shown, because they may
+    /// be secret.
     pub fn has_to_look_into(&mut self) -> Option<Wanted> {
         let wanted = self.looks_into();
         self.holdings.take_if(|told| Some(told.wanted) != wanted);
         wanted.filter(|_| self.holdings.is_none())
     }
 
-    /// Takes what was told.
+    /// Takes the result of a read.
     pub fn looked_into(&mut self, wanted: Wanted, told: Result<Holdings, String>) {
         self.holdings = Some(Told { wanted, told });
     }
 
-    /// What was told of the page's process.
+    /// Holdings of the page's process.
     pub(crate) fn held_by(&self, page: &ProcessPage) -> Option<&Result<Holdings, String>> {
         let told = self.holdings.as_ref()?;
         let is_its = told.wanted.key == page.key && Some(told.wanted.part) == page.shows.part();

@@ -1,4 +1,4 @@
-//! Taking a frame: arranging its rows at once, and getting the details of those on the screen.
+//! Takes a frame: arranges its rows at once, and reads the details of those on the screen.
 
 use super::arrange::{Arranged, Entry, ReadDetails};
 use super::{App, Page};
@@ -6,8 +6,8 @@ use exactop_model::{Frame, Needs, Row, RowKind, TaskKey};
 use std::collections::HashSet;
 
 impl App {
-    /// Takes a frame that was asked for by [`App::ask`]. Its rows are arranged before this
-    /// returns: there is no moment at which the lines are those of another frame.
+    /// Takes a frame that [`App::ask`] requested. Its rows are arranged before this returns, so the
+    /// lines always belong to the frame.
     pub fn accept(&mut self, frame: Frame, read: ReadDetails) {
         self.failure = None;
         self.note_recent(&frame);
@@ -15,7 +15,7 @@ impl App {
         self.arrange(frame, threads, read);
     }
 
-    /// Arranges the frame at hand once more if the order or the choice of rows was changed.
+    /// Arranges the current frame again if the order or the selection of rows changed.
     pub fn settle(&mut self, read: ReadDetails) {
         if !self.table.stale {
             return;
@@ -37,8 +37,8 @@ impl App {
         self.finish_moves();
     }
 
-    /// Gets the details of what is on the screen and takes note of what the person sees; to be
-    /// called right before drawing.
+    /// Reads the details of the rows on the screen and notes what the user sees. Call this right
+    /// before drawing.
     pub fn look(&mut self, read: ReadDetails) {
         self.settle(read);
         if self.arranged.is_some() {
@@ -51,13 +51,13 @@ impl App {
         self.note_seen();
     }
 
-    /// The order and the filters look at every row.
+    /// The order and the filters need details of every row.
     fn read_for_all(&mut self, frame: &mut Frame, read: ReadDetails) {
         let needs = self.needs_of_all();
         if needs == Needs::NONE || self.process_page().is_some() {
             return;
         }
-        // Whose the control groups of exited tasks were is told, too.
+        // The control group of exited tasks has a name, too.
         let exited = frame.exited.iter_mut().filter(|_| needs.has(Needs::NAMES));
         let mut rows: Vec<&mut Row> = frame.rows.iter_mut().chain(exited).collect();
         read(&mut rows, needs);

@@ -1,4 +1,4 @@
-//! Marking a window: rows are then shown as their change since, until the mark is let go of.
+//! Marks a window: rows then show their change since, until the mark is dropped.
 
 use super::action::{Action, WindowAction};
 use super::arrange::{Marked, ReadDetails, Rules};
@@ -6,7 +6,7 @@ use super::{App, Page};
 use exactop_model::{Ask, Frame, Row, Still};
 
 impl App {
-    /// Marks the window, or lets go of the one that is marked.
+    /// Marks the window, or drops the mark.
     pub(super) fn on_mark(&mut self) -> Action {
         if self.table.marked.take().is_none() {
             return Action::Window(WindowAction::Mark);
@@ -16,15 +16,15 @@ impl App {
         self.rearranged()
     }
 
-    /// What to ask the feed for before [`App::mark`]: a row of everyone.
+    /// The request to the feed before [`App::mark`]: a row for every task.
     pub fn ask_for_mark(&self) -> Ask {
         let mut ask = self.ask();
         ask.options.still = Still::All;
         ask
     }
 
-    /// Marks the window of this frame, which has a row of everyone; `None`: there was none yet.
-    /// What the rows show is read of all of them now, as it cannot be had later.
+    /// Marks the window of this frame, which has a row for every task; `None`: there was no window
+    /// yet. Reads the columns of all rows now, because they cannot be read later.
     pub fn mark(&mut self, frame: Option<Frame>, read: ReadDetails) {
         let Some(mut frame) = frame else {
             return self.complain("no window was measured yet");
@@ -34,7 +34,7 @@ impl App {
         read(&mut rows, needs);
         let from = match &self.past {
             Some(past) => Some(past.from.clone()),
-            // The clock stood there when the window ended.
+            // The clock on the screen at the end of the window.
             None => frame.system.local_time.as_deref().map(exactop_model::text::escape::escape_str),
         };
         let threads = self.settings.threads;
@@ -42,7 +42,7 @@ impl App {
         self.say("marked: rows show their change since this window (D or Esc: as they are)");
     }
 
-    /// A marked window has rows of one kind, and says nothing of the other.
+    /// Drops the mark if its rows are of the other kind (threads or processes).
     pub(super) fn let_go_of_other_kind(&mut self, threads: bool) {
         let on_page = self.process_page().is_some();
         if !on_page && self.table.marked.as_ref().is_some_and(|marked| marked.threads != threads) {
@@ -53,7 +53,7 @@ impl App {
         }
     }
 
-    /// How to arrange the marked window: as the other, and everyone kept.
+    /// Rules for the marked window: those of the frame, but without filters.
     pub(super) fn rules_of_marked(&self, marked: &Marked) -> Rules<'_> {
         let mut rules = self.rules(&marked.frame, marked.threads);
         (rules.hide_idle, rules.hide_kernel) = (false, false);
@@ -62,7 +62,7 @@ impl App {
         rules
     }
 
-    /// What rows are shown against, where they are.
+    /// The marked window, if rows are compared with one.
     pub(crate) fn shown_against(&self) -> Option<&Marked> {
         self.table.marked.as_ref().filter(|_| self.page == Page::Table)
     }

@@ -1,10 +1,10 @@
-//! The table of one group's or one total's processes: entered from the page that has its row, and left
-//! to it.
+//! The table of one group's or one total's processes: entered from the page that shows its row, and
+//! left back to it.
 
 use super::{Action, App, Page};
 use exactop_model::frame::belonging::Belonging;
 
-/// Whose rows the table has, and the page that one came from.
+/// The group or total whose processes the table shows, and the page from which it was entered.
 #[derive(Clone, Debug)]
 pub(crate) struct MembersOf {
     pub(crate) whose: Belonging,
@@ -12,7 +12,7 @@ pub(crate) struct MembersOf {
 }
 
 impl App {
-    /// The table, of these alone.
+    /// Opens the table of only these processes.
     pub(super) fn enter_members(&mut self, whose: Belonging) -> Action {
         self.say(format!("{whose}: Esc goes back"));
         let from = std::mem::replace(&mut self.page, Page::Table);
@@ -21,7 +21,7 @@ impl App {
         self.rearranged()
     }
 
-    /// Back to the page whose row was entered.
+    /// Returns to the page from which the table was entered.
     pub(super) fn leave_members(&mut self) -> Action {
         let Some(MembersOf { from, .. }) = self.table.members_of.take() else {
             return Action::Draw;
@@ -29,7 +29,7 @@ impl App {
         let had_groups = self.ask().groups;
         self.page = from;
         self.table.begin_at_top();
-        // What groups may use is read at both ends of a window.
+        // A group's files are read at both ends of a window.
         match self.ask().groups && !had_groups {
             true => self.attaching(),
             false => self.rearranged(),

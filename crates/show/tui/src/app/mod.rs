@@ -1,5 +1,5 @@
-//! The state of the live view and how keys, clicks and frames change it. Pure: no terminal, no
-//! clock, no source; what must be done outside comes back as an [`Action`].
+//! The state of the live view, and its changes by keys, clicks and frames. No terminal, no clock,
+//! no source: work outside of it comes back as an [`Action`].
 
 pub mod action;
 mod answering;
@@ -44,13 +44,13 @@ use recent::Recent;
 use sums::SumsPage;
 use table::Table;
 
-/// What fills the screen.
+/// The page on the screen.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Page {
     Table,
     Process(ProcessPage),
-    /// The keys and columns; the first line shown.
+    /// Help: keys and columns; with the first visible line.
     Help(usize),
     /// The column chooser.
     ColumnChooser(ColumnChooser),
@@ -58,16 +58,16 @@ pub enum Page {
     Groups(GroupsPage),
     /// Totals by command, user, group, unit, container, pod or namespace.
     Sums(SumsPage),
-    /// What the window has to say by itself.
+    /// Findings on the window.
     Findings(FindingsPage),
 }
 
-/// A line for the person, until the next key.
+/// A line for the user, shown until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Message {
     pub text: String,
-    /// Whether something failed.
+    /// True for a failure.
     pub is_error: bool,
 }
 
@@ -75,9 +75,9 @@ pub struct Message {
 #[derive(Debug)]
 pub struct App {
     pub(crate) settings: Settings,
-    /// The table of processes, which is kept while another page is open.
+    /// The table of processes, which stays while another page is open.
     pub(crate) table: Table,
-    /// The frame and the lines of the table, replaced as one.
+    /// The frame and the lines of the table, replaced together.
     pub(crate) arranged: Option<Arranged>,
     pub(crate) size: (u16, u16),
     pub(crate) page: Page,
@@ -86,28 +86,29 @@ pub struct App {
     /// Why there is no newer frame.
     pub(crate) failure: Option<String>,
     pub(crate) paused: bool,
-    /// What the process of the open page holds.
+    /// Holdings of the open page's process.
     pub(crate) holdings: Option<holdings::Told>,
-    /// Where in a recording it is, if it is of one.
+    /// Place in a recording, if one is shown.
     pub(crate) past: Option<Past>,
-    /// How busy the machine was until now.
+    /// How busy the machine was in recent windows.
     pub(crate) recent: Recent,
-    /// What totals are by, on their page or when it is opened next.
+    /// Dimension of the totals on their page, or at its next opening.
     pub(crate) sums_by: By,
-    /// The orders of the pages of groups and of totals, once somebody chose them.
+    /// Sort orders of the pages of groups and of totals, once the user chose them.
     pub(crate) groups_order: Option<Order>,
     pub(crate) sums_order: Option<Order>,
-    /// Pressure and disk I/O stand where the memory does.
+    /// True if pressure and disk I/O replace the memory line.
     pub(crate) shows_pressure: bool,
-    /// Something was opened that is counted from now on: the window that begins now is to be short.
+    /// True after a page was opened whose figures are counted from now on: the next window is
+    /// short.
     pub(crate) hurries: bool,
 }
 
 impl App {
-    /// A view of nothing yet.
+    /// A view without a frame.
     ///
     /// # Errors
-    /// What is wrong with the settings.
+    /// A setting is invalid.
     pub fn new(settings: Settings) -> Result<App, String> {
         settings.check()?;
         Ok(App {
@@ -131,12 +132,12 @@ impl App {
         })
     }
 
-    /// The settings as they stand.
+    /// The current settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The size of the terminal as it knows it.
+    /// The size of the terminal as the view knows it.
     pub fn size(&self) -> (u16, u16) {
         self.size
     }
@@ -151,22 +152,22 @@ impl App {
         self.arranged.iter().flat_map(Arranged::entries)
     }
 
-    /// How many lines the table has.
+    /// Number of lines of the table.
     pub fn line_count(&self) -> usize {
         self.arranged.as_ref().map_or(0, Arranged::len)
     }
 
-    /// Whether rows are threads.
+    /// True if rows are threads.
     pub(crate) fn shows_threads(&self) -> bool {
         self.arranged.as_ref().is_some_and(Arranged::has_threads)
     }
 
-    /// What fills the screen.
+    /// The page on the screen.
     pub fn page(&self) -> &Page {
         &self.page
     }
 
-    /// The prompt being answered.
+    /// The open question.
     pub fn prompt(&self) -> Option<&Prompt> {
         self.prompt.as_ref()
     }
@@ -176,44 +177,44 @@ impl App {
         self.message.as_ref()
     }
 
-    /// Whether new windows wait.
+    /// True if new windows wait.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Tells it the size of the terminal. What is larger than any real one stays empty.
+    /// Sets the size of the terminal. Cells beyond the largest real terminal stay empty.
     pub fn resize(&mut self, width: u16, height: u16) {
         self.size = layout::canvas_size(width, height);
         self.follow_selection();
     }
 
-    /// Shows a line of text.
+    /// Shows a message.
     pub fn say(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), is_error: false });
     }
 
-    /// Shows what went wrong.
+    /// Shows an error message.
     pub fn complain(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), is_error: true });
     }
 
-    /// The next frame could not be had; the last one stays, and the screen says so.
+    /// Notes that the next frame failed. The last one stays, and the screen says so.
     pub fn set_failure(&mut self, why: String) {
         self.failure = Some(why);
     }
 
-    /// Whether the frame on the screen is an old one, since no other could be had.
+    /// True if the screen shows an old frame because the next one failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Whether something was opened that is counted from now on.
+    /// True if a page was opened whose figures are counted from now on.
     pub(crate) fn hurries(&self) -> bool {
         self.hurries
     }
 
-    /// Restricts rows to a user, as asked for by [`action::HostAction::LookUpUser`]. `uid`: what the host
-    /// found.
+    /// Restricts rows to the user that [`action::HostAction::LookUpUser`] asked for. `uid`: the
+    /// host's answer.
     pub fn set_user(&mut self, text: &str, uid: Option<u32>) {
         let name = text.strip_prefix('!').unwrap_or(text).trim();
         let Some(uid) = uid.or_else(|| name.parse().ok()) else {
@@ -226,7 +227,7 @@ impl App {
         self.table.stale = true;
     }
 
-    /// What values depend on, for the last frame.
+    /// Inputs of the values, for the last frame.
     pub(crate) fn context(&self) -> Context {
         self.context_of(self.frame())
     }
@@ -242,7 +243,7 @@ impl App {
         }
     }
 
-    /// How to arrange a frame. `threads`: it has a row for each.
+    /// Rules for a frame. `threads`: its rows are threads.
     pub(crate) fn rules(&self, frame: &Frame, threads: bool) -> Rules<'_> {
         Rules {
             threads,
@@ -258,12 +259,13 @@ impl App {
         }
     }
 
-    /// Where everything stands; `None` if the screen is too small.
+    /// The layout of the screen; `None` if the screen is too small.
     pub(crate) fn screen(&self) -> Option<Screen> {
         layout::screen(self.size.0, self.size.1, self.wants())
     }
 
-    /// What wants a place on it. CPUs that nobody asked for have none on the pages, which are full.
+    /// The parts that need room. On the full pages, CPUs have a part only if the user asked for
+    /// them.
     pub(crate) fn wants(&self) -> Wants {
         let cpus = self.frame().map_or(Cpus::default(), |frame| Cpus {
             count: frame.cpus.len(),
@@ -277,7 +279,7 @@ impl App {
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        // These fill the screen and have a line of their own.
+        // These pages fill the screen and have a line of their own.
         let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
         let footer = self.settings.footer && !fills;
         Wants { cpus, per_cpu, recorded, findings, reserved, footer }
@@ -292,14 +294,15 @@ impl App {
         layout::place(&self.there(), widths, sort.column, *column_offset, width, least)
     }
 
-    /// The columns of which there is something: what is read of processes that live was read of nobody
-    /// for windows that are over.
+    /// The columns that have values. Values read from /proc exist only for living processes, so
+    /// earlier windows lack them.
     fn there(&self) -> Vec<&'static Column> {
         const OF_THE_LIVING: [Needs; 3] = [Needs::STAT, Needs::STATM, Needs::DISK];
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
         let mut all = self.table.columns.clone();
         if self.shows_pressure && matches!(self.page, Page::Table) {
-            // Beside the machine's disk I/O that of each row, where its columns are not chosen anyway.
+            // With the machine's disk I/O, each row shows its own, unless its columns are already
+            // chosen.
             let of_disks = [ColumnId::ReadRate, ColumnId::WriteRate].map(ColumnId::column);
             let more = of_disks.into_iter().filter(|column| !self.table.columns.contains(column));
             let at = all.len().saturating_sub(1);
@@ -309,7 +312,7 @@ impl App {
         all.filter(|column| !(self.is_looking_back() && read(column))).collect()
     }
 
-    /// Columns get as wide as what is shown from here on.
+    /// Resets column widths to those of the values shown from here on.
     pub(crate) fn forget_widths(&mut self) {
         self.table.widths = Widths::default();
     }
@@ -318,7 +321,7 @@ impl App {
         layout::least_rest(self.size.0, self.settings.tree || self.settings.command_line)
     }
 
-    /// The width of the bar of states to the right of the table, where there is room for one.
+    /// Width of the bar of states right of the table, if there is room.
     pub(crate) fn bar_width(&self) -> Option<u16> {
         let (columns, width) = (self.there(), self.size.0);
         match self.settings.microstates {

@@ -1,4 +1,4 @@
-//! What the next frame must bring, from what is on the screen: nothing that nobody looks at.
+//! The request for the next frame: only the figures that the screen shows.
 
 use super::process::Shows;
 use super::{App, Page};
@@ -6,11 +6,11 @@ use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
 use exactop_model::on_demand::Panel;
 use exactop_model::{Ask, FrameOptions, Needs, Still};
 
-/// From this width on the header may have room for pressure beside the memory.
+/// Least width at which the header may have room for pressure beside the memory.
 const ROOM_FOR_PRESSURE: u16 = 100;
 
 impl App {
-    /// What to ask the feed for.
+    /// The request to the feed.
     pub fn ask(&self) -> Ask {
         let page = self.process_page().map(|p| p.key.tgid);
         let threads = self.settings.threads && page.is_none();
@@ -47,7 +47,7 @@ impl App {
         }
     }
 
-    /// What programs are attached for while the page shows it.
+    /// Figures for which programs are attached while the page shows them.
     fn watched_needs(&self) -> Needs {
         match self.process_page().map(|page| page.shows) {
             Some(Shows::Overview) => Needs::panel(Panel::Overview),
@@ -56,7 +56,7 @@ impl App {
         }
     }
 
-    /// What the rows on the screen need.
+    /// Details that the rows on the screen need.
     pub(crate) fn row_needs(&self) -> Needs {
         if self.process_page().is_some() {
             let page = columns::needs(self.page_columns(), false);
@@ -68,7 +68,7 @@ impl App {
         shown | self.table.needs(command_line)
     }
 
-    /// What the order and the choice of rows need, so of every row.
+    /// Details that the order and the selection of rows need, so of every row.
     pub(crate) fn needs_of_all(&self) -> Needs {
         let command_line = self.settings.command_line;
         match self.table.search_due && command_line {
@@ -77,12 +77,12 @@ impl App {
         }
     }
 
-    /// How many rows of tasks that did nothing.
+    /// Which idle tasks need a row.
     fn still(&self) -> Still {
         if self.process_page().is_some() {
             return Still::Hide;
         }
-        // Who is tagged stays so while it sleeps.
+        // Tagged tasks keep their tags while they sleep.
         let table = &self.table;
         if table.marked.is_some() || !table.tags.is_empty() {
             return Still::All;
@@ -90,7 +90,7 @@ impl App {
         if self.settings.tree || table.search.is_some() || table.end_due {
             return Still::All;
         }
-        // Whose somebody is, and what is of the kernel, is told by rows that may be idle.
+        // Membership and kernel threads are decided by rows that may be idle.
         if table.members_of.is_some() || self.settings.hide_kernel_threads {
             return Still::All;
         }
@@ -106,7 +106,7 @@ impl App {
         Still::Some(self.body_rows().max(table.reach))
     }
 
-    /// The columns of the threads on a process's page.
+    /// Columns of the threads on a process's page.
     pub(crate) fn page_columns(&self) -> impl Iterator<Item = &'static Column> {
         let ids = if self.settings.microstates { MICROSTATES } else { THREADS };
         ids.iter().map(|id| id.column())

@@ -1,10 +1,10 @@
-//! The order of a page whose columns are its own: the table's keys, as far as they mean something there.
+//! The order of a page with its own columns: the table's sort keys, where they apply.
 
 use crate::keys::KeyCommand;
 use exactop_model::words::order::Order;
 
-/// The order after a key, and what to say of it; `None`: the key orders nothing. `now`: the order before;
-/// `titles`: those of the columns, the name last.
+/// The order after a key, and the message about it; `None`: not a sort key. `now`: the current
+/// order; `titles`: those of the columns, the name last.
 pub(super) fn on_key(
     command: KeyCommand,
     now: Order,
@@ -23,7 +23,7 @@ pub(super) fn on_key(
         }
         _ => return None,
     };
-    // Names from A on, figures from the largest.
+    // Names sort ascending, figures descending.
     let natural = column != last;
     let descending = if command == KeyCommand::Reverse { !now.descending } else { natural };
     let text = format!("sorted by {}", titles[column]);

@@ -1,5 +1,4 @@
-//! A recording on the screen: which window of it is shown, whether it plays, and the keys that go to
-//! and fro.
+//! A recording on the screen: the current window, playing, and the keys of the time line.
 
 use super::action::{Action, WindowAction};
 use super::question::{Prompt, Question};
@@ -7,7 +6,7 @@ use super::App;
 use crate::keys::KeyCommand;
 use exactop_model::feed::timeline::{Direction, Noted, Place, Travel};
 
-/// Windows are joined to such, ns, and what these are called.
+/// Lengths of merged windows, ns, and their names.
 const JOINED: [(u64, &str); 5] = [
     (1_000_000_000, "1 s"),
     (10_000_000_000, "10 s"),
@@ -16,29 +15,29 @@ const JOINED: [(u64, &str); 5] = [
     (3_600_000_000_000, "1 h"),
 ];
 
-/// Where in a recording one is.
+/// Place in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
-    /// Which window, of what.
+    /// The current window and the extent of the recording.
     pub place: Place,
-    /// The window's beginning by the local clock.
+    /// Beginning of the window by the local clock.
     pub from: String,
-    /// Where the recording begins and ends.
+    /// Beginning and end of the recording.
     pub bounds: (String, String),
-    /// To which of the lengths windows are joined.
+    /// Index of the length of merged windows.
     joined: Option<usize>,
-    /// It is no recording: these are the last windows of a machine that goes on.
+    /// True if these are the kept last windows of a live machine, not a recording.
     pub kept: bool,
 }
 
 impl Past {
-    /// To what windows are joined.
+    /// Length of merged windows.
     pub fn joined(&self) -> Option<&'static str> {
         Some(JOINED[self.joined?].1)
     }
 
-    /// The next longer windows; after the longest those that were recorded. What is no longer than a
-    /// recorded window joins none.
+    /// The next longer length; after the longest, the recorded windows. Lengths up to that of a
+    /// recorded window are skipped.
     fn longer(&self) -> Option<usize> {
         let recorded_ns = self.place.length_ns / self.place.windows.max(1) as u64;
         let from = self.joined.map_or(0, |joined| joined + 1);
@@ -47,29 +46,29 @@ impl Past {
 }
 
 impl App {
-    /// What is shown is a recording: it stands until someone plays it.
+    /// Shows a recording: it stands still until the user plays it.
     pub(crate) fn begin_past(&mut self) {
         self.past = Some(Past::default());
         self.paused = true;
     }
 
-    /// The last windows of a machine that goes on are shown, one by one.
+    /// Shows the last windows of a live machine, one by one.
     pub(crate) fn begin_looking_back(&mut self) {
         self.past = Some(Past { kept: true, ..Past::default() });
         self.paused = true;
     }
 
-    /// The machine is shown as it goes on.
+    /// Returns to the live machine.
     pub(crate) fn end_looking_back(&mut self) {
         (self.past, self.paused) = (None, false);
     }
 
-    /// Whether windows are shown that are over, of a machine that goes on.
+    /// True if earlier windows of a live machine are shown.
     pub(crate) fn is_looking_back(&self) -> bool {
         self.past.as_ref().is_some_and(|past| past.kept)
     }
 
-    /// Windows are shown as they were.
+    /// Shows windows unmerged.
     pub(crate) fn not_joined(&mut self) {
         if let Some(past) = &mut self.past {
             past.joined = None;
@@ -80,7 +79,7 @@ impl App {
         self.paused = true;
     }
 
-    /// Which window of the recording is shown; `local`: a time by the local clock.
+    /// Sets the current window; `local`: formats a time by the local clock.
     pub(crate) fn set_place(&mut self, place: Place, local: &mut dyn FnMut(i128) -> String) {
         let Some(past) = &mut self.past else { return };
         let (begin, end) = place.bounds();
@@ -89,7 +88,7 @@ impl App {
         past.place = place;
     }
 
-    /// What a key does in a recording, on every page; `None`: what it does otherwise.
+    /// Keys of the time line, on every page; `None`: the key does what it does otherwise.
     pub(super) fn on_time(&mut self, command: KeyCommand) -> Option<Action> {
         let past = self.past.as_mut()?;
         let by = |direction, windows| {
@@ -129,8 +128,7 @@ impl App {
     }
 }
 
-/// What there is to say of the window that one came to, in words.
-/// `kept`: of a machine that goes on.
+/// The note about the window that was reached, in words. `kept`: of a live machine.
 pub(crate) fn noted(
     noted: Noted,
     by: Travel,

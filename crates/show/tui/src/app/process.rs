@@ -1,10 +1,10 @@
-//! The page of one process: which rows belong to it and what they sum to.
+//! The page of one process: its rows and their sums.
 
 use super::{App, Page};
 use exactop_model::{Counter, Counters, Frame, Row, RowKind, TaskKey};
 use std::cmp::Reverse;
 
-/// What of a process is shown.
+/// Part of a process on its page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shows {
     /// Where its time went, and its threads.
@@ -12,23 +12,23 @@ pub enum Shows {
     Overview,
     /// Its system calls.
     Calls,
-    /// What it was started with.
+    /// Its environment.
     Environment,
     /// Its open files.
     Files,
 }
 
-/// Which process, and how far down its threads the screen is.
+/// The process of the page, and the scroll position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessPage {
-    /// Its leader, or one of its threads where the source never saw the leader.
+    /// Its leader, or one of its threads if the source never saw the leader.
     pub key: TaskKey,
-    /// What of it.
+    /// The part on the screen.
     pub shows: Shows,
-    /// The first thread or line shown.
+    /// The first visible thread or line.
     pub top: usize,
-    /// Whether the process is known to have exited. That a frame has no row of it says nothing:
-    /// a source may not show one that did nothing.
+    /// True if the process is known to have exited. A frame without its row does not prove that: a
+    /// source may omit idle processes.
     pub exited: bool,
 }
 
@@ -38,8 +38,7 @@ impl ProcessPage {
         ProcessPage { key, shows: Shows::Overview, top: 0, exited: false }
     }
 
-    /// The row that stands for the process: its own, or its leader's or any thread's if it did
-    /// nothing.
+    /// The row of the process; if it was idle, its leader's row or that of any thread.
     pub fn row<'f>(&self, frame: &'f Frame) -> Option<&'f Row> {
         let ours = || frame.rows.iter().filter(|r| r.key.tgid == self.key.tgid);
         let process = ours().find(|r| r.kind == RowKind::Process);
@@ -47,8 +46,8 @@ impl ProcessPage {
         process.or_else(leader).or_else(|| ours().next()).filter(|r| self.is_it(r.key))
     }
 
-    /// Whether a task with the process's number is of this process and not of a later one. Nobody
-    /// in a process is older than its leader.
+    /// True if a task with the process's number belongs to this process and not to a later one. No
+    /// thread is older than the leader.
     fn is_it(&self, task: TaskKey) -> bool {
         match (self.key.is_leader(), task.is_leader()) {
             (true, true) => task.start_ns == self.key.start_ns,
@@ -58,7 +57,7 @@ impl ProcessPage {
         }
     }
 
-    /// Its threads' rows, the busiest first.
+    /// Rows of its threads, the busiest first.
     pub fn thread_rows<'f>(&self, frame: &'f Frame) -> Vec<&'f Row> {
         let ours = |r: &&Row| r.kind == RowKind::Task && r.key.tgid == self.key.tgid;
         let mut rows: Vec<&Row> = frame.rows.iter().filter(ours).collect();
@@ -66,7 +65,7 @@ impl ProcessPage {
         rows
     }
 
-    /// What the process did and the lives of its threads, in the window.
+    /// Figures of the process, and the lives of its threads, in the window.
     pub fn sums(&self, frame: &Frame) -> Option<(Counters, u64)> {
         let row = self.row(frame)?;
         if row.kind == RowKind::Process {
@@ -91,14 +90,14 @@ impl ProcessPage {
 }
 
 impl App {
-    /// The process of the open page if the frame has no row of it: someone must look whether it
-    /// lives; the answer goes to [`App::set_exited`].
+    /// The process of the open page if the frame has no row of it. The caller checks whether it
+    /// lives, and answers with [`App::set_exited`].
     pub fn missing_process(&self) -> Option<TaskKey> {
         let (page, frame) = (self.process_page()?, self.frame()?);
         page.row(frame).is_none().then_some(page.key)
     }
 
-    /// Tells the open page whether its process has exited.
+    /// Sets whether the open page's process has exited.
     pub fn set_exited(&mut self, exited: bool) {
         if let Page::Process(page) = &mut self.page {
             page.exited = exited;

@@ -1,4 +1,4 @@
-//! Questions on the status line: what is asked, what an answer means.
+//! Questions on the status line, and their answers.
 
 use super::target::{all, Deed, Limit, Target};
 use crate::editor::Editor;
@@ -6,99 +6,99 @@ use crate::settings::parse_interval;
 use crate::signals;
 use exactop_model::cgroups::limits::{self, Max};
 
-/// What is asked.
+/// Kind of a question.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Question {
     /// Seconds between looks.
     Interval,
-    /// Whose rows.
+    /// The user to show.
     User,
     /// A filter expression.
     Filter,
     /// Text to search.
     Search,
-    /// To which time of the recording.
+    /// A time in the recording.
     Time,
-    /// To which process; an empty answer means this one.
+    /// The process for an action; an empty answer means the offered one.
     Pid(Deed, Option<Target>),
     KillSignal(Target),
-    /// Whether to send this signal.
+    /// Confirm this signal.
     KillConfirm(Target, i32),
-    /// Which signal for all of these.
+    /// The signal for all of these.
     KillTagged(Vec<Target>),
-    /// Whether to send it.
+    /// Confirm it.
     KillTaggedConfirm(Vec<Target>, i32),
     ReniceValue(Target),
-    /// Which nice value for all of these.
+    /// The nice value for all of these.
     ReniceTagged(Vec<Target>),
-    /// Whether to set it.
+    /// Confirm it.
     ReniceTaggedConfirm(Vec<Target>, i32),
-    /// Whether to set this value.
+    /// Confirm this nice value.
     ReniceConfirm(Target, i32),
-    /// Which weight for this group.
+    /// The weight of this group.
     GroupWeight(String, Option<u64>),
-    /// Which quota.
+    /// The quota of this group.
     GroupMax(String, Option<u64>),
-    /// Whether to set this limit.
+    /// Confirm this limit.
     GroupConfirm(Limit),
 }
 
-/// A question being answered.
+/// An open question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// What is asked.
+    /// Kind of the question.
     pub question: Question,
-    /// The question in words.
+    /// Text of the question.
     pub label: String,
-    /// What an empty answer means.
+    /// Meaning of an empty answer.
     pub default: Option<String>,
     /// The answer so far.
     pub editor: Editor,
 }
 
-/// What an answer means.
+/// Meaning of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// Ask this next.
     Ask(Prompt),
     /// A new interval.
     Interval(f64),
-    /// A user, `!` before it for everyone else; empty: everyone.
+    /// A user, with `!` in front for all others; empty: all users.
     User(String),
     /// A filter expression.
     Filter(String),
     /// Text to search; empty: none.
     Search(String),
-    /// A time of the recording.
+    /// A time in the recording.
     Time(String),
-    /// To the process that was offered.
+    /// Act on the offered process.
     Offered(Deed, Target),
-    /// To the process with the number that was typed.
+    /// Act on the process with the typed number.
     Typed(Deed, u32),
-    /// Send it.
+    /// Send this signal.
     Signal(Target, i32),
-    /// Set it.
+    /// Set this nice value.
     Renice(Target, i32),
     /// Send it to all.
     SignalAll(Vec<Target>, i32),
     /// Set it for all.
     ReniceAll(Vec<Target>, i32),
-    /// Set it.
+    /// Set this limit.
     Limit(Limit),
-    /// The person thought better of it.
+    /// The user cancelled.
     Nothing,
-    /// The answer cannot be used.
+    /// The answer is invalid.
     Bad(String),
 }
 
 impl Prompt {
-    /// A question with nothing typed yet.
+    /// A question without an answer yet.
     pub fn new(question: Question, label: impl Into<String>, default: Option<String>) -> Prompt {
         Prompt { question, label: label.into(), default, editor: Editor::default() }
     }
 
-    /// Asks whom to do it to. `offered`: who is meant if nothing is typed.
+    /// Asks for the process of an action. `offered`: the process of an empty answer.
     pub fn whom(deed: Deed, offered: Option<Target>) -> Prompt {
         let label = match deed {
             Deed::Kill => "PID to signal",
@@ -108,7 +108,7 @@ impl Prompt {
         Prompt::new(Question::Pid(deed, offered), label, default)
     }
 
-    /// Asks what exactly to do to it.
+    /// Asks for the signal or the nice value.
     pub fn how(deed: Deed, target: Target) -> Prompt {
         match deed {
             Deed::Kill => Prompt::kill_signal(target),
@@ -129,7 +129,7 @@ impl Prompt {
         Prompt::new(Question::ReniceValue(target), label, Some(nice))
     }
 
-    /// Whether one key answers it.
+    /// True if one key answers it.
     pub fn is_yes_no(&self) -> bool {
         matches!(
             self.question,
@@ -146,7 +146,7 @@ impl Prompt {
         format!("{}{}", self.label, self.tail())
     }
 
-    /// Its end: what an empty answer means.
+    /// The end of that text: the meaning of an empty answer.
     pub fn tail(&self) -> String {
         match (&self.default, self.is_yes_no()) {
             (_, true) => " [y/N] ".into(),
@@ -155,7 +155,7 @@ impl Prompt {
         }
     }
 
-    /// The answer, with Enter.
+    /// The answer, after Enter.
     pub fn answer(&self) -> Answer {
         let text = self.editor.text().trim();
         let or_default = || match (&self.default, text.is_empty()) {
@@ -206,10 +206,11 @@ impl Prompt {
     }
 }
 
-/// 0 and negative numbers mean groups of processes to kill(2): too easily typed by mistake.
+/// A PID. kill(2) takes 0 and negative numbers as groups of processes, which are too easily
+/// mistyped.
 fn pid(deed: Deed, offered: Option<&Target>, text: &str) -> Answer {
     match (text.parse::<u32>(), offered) {
-        // What is typed off the screen is who stands there.
+        // A number on the screen means the process that the screen shows.
         (Ok(pid), Some(target)) if pid == target.pid => Answer::Offered(deed, target.clone()),
         (Ok(pid), _) if (1..=4_194_304).contains(&pid) => Answer::Typed(deed, pid),
         _ if text.is_empty() => Answer::Nothing,
@@ -250,7 +251,7 @@ fn renice_tagged(targets: &[Target], text: &str) -> Answer {
     }
 }
 
-/// `None`: nothing was typed.
+/// A nice value; `None`: nothing was typed.
 fn nice_value(text: &str) -> Option<Result<i32, String>> {
     match text.parse::<i32>() {
         Ok(nice) if (-20..=19).contains(&nice) => Some(Ok(nice)),

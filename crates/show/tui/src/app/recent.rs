@@ -1,10 +1,10 @@
-//! How busy the machine was in the windows that were shown, for a line of bars in the header.
+//! How busy the machine was in the last windows, for a line of bars in the header.
 
 use super::App;
 use exactop_model::Frame;
 use std::collections::VecDeque;
 
-/// So many windows are remembered.
+/// Most windows that are remembered.
 const KEPT: usize = 300;
 
 /// The last windows, the newest last.
@@ -16,8 +16,8 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Takes a window. One that was there already, arranged another way, is none; nor is a machine's whole
-    /// life.
+    /// Notes a window, unless it is already noted (the same window arranged again) or covers the
+    /// machine's whole life.
     fn note(&mut self, frame: &Frame) {
         let books = &frame.books;
         if frame.is_since_boot() || frame.t1_ns <= self.until_ns || books.total_ns == 0 {
@@ -32,19 +32,19 @@ impl Recent {
         }
     }
 
-    /// The last `most` of them.
+    /// The last `most` values.
     pub(crate) fn last(&self, most: usize) -> impl Iterator<Item = f32> + '_ {
         self.busy.iter().skip(self.busy.len().saturating_sub(most)).copied()
     }
 
-    /// How many there are.
+    /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.busy.len()
     }
 }
 
 impl App {
-    /// Takes a window that came. In a recording one goes to and fro: nothing is remembered of it.
+    /// Notes a new window. A recording has no last windows, because its user goes to and fro.
     pub(super) fn note_recent(&mut self, frame: &Frame) {
         if self.past.is_none() {
             self.recent.note(frame);

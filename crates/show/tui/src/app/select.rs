@@ -1,5 +1,5 @@
-//! The selected row and the part of the table on the screen. A selection is a row's key, not its
-//! place; and what a key acts on is what the person saw when pressing it.
+//! The selected row and the visible part of the table. A selection is a row's identity, not its
+//! place. A key acts on the row that the user saw when pressing it.
 
 use super::arrange::{Entry, RowId};
 use super::{Action, App, Page};
@@ -8,42 +8,42 @@ use crate::layout::Placed;
 use exactop_model::words::units;
 use exactop_model::{columns, Column, RowKind};
 
-/// Which row is marked by the person.
+/// The user's selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// None: keys act on the first process on the screen.
     #[default]
     None,
-    /// This one.
+    /// This row.
     Row(RowId),
-    /// One that went out of the table, and the screen has not said so yet: keys act on nothing
-    /// rather than on who came in its place.
+    /// A row that left the table before the screen said so: keys act on nothing, not on the row
+    /// that took its place.
     Lost(RowId),
 }
 
-/// The table as it was drawn last: what a person points at.
+/// The table as it was drawn last.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// The rows, from the top of the table.
     rows: Vec<RowId>,
-    /// The first that lives.
+    /// The first live row.
     pub(super) first: Option<RowId>,
-    /// The line of the headings, and these.
+    /// The line of the headings, and the headings.
     heading_y: u16,
     headings: Vec<Placed>,
 }
 
-/// What a person points at with a click.
+/// The target of a click.
 #[allow(missing_docs)] // Their names say it.
 pub(crate) enum Pointed {
     Heading(&'static exactop_model::Column),
     Row(RowId),
-    /// Neither.
+    /// Nothing.
     Nothing,
 }
 
 impl Seen {
-    /// What stands there.
+    /// The target at a position.
     pub(crate) fn at(&self, x: u16, y: u16) -> Pointed {
         if self.headings.is_empty() || y < self.heading_y {
             return Pointed::Nothing;
@@ -59,7 +59,7 @@ impl Seen {
 }
 
 impl App {
-    /// Takes note of what is drawn now. A loss that the screen tells is over.
+    /// Notes what is drawn now. A lost selection that the screen reports is dropped.
     pub(super) fn note_seen(&mut self) {
         if matches!(self.table.selection, Selection::Lost(_)) {
             self.table.selection = Selection::None;
@@ -82,17 +82,17 @@ impl App {
         self.table.selected()
     }
 
-    /// The row that keys act on: the selected one, else the first process that was on the screen.
+    /// The row that keys act on: the selected one, else the first process on the screen.
     pub fn marked(&self) -> Option<RowId> {
         self.table.acted_on()
     }
 
-    /// The place of the selected row.
+    /// The line of the selected row.
     pub fn selected_line(&self) -> Option<usize> {
         self.arranged.as_ref()?.place(self.selected()?)
     }
 
-    /// Selects a line and brings it onto the screen.
+    /// Selects a line and scrolls to it.
     pub(crate) fn select(&mut self, line: usize) {
         let entry = self.arranged.as_ref().and_then(|a| a.entry(line));
         if let Some(id) = entry.map(|entry| entry.id()) {
@@ -101,7 +101,7 @@ impl App {
         }
     }
 
-    /// Selects a row that was pointed at.
+    /// Selects a row that was clicked.
     pub(crate) fn select_row(&mut self, id: RowId) {
         self.table.selection = Selection::Row(id);
         match self.selected_line() {
@@ -123,7 +123,7 @@ impl App {
         }
     }
 
-    /// After the lines changed: what was asked for and needed them.
+    /// Finishes moves that waited for new lines.
     pub(crate) fn finish_moves(&mut self) {
         if std::mem::take(&mut self.table.search_due) {
             self.jump_to_match();
@@ -173,7 +173,7 @@ impl App {
         self.want_more()
     }
 
-    /// Scrolls without touching the selection, as a wheel does.
+    /// Scrolls without changing the selection, as a wheel does.
     pub(crate) fn scroll(&mut self, by: isize) -> Action {
         let rows = self.body_rows().max(1);
         let most = self.line_count().saturating_sub(rows);
@@ -181,7 +181,7 @@ impl App {
         self.want_more()
     }
 
-    /// Asks for more still rows when the end of those at hand comes near.
+    /// Requests more idle rows near the end of the existing ones.
     fn want_more(&mut self) -> Action {
         let wanted = self.table.top + 2 * self.body_rows();
         if wanted > self.table.reach {
@@ -191,7 +191,7 @@ impl App {
         Action::Draw
     }
 
-    /// Selects the next line in which the text being searched for stands.
+    /// Selects the next line that contains the searched text.
     fn jump_to_match(&mut self) {
         let (Some(text), Some(arranged)) = (self.table.search.clone(), &self.arranged) else {
             return;
@@ -208,7 +208,7 @@ impl App {
         }
     }
 
-    /// Without capitals in the text, case does not matter.
+    /// A text without capitals matches any case.
     fn row_has(&self, entry: Entry, text: &str) -> bool {
         let context = self.context();
         let exact_case = text.chars().any(char::is_uppercase);

@@ -1,5 +1,5 @@
-//! What the lines on the screen say, kept from one look to the next: a line that says the same as
-//! before is neither put into words nor drawn again.
+//! The lines on the screen, kept between two looks. A line with the same values is neither
+//! formatted nor drawn again.
 
 use super::arrange::{Entry, RowId};
 use super::App;
@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
-/// Everything a line's words depend on, beside how the table is laid out.
+/// All inputs of a line's text besides the table's layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// The values of the columns on the screen.
+    /// Values of the columns on the screen.
     values: Vec<Value>,
     cpu_tenths: Option<i64>,
     cpu_plus_tenths: Option<i64>,
@@ -25,7 +25,7 @@ pub struct Facts {
     pub(crate) tagged: bool,
 }
 
-/// How the table is laid out; with another one nothing that was said holds.
+/// Layout of the table; after a change no cached line is valid.
 #[derive(Clone, Debug, PartialEq)]
 struct Layout {
     placed: Vec<Placed>,
@@ -36,7 +36,7 @@ struct Layout {
     marked: bool,
 }
 
-/// The lines on the screen, as they were looked at last.
+/// The lines on the screen at the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     layout: Option<Layout>,
@@ -45,17 +45,17 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// What the n-th line on the screen says.
+    /// Facts of the n-th line on the screen.
     pub(crate) fn line(&self, n: usize) -> Option<&Rc<Facts>> {
         self.lines.get(n)
     }
 }
 
 impl App {
-    /// Takes note of what the lines on the screen say. Columns get as wide as that.
+    /// Notes the values of the lines on the screen. Columns grow to fit them.
     pub(crate) fn note_shown(&mut self) {
         let mut shown = std::mem::take(&mut self.table.shown);
-        // Wider columns are another layout, maybe with fewer columns: once more, then.
+        // Wider columns change the layout, perhaps with fewer columns, so it runs once more.
         for _ in 0..2 {
             let layout = self.layout();
             let same = shown.layout.as_ref().is_some_and(|l| l.holds_for(&layout));
@@ -85,7 +85,7 @@ impl App {
         }
     }
 
-    /// Whether a column got wider.
+    /// True if a column grew.
     fn grow_widths(&mut self, layout: &Layout, lines: &[Rc<Facts>], new: &[usize]) -> bool {
         let mut grown = false;
         for line in new.iter().map(|&n| &lines[n]) {
@@ -101,7 +101,7 @@ impl App {
 }
 
 impl Layout {
-    /// The text of a cell, but for what is rounded together with others.
+    /// The text of a cell, unless it is rounded together with others.
     fn cell(&self, value: &Value, column: &Column) -> String {
         match self.marked && column.is_figure() {
             true => units::change(value, column.unit),
@@ -109,16 +109,16 @@ impl Layout {
         }
     }
 
-    /// Whether lines say more than their facts: states are rounded with those that have no column,
-    /// changes with what stands against them.
+    /// True if lines depend on more than their facts: states are rounded with those that have no
+    /// column, and changes with the marked window.
     fn says_more(&self) -> bool {
         let has_states =
             self.microstates || self.placed.iter().any(|p| p.column.rounding == Rounding::States);
         has_states || self.marked
     }
 
-    /// Whether lines said under this layout hold under the other. The window's length is not
-    /// looked at: the values say what came of it.
+    /// True if texts of this layout are valid in the other. The window's length is ignored: the
+    /// values already include it.
     fn holds_for(&self, other: &Layout) -> bool {
         let context = Context { window_ns: other.context.window_ns, ..self.context };
         context == other.context
@@ -147,7 +147,7 @@ impl Facts {
 }
 
 impl Shown {
-    /// The lines, with what was said before where it is said again; and which are new.
+    /// The lines, reusing those with the same facts; and the indexes of new lines.
     fn merge(&mut self, lines: Vec<(RowId, Facts)>, all_new: bool) -> (Vec<Rc<Facts>>, Vec<usize>) {
         let before = std::mem::take(&mut self.by_row);
         let mut new = Vec::new();

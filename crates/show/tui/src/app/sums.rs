@@ -1,5 +1,5 @@
-//! The page of totals: everyone's time by command, user, group, unit, container, pod or namespace, one
-//! after the other.
+//! The page of totals: the time of all tasks by command, user, group, unit, container, pod or
+//! namespace, one after the other.
 
 use super::{ordering, Action, App, Page};
 use crate::keys::KeyCommand;
@@ -9,33 +9,33 @@ use exactop_model::owner::By;
 use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
 use exactop_model::words::order::Order;
 
-/// What is summed, and which row is selected.
+/// The dimension, and the selected row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SumsPage {
-    /// What rows stand for.
+    /// The dimension of the rows.
     pub by: By,
-    /// The name of the selected row; the first at first.
+    /// Name of the selected row; `None`: the first.
     pub selected: Option<String>,
 }
 
 impl App {
-    /// The sums on the page, if the frame has those that are wanted.
+    /// The sums on the page, if the frame has those of its dimension.
     pub(crate) fn sums(&self) -> Option<&NamedSums> {
         let Page::Sums(page) = &self.page else { return None };
         self.frame()?.sums.as_ref().filter(|sums| sums.by == page.by)
     }
 
-    /// In which order the rows are.
+    /// The sort order.
     pub(crate) fn order_of_sums(&self) -> Order {
         self.sums_order.unwrap_or(FIRST_ORDER)
     }
 
-    /// The rows, in the order in which they are shown.
+    /// The rows in the order on the screen.
     pub(crate) fn sum_rows(&self) -> Vec<&NamedSum> {
         self.sums().map_or(Vec::new(), |sums| ordered(sums, self.order_of_sums()))
     }
 
-    /// The line of the selected row.
+    /// Line of the selected row.
     pub(crate) fn selected_sum(&self) -> usize {
         let Page::Sums(SumsPage { selected: Some(name), .. }) = &self.page else { return 0 };
         let at = self.sum_rows().iter().position(|row| row.name == *name);
@@ -51,14 +51,14 @@ impl App {
         self.table.members_of = None;
         self.sums_by = by;
         self.page = Page::Sums(SumsPage { by, selected: None });
-        // What groups may use is read at both ends of a window.
+        // A group's files are read at both ends of a window.
         match self.ask().groups && !had_groups {
             true => self.attaching(),
             false => self.rearranged(),
         }
     }
 
-    /// What a key does here; `None`: what it does on every page that can be left.
+    /// Keys on this page; `None`: the key does what it does on every page that can be left.
     pub(super) fn on_sums(&mut self, command: KeyCommand) -> Option<Action> {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
@@ -79,7 +79,7 @@ impl App {
         Some(Action::Draw)
     }
 
-    /// The table of those whose sum the selected row is.
+    /// Opens the table of the processes in the selected row.
     fn enter_sum(&mut self) -> Action {
         let row = self.sum_rows().get(self.selected_sum()).copied();
         let belonging = row.zip(self.sums()).map(|(row, sums)| Belonging::Sum {

@@ -1,4 +1,4 @@
-//! The state of the table of processes: which rows and columns it has, and which of them are on the screen.
+//! The state of the table of processes: its rows and columns, and the visible part.
 
 use super::arrange::{Marked, RowId, UserFilter};
 use super::members::MembersOf;
@@ -21,36 +21,36 @@ pub(crate) struct Table {
     pub(crate) sort: SortBy,
     pub(crate) filters: Vec<Filter>,
     pub(crate) user: Option<UserFilter>,
-    /// Its rows are these alone.
+    /// Show only these processes.
     pub(crate) members_of: Option<MembersOf>,
-    /// The window that rows are shown against.
+    /// The window that rows are compared with.
     pub(crate) marked: Option<Marked>,
-    /// Rows of the tree whose branches are folded into them.
+    /// Rows of the tree whose branches are folded.
     pub(crate) folded: HashSet<TaskKey>,
-    /// The order or the choice of rows was changed since they were arranged.
+    /// True if the order or the selection of rows changed since they were arranged.
     pub(crate) stale: bool,
     pub(crate) selection: Selection,
-    /// Rows that are meant together.
+    /// Tagged rows.
     pub(crate) tags: Tags,
     pub(crate) search: Option<String>,
-    /// A search to do when everyone's row is there.
+    /// True if a search waits for the rows of all tasks.
     pub(crate) search_due: bool,
-    /// The last row was asked for: everyone is needed to know which it is.
+    /// True if the user asked for the last row, which needs the rows of all tasks.
     pub(crate) end_due: bool,
-    /// Still rows are wanted up to this line.
+    /// Idle rows are needed up to this line.
     pub(crate) reach: usize,
-    /// The first line shown.
+    /// The first visible line.
     pub(crate) top: usize,
     pub(crate) column_offset: usize,
     pub(crate) command_offset: usize,
     pub(crate) widths: Widths,
-    /// As it was drawn last.
+    /// The table as it was drawn last.
     pub(crate) seen: Seen,
     pub(crate) shown: Shown,
 }
 
 impl Table {
-    /// The table by the settings, without rows yet.
+    /// The table with these settings, without rows.
     ///
     /// # Errors
     /// A filter does not parse.
@@ -79,17 +79,17 @@ impl Table {
         })
     }
 
-    /// Other rows: none is selected, and the first are shown.
+    /// Drops the selection and shows the first rows.
     pub(super) fn begin_at_top(&mut self) {
         (self.selection, self.top, self.reach) = (Selection::None, 0, 0);
     }
 
-    /// Has these columns from now on.
+    /// Sets the columns.
     pub(super) fn set_columns(&mut self, columns: Vec<&'static Column>) {
         (self.columns, self.column_offset) = (columns, 0);
     }
 
-    /// The column so many to the right of the one that rows are sorted by.
+    /// The column `step` places to the right of the sort column.
     pub(super) fn column_beside(&self, step: isize) -> &'static Column {
         let last = self.columns.len() - 1;
         let now = self.columns.iter().position(|column| *column == self.sort.column);
@@ -110,7 +110,7 @@ impl Table {
         }
     }
 
-    /// Brings a line onto a screen of so many rows.
+    /// Scrolls a line onto a screen of `rows` rows.
     pub(super) fn show_line(&mut self, line: usize, rows: usize) {
         if line < self.top {
             self.top = line;
@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    /// The row that keys act on: the selected one, else the first process that was on the screen.
+    /// The row that keys act on: the selected one, else the first process on the screen.
     pub(super) fn acted_on(&self) -> Option<RowId> {
         match self.selection {
             Selection::Row(id) => Some(id),
@@ -136,7 +136,7 @@ impl Table {
         }
     }
 
-    /// What the order and the choice of rows need.
+    /// Details that the order and the selection of rows need.
     pub(super) fn needs(&self, command_line: bool) -> Needs {
         let filters = self.filters.iter().map(|filter| filter.column());
         let members = self.members_of.as_ref().map_or(Needs::NONE, |of| of.whose.needs());

@@ -1,4 +1,4 @@
-//! Tags: several rows at once, for a signal or a nice value.
+//! Tags: several rows for one signal or nice value.
 
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
@@ -8,9 +8,9 @@ use crate::keys::KeyCommand;
 use crate::signals;
 use exactop_model::TaskKey;
 
-/// The first process is never one of many.
+/// The first process is never tagged together with others.
 const INIT: u32 = 1;
-/// Tasks by key, in the order in which they were tagged.
+/// Tasks by key, in the order of tagging.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tags(Vec<TaskKey>);
 
@@ -29,7 +29,7 @@ impl Tags {
 }
 
 impl App {
-    /// Tags the selected row and goes on to the next, or takes its tag. `None`: no row is selected.
+    /// Tags the selected row and selects the next, or removes its tag. `None`: no row is selected.
     pub(super) fn on_tag(&mut self) -> Option<Action> {
         let (Page::Table, false, Some(id)) = (&self.page, self.past.is_some(), self.selected())
         else {
@@ -52,12 +52,13 @@ impl App {
         self.table.tags = Tags::default();
     }
 
-    /// Whether rows are tagged: what is done is done to them, and to nobody else.
+    /// True if rows are tagged: an action then affects only those.
     pub fn has_tags(&self) -> bool {
         !self.table.tags.is_empty()
     }
 
-    /// Who is gone is tagged no more. A process's page has only who did something.
+    /// Drops the tags of exited tasks. A process's page has no rows of idle tasks, so nothing is
+    /// dropped there.
     pub(super) fn forget_gone_tags(&mut self) {
         let has_everyone = self.process_page().is_none() && self.past.is_none();
         if let Some(arranged) = self.arranged.as_ref().filter(|_| has_everyone) {
@@ -65,7 +66,7 @@ impl App {
         }
     }
 
-    /// Whom a deed on the tagged rows hits, each once.
+    /// The targets of an action on the tagged rows, each once.
     fn tagged(&self, deed: Deed) -> Vec<Target> {
         let Some(arranged) = &self.arranged else { return Vec::new() };
         let mut targets: Vec<Target> = Vec::new();
@@ -79,14 +80,14 @@ impl App {
         targets
     }
 
-    /// What to do to those who are tagged. `None`: nobody is.
+    /// The question for an action on the tagged rows. `None`: no row is tagged.
     pub(super) fn ask_of_tagged(&self, deed: Deed) -> Option<Prompt> {
         if self.process_page().is_some() || self.table.tags.is_empty() {
             return None;
         }
         let targets = self.tagged(deed);
         if targets.is_empty() {
-            // Not the selected row: nobody meant that one.
+            // Not the selected row: the user did not tag it.
             return Some(Prompt::whom(deed, None));
         }
         let whom = all(&targets);
@@ -102,7 +103,7 @@ impl App {
         })
     }
 
-    /// Those of them who still are who they were.
+    /// The targets that are still the same tasks.
     pub(super) fn still_there(&mut self, targets: Vec<Target>) -> Vec<Target> {
         let there: Vec<Target> =
             targets.iter().filter(|target| !self.is_replaced(target)).cloned().collect();
@@ -112,7 +113,7 @@ impl App {
         there
     }
 
-    /// Says how it went with all of them.
+    /// Reports the result for all of them.
     pub fn done_to_all(&mut self, what: &str, results: Vec<(Target, Result<(), String>)>) {
         let count = results.len();
         let failed = results.iter().filter(|(_, result)| result.is_err()).count();

@@ -1,9 +1,10 @@
-//! Whom a signal, a nice value or a limit is for: by key, never by place or by number alone.
+//! Targets of a signal, a nice value or a limit: identified by key, never by place or by number
+//! alone.
 
 use super::arrange::{Arranged, RowId};
 use exactop_model::{Row, RowKind, TaskKey};
 
-/// What is to be done to a process.
+/// An action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Send it a signal.
@@ -12,24 +13,23 @@ pub enum Deed {
     Renice,
 }
 
-/// The process or thread a question is about.
+/// The process or thread of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The number that the person sees: a process's for signals; for nice values a thread's where
-    /// rows are threads.
+    /// The number on the screen: a process's for signals; for nice values a thread's if rows are
+    /// threads.
     pub pid: u32,
-    /// Who had that number when the person asked. A number may pass to another process while the
-    /// person answers; a key does not.
+    /// The task with that number when the user asked. Meanwhile the number may pass to another
+    /// process; the key does not.
     pub key: TaskKey,
-    /// Its name; harmless to show.
+    /// Its name, with control characters escaped.
     pub name: String,
     /// Its nice value at that time.
     pub nice: i32,
 }
 
 impl Target {
-    /// Who a row stands for, when this is done to it. Signals go to processes, nice values belong
-    /// to threads.
+    /// The target of an action on a row. Signals go to processes, nice values belong to threads.
     pub fn of(row: &Row, deed: Deed) -> Target {
         let pid = match (deed, row.kind) {
             (Deed::Renice, RowKind::Task) => row.key.tid,
@@ -39,24 +39,24 @@ impl Target {
         Target { pid, key: row.key, name, nice: row.ident.nice }
     }
 
-    /// `PID 4711 (sh)`.
+    /// The target in words: `PID 4711 (sh)`.
     pub fn shown(&self) -> String {
         format!("PID {} ({})", self.pid, self.name)
     }
 
-    /// What to say when it is not there any more.
+    /// The message if it has exited.
     pub fn gone(&self) -> String {
         format!("{} has exited: nothing done", self.shown())
     }
 }
 
 impl Arranged {
-    /// Whom a deed on a row hits; `None` for those who exited and those who are not in the frame.
+    /// The target of an action on a row; `None` if it has exited or is not in the frame.
     pub(super) fn target(&self, id: RowId, deed: Deed) -> Option<Target> {
         let RowId::Task(key) = id else { return None };
         let row = self.task(key)?;
         let leader = || self.frame().rows.iter().find(|r| r.key.tid == key.tgid);
-        // A thread may go while its process stays: who is signalled is the process.
+        // A thread may exit while its process stays: the signal goes to the process.
         let row = match deed {
             Deed::Kill => leader().unwrap_or(row),
             Deed::Renice => row,
@@ -64,42 +64,42 @@ impl Arranged {
         Some(Target::of(row, deed))
     }
 
-    /// Whom a number stands for in this frame.
+    /// The target with this number in the frame.
     pub(super) fn target_by_number(&self, pid: u32, deed: Deed) -> Option<Target> {
         let row = self.frame().rows.iter().find(|r| r.key.tid == pid)?;
         self.target(RowId::Task(row.key), deed)
     }
 
-    /// Whether another process has this number by now.
+    /// True if another process has this number by now.
     pub(super) fn is_replaced(&self, target: &Target) -> bool {
         let row = self.frame().rows.iter().find(|r| r.key.tid == target.key.tid);
         row.is_some_and(|r| !is_same_start(r.key.start_ns, target.key.start_ns))
     }
 }
 
-/// Start times from /proc are in ticks of a hundredth of a second (USER_HZ), those from the kernel
-/// itself are not.
+/// Compares two start times. Those from /proc are in ticks of a hundredth of a second (USER_HZ),
+/// those from the kernel itself are not.
 fn is_same_start(one: u64, other: u64) -> bool {
     const TICK: u64 = 10_000_000;
     let in_ticks = one.is_multiple_of(TICK) || other.is_multiple_of(TICK);
     one == other || in_ticks && one / TICK == other / TICK
 }
 
-/// A limit that someone wants to set.
+/// A limit to set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The group's name below the root of its hierarchy.
     pub group: String,
-    /// Which group had that name when the person asked, where the kernel tells them apart.
+    /// The kernel's id of the group with that name when the user asked, if known.
     pub id: Option<u64>,
     /// Its new weight.
     pub weight: Option<u64>,
-    /// Its new quota, as cpu.max has it or as people write it.
+    /// Its new quota, in the form of cpu.max or as people write it.
     pub max: Option<String>,
 }
 
 impl Limit {
-    /// `weight 500` or `quota 40%`.
+    /// The limit in words: `weight 500` or `quota 40%`.
     pub fn in_words(&self) -> String {
         match (self.weight, &self.max) {
             (Some(weight), _) => format!("weight {weight}"),

@@ -1,11 +1,12 @@
-//! The books as a line of the header: it adds up in any form, and every form fits its screen.
+//! The books as a line of the header: every form of it adds up and fits its screen.
 
 use super::theme::{Ink, Theme};
 use exactop_model::words::books::{hundredths, round_to_sum, Account, BooksText, SINCE_BOOT};
 use exactop_model::Frame;
 use ratatui_core::text::{Line, Span};
 
-/// The books, in words if there is room; else small accounts together. It adds up in any form.
+/// The books with named accounts if there is room; else small accounts are merged. Every form adds
+/// up.
 pub(super) fn line(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {
     let Some(books) = BooksText::new(frame, of_machine) else {
         return Line::raw("CPU -");
@@ -47,17 +48,17 @@ fn ink(account: Account) -> Ink {
 /// A summand: name, colour, hundredths of a per cent.
 type Part = (&'static str, Ink, i64);
 
-/// What is put together where there is no room for every account.
+/// Accounts that are merged if there is no room for all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Merge {
-    /// Interrupts, steal and offline CPUs: `other`.
+    /// Interrupts, steal and offline CPUs as `other`.
     Small,
-    /// Everything that is not idle: `busy`.
+    /// All but idle as `busy`.
     Busy,
 }
 
-/// Fewer accounts with the same sum. What is missing stays apart, and so does, as long as
-/// possible, what has no name.
+/// Merges accounts; the sum stays the same. The residual stays separate, and so does unnamed time
+/// as long as possible.
 fn merged(known: &[Part], merge: Merge) -> Vec<Part> {
     let apart = |name: &str| match name {
         "idle" | "residual" => true,
@@ -75,13 +76,13 @@ fn merged(known: &[Part], merge: Merge) -> Vec<Part> {
     parts
 }
 
-/// How the sum is written.
+/// Form of the sum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `CPU 200.00 % = tasks 131.20 + idle 68.80`
     Wide,
-    /// `CPU 200 % = tasks 131.20 + idle 68.80`; a total that is not whole has no room for its unit:
-    /// `CPU 199.50 = tasks 130.70 + idle 68.80`.
+    /// `CPU 200 % = tasks 131.20 + idle 68.80`; a total that is not whole has no unit: `CPU 199.50
+    /// = tasks 130.70 + idle 68.80`.
     Bare,
     /// `CPU 200 %=tasks 131.20+idle 68.80`, or `CPU 199.50=tasks 130.70+idle 68.80`
     Tight,
@@ -89,7 +90,7 @@ enum Form {
     Least,
 }
 
-/// The sum in whole per cent, for machines whose figures are long.
+/// The sum in whole per cent, for machines with long figures.
 fn whole(total: Option<i64>, parts: &[Part], theme: Theme) -> Line<'static> {
     let exact: Vec<i128> = parts.iter().map(|p| p.2.into()).collect();
     let all = total.unwrap_or_else(|| parts.iter().map(|p| p.2).sum());
@@ -105,7 +106,7 @@ fn whole(total: Option<i64>, parts: &[Part], theme: Theme) -> Line<'static> {
     line
 }
 
-/// Without a total the sum is of all since boot.
+/// The line of the sum; without a total it is the sum of all since boot.
 fn sum(total: Option<i64>, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line<'static> {
     let is_whole = total.is_some_and(|total| total % 100 == 0);
     let is_short = is_whole && matches!(form, Form::Bare | Form::Tight);
@@ -143,14 +144,14 @@ fn sum(total: Option<i64>, parts: &[Part], form: Form, note: &str, theme: Theme)
     Line::from(spans)
 }
 
-/// The note to the books, where their line as it is shown has no room for it.
+/// The note on the books, if their line has no room for it.
 pub(super) fn lost_note(frame: &Frame, of_machine: bool, shown: &Line) -> Option<String> {
     let note = unknown_accounts(&BooksText::new(frame, of_machine)?);
     let has_note = shown.spans.last().is_some_and(|s| s.content.contains(&note));
     (!note.is_empty() && !has_note).then_some(note)
 }
 
-/// Where the time of accounts is that the source cannot tell apart.
+/// The accounts that hold the time which the source cannot separate.
 fn unknown_accounts(books: &BooksText) -> String {
     let missing = |a: Account| books.parts.iter().any(|p| p.0 == a && p.1.is_none());
     let in_tasks: Vec<&str> = [(Account::Irq, "irq"), (Account::Steal, "steal")]

@@ -1,4 +1,4 @@
-//! The page of a process's system calls: which, how often, how long, with which errors.
+//! The page of a process's system calls: count, time and errors of each.
 
 use super::figures::{joined, widths};
 use super::text::{cut, put, wrapped};
@@ -13,7 +13,7 @@ use ratatui_core::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 const HEADING: [&str; 8] = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];
-/// Columns by what gives way first where the screen is narrow.
+/// Columns in the order in which a narrow screen leaves them out.
 const GIVE_WAY: [&str; 3] = ["IN", "CALLS/s", "MEAN"];
 
 pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {

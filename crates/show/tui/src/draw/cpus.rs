@@ -1,5 +1,5 @@
-//! CPUs one by one: a bar of where the CPU's time went, and how much of it was not idle; where there
-//! are many, a character for each.
+//! CPUs one by one: a bar of the CPU's time by account, and the part that was not idle. With many
+//! CPUs, one character each.
 
 use super::text::{bar, put, EIGHTHS};
 use super::theme::{Ink, Theme};
@@ -8,7 +8,7 @@ use exactop_model::{CpuRow, Frame};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 
-/// The characters of the bar, for the help page too.
+/// The characters of the bar; the help page lists them, too.
 pub(super) const GLYPHS: [(char, Ink, &str); 5] = [
     ('█', Ink::User, "user ~"),
     ('▓', Ink::System, "system ~"),
@@ -46,7 +46,7 @@ fn cell(cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static
     Line::from(spans)
 }
 
-/// How much of these CPUs' time was not idle.
+/// The part of these CPUs' time that was not idle, as text.
 fn figure(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
     let busy = busy(cpus).map_or("-".into(), |part| format!("{:.1}", part * 100.0));
     Span::styled(format!("{busy:>6}"), theme.style(Ink::Strong))
@@ -59,7 +59,7 @@ fn busy(cpus: &[CpuRow]) -> Option<f64> {
     (total > 0).then(|| total.saturating_sub(idle) as f64 / total as f64)
 }
 
-/// A line of a strip: which CPUs, a character for each, and how busy all of them were.
+/// A line of a strip: the CPUs' numbers, a character for each, and how busy all of them were.
 fn marks(frame: &Frame, strip: CpuStrip, n: u16, theme: Theme) -> Line<'static> {
     let per_mark = usize::from(strip.per_mark);
     let per_line = usize::from(strip.per_line) * per_mark;
@@ -79,7 +79,7 @@ fn marks(frame: &Frame, strip: CpuStrip, n: u16, theme: Theme) -> Line<'static> 
     Line::from(spans)
 }
 
-/// How busy, as a height; coloured by what took most of it.
+/// A character whose height is the busy part, in the colour of the largest account.
 fn mark(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
     let Some(part) = busy(cpus) else { return Span::raw("-") };
     let is_offline = |cpu: &CpuRow| cpu.account.time.offline_ns > cpu.account.time.idle_ns;
@@ -94,10 +94,10 @@ fn mark(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
     Span::styled(EIGHTHS[eighth].to_string(), theme.style(ink))
 }
 
-/// What took most of the time that was not idle.
+/// The largest account that is not idle.
 fn most(cpus: &[CpuRow]) -> Ink {
     let of = |n: usize| -> f64 { cpus.iter().filter_map(|cpu| Some(parts(cpu).get(n)?.0)).sum() };
-    // The first four are what a CPU does when it is neither idle nor offline.
+    // The first four accounts are those of a CPU that is neither idle nor offline.
     let worst = (0..4).max_by(|&a, &b| of(a).total_cmp(&of(b)));
     worst.map_or(Ink::Idle, |n| GLYPHS[n].1)
 }
@@ -109,8 +109,8 @@ fn length_ns(cpu: &CpuRow) -> u64 {
     known.fold(0, u64::saturating_add)
 }
 
-/// Shares of the CPU's time in the order of [`GLYPHS`]. The accounts are exact; executing time
-/// is split into user and system by the kernel's ticks.
+/// Shares of the CPU's time in the order of [`GLYPHS`]. The accounts are exact; executing time is
+/// split into user and system by the kernel's ticks.
 fn parts(cpu: &CpuRow) -> Vec<(f64, char, Ink)> {
     let time = &cpu.account.time;
     let total = length_ns(cpu) as f64;
@@ -134,7 +134,7 @@ fn parts(cpu: &CpuRow) -> Vec<(f64, char, Ink)> {
         time.steal_ns.unwrap_or(0) as f64,
         time.offline_ns as f64,
     ];
-    // Offline time is at the end of the bar, after idle, which is blank.
+    // Offline time is at the end of the bar, after idle time, which is blank.
     let idle = time.idle_ns as f64 / total;
     let mut parts: Vec<_> =
         ns.iter().zip(GLYPHS).map(|(ns, (glyph, ink, _))| (ns / total, glyph, ink)).collect();

@@ -1,15 +1,15 @@
-//! Tables of pages: figures under their headings, and a name that takes what is left. Where the screen
-//! is narrow, columns give way.
+//! Tables of pages: figures under their headings, and a name in the remaining width. A narrow
+//! screen leaves columns out.
 
 use super::text::{cell, cut_middle};
 use exactop_model::words::order::Order;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns that a name gets at least.
+/// Least width of a name.
 const NAME: usize = 20;
 
-/// The headings, that of the column by which rows are ordered with the direction; and those of `give_way`
-/// that may.
+/// The headings, with an arrow at the sort column; and the columns of `give_way` that may be left
+/// out.
 pub(super) fn titled<'t>(
     mut titles: Vec<String>,
     order: Order,
@@ -23,8 +23,8 @@ pub(super) fn titled<'t>(
     (titles, may)
 }
 
-/// The width of each column, 0 for those that gave way: columns without a figure for the sake of a whole
-/// name, then those in `give_way`, in their order.
+/// The width of each column; 0: left out. Columns without a figure are left out first, to keep
+/// names whole, then those in `give_way`, in their order.
 pub(super) fn widths(
     heading: &[String],
     texts: &[Vec<String>],
@@ -54,7 +54,7 @@ pub(super) fn widths(
     widths
 }
 
-/// A line of it.
+/// A line of a table.
 pub(super) fn joined(texts: &[String], widths: &[usize]) -> String {
     let mut out = String::new();
     for (text, &width) in texts.iter().zip(widths).filter(|(_, width)| **width > 0) {
@@ -64,8 +64,8 @@ pub(super) fn joined(texts: &[String], widths: &[usize]) -> String {
     out + texts.last().map_or("", String::as_str)
 }
 
-/// A line of exactly this width. `long`: the name as it is where there is room for all of it; else its
-/// last text stands there, cut in the middle.
+/// A line of exactly this width. It ends in the `long` name if there is room; else in the last
+/// text, cut in the middle.
 pub(super) fn named(texts: &[String], long: &str, widths: &[usize], room: usize) -> String {
     let (name, figures) = texts.split_last().map_or(("", texts), |(name, rest)| (name, rest));
     let figures = joined(&[figures, &[String::new()]].concat(), widths);

@@ -1,4 +1,4 @@
-//! What the window has to say by itself: a line under the balance, and a page with the figures.
+//! Findings on the window: a line below the balance, and a page with their figures.
 
 use super::put;
 use super::text::{cell, cut, pack, put_right, wrapped, Piece};
@@ -13,7 +13,7 @@ use ratatui_core::text::{Line, Span};
 
 const GAP: &str = " · ";
 
-/// As many as there is room for, the worst first, which may be cut; and how many more there are.
+/// The worst findings that fit, of which the last may be cut; and the number of further ones.
 pub(super) fn line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     if frame.findings.is_empty() {
         return Line::styled("no findings", theme.style(Ink::Dim));
@@ -33,7 +33,7 @@ pub(super) fn line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
         n => format!("  (! +{n})"),
     };
     let mut line = pack(said, GAP, room.saturating_sub(key(count).len()));
-    // Between any two there is a gap, a span of its own.
+    // Between two findings is a gap, which is a span of its own.
     let shown = line.spans.len().div_ceil(2);
     let key = key(count - shown.min(count));
     if let [only] = line.spans.as_mut_slice() {
@@ -73,7 +73,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         .enumerate()
         .map(|(n, finding)| block(frame, finding, selected == Some(n), room, theme))
         .collect();
-    // What stands above the selected one goes first where the screen is too short.
+    // On a short screen, the lines above the selected finding are left out first.
     let rows = usize::from(screen.end_y().saturating_sub(y + 1));
     let until = selected.map_or(0, |at| at + 1);
     let mut first = 0;
@@ -108,7 +108,7 @@ fn block(
     [Line::styled(said, theme.style(ink))].into_iter().chain(figures).collect()
 }
 
-/// Where Enter leads.
+/// The page that Enter opens.
 fn way(leads: Option<Leads>) -> String {
     match leads {
         Some(Leads::Groups) => " Enter: control groups".into(),

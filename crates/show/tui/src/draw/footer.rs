@@ -1,4 +1,4 @@
-//! The line of keys at the bottom: what hands want most on the page that is shown.
+//! The line of keys at the bottom: the most useful keys of the page.
 
 use super::put;
 use super::text::{pack, Piece};
@@ -8,7 +8,7 @@ use crate::app::{App, Page};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
 
-/// A key, its word, and how late it is left out.
+/// A key, its word, and its rank: the lowest ranks are left out first.
 type Hint = (&'static str, &'static str, u8);
 
 const LIVE: [Hint; 14] = [
@@ -40,7 +40,7 @@ const PAST: [Hint; 9] = [
     ("q", "quit", 19),
 ];
 
-/// The last windows of a machine that goes on.
+/// Keys while the last windows of a live machine are shown.
 const KEPT: [Hint; 7] = [
     ("h", "help", 20),
     ("←→", "window", 18),
@@ -109,10 +109,10 @@ const FINDINGS: [Hint; 4] = [
     ("Enter", "where more is seen", 19),
 ];
 
-/// Keys that act on who is there: in windows that are over nobody is.
+/// Keys that act on processes; earlier windows have no living processes.
 const ACTING: [&str; 4] = ["k", "r", "w", "x"];
 
-/// Those that work.
+/// The keys that work now.
 fn hints(app: &App) -> impl Iterator<Item = &'static Hint> {
     let acts = app.past.is_none();
     of_page(app).iter().filter(move |(key, ..)| acts || !ACTING.contains(key))
@@ -128,7 +128,7 @@ fn of_page(app: &App) -> &'static [Hint] {
         (Page::Groups(_), _) => &GROUPS,
         (Page::Sums(_), _) => &SUMS,
         (Page::Findings(_), _) => &FINDINGS,
-        // These have a line of their own.
+        // These pages have a line of their own.
         (Page::Help(_) | Page::ColumnChooser(_), _) => &[],
         (Page::Table, Some(past)) if past.kept => &KEPT,
         (Page::Table, Some(_)) => &PAST,
@@ -151,7 +151,7 @@ mod tests {
     use crate::keys::{find, BINDINGS};
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-    /// The keys of a hint that are letters and signs are keys of the view.
+    /// Letters and signs in hints are keys of the view.
     #[test]
     fn every_key_that_is_named_is_one() {
         let all = [&LIVE[..], &KEPT, &PAST, &PROCESS, &CALLS, &HOLDINGS, &GROUPS, &SUMS, &FINDINGS];

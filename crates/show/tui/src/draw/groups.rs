@@ -1,4 +1,4 @@
-//! The page of control groups: a tree with what each uses, wants and may use.
+//! The page of control groups: a tree with the use, the waits and the limits of each.
 
 use super::figures::{joined, named, titled, widths};
 use super::text::put;
@@ -13,7 +13,7 @@ use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
 
-/// Columns by what gives way first where the screen is narrow.
+/// Columns in the order in which a narrow screen leaves them out.
 const GIVE_WAY: [&str; 13] = [
     "PSI%",
     "CPUS",
@@ -49,7 +49,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let shown: Vec<&GroupRow> = app.group_rows().into_iter().skip(first).take(rows).collect();
     let mut texts: Vec<Vec<String>> = shown.iter().map(|row| line(groups, row)).collect();
     let names: Vec<String> = texts.iter_mut().filter_map(Vec::pop).collect();
-    // What a path means gives way before figures do.
+    // The meaning of a path is cut before figures are left out.
     texts.iter_mut().zip(&shown).for_each(|(text, row)| text.push(bare_name(row)));
     let titles = heading().map(String::from).to_vec();
     let (titles, give_way) = titled(titles, app.order_of_groups(groups), &GIVE_WAY);
@@ -66,8 +66,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
-/// How old the figures are, if they are not the frame's, why the ledger has no part in them, and what limits cost,
-/// dearest first as the rows are.
+/// Notes: the age of the figures if they are not the frame's, why the ledger has no part in them,
+/// and the cost of limits, the most expensive first.
 fn words(frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
     let age_ns = Some(frame.t1_ns.saturating_sub(groups.t1_ns)).filter(|&ns| ns > 0);
     let age = age_ns.map(|ns| format!("as of {} ago, read anew from now on", duration(ns)));

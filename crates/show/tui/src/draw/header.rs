@@ -50,10 +50,10 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
-/// Between the books and the ticks to their right.
+/// Gap between the books and the ticks to their right.
 const GAP: usize = 3;
 
-/// The ticks that there is room for: user, system and idle in any case.
+/// The ticks that fit; user, system and idle are always shown.
 fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let ticks = ticks(frame, theme);
     let least = ticks.iter().filter(|tick| tick.rank() == MATTERS).map(|tick| tick.width() + 1);
@@ -61,8 +61,8 @@ fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     pack(ticks, " ", room.max(least))
 }
 
-/// The books, with room left to their right for the ticks that matter where these have no line of
-/// their own.
+/// The books. If the ticks have no line of their own, the line leaves room for the important ones
+/// at its right.
 pub(super) fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let beside = match room >= usize::from(WIDE) {
         true => ticks_line(frame, theme, 0).width() + GAP,
@@ -83,7 +83,7 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
         right = first;
     }
     let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
-    // What the per cent are of, where the last windows have room beside it.
+    // The unit of the per cent is shown if the last windows also have room.
     let used = left.width() + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
     if used + OF_A_CPU.len() <= room {
         right.push_span(OF_A_CPU);
@@ -91,23 +91,23 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     put(buf, 0, y, u16::MAX, &left);
     put_right(buf, y, &right);
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
-    // Else the last windows have the line to themselves that the state of the books left.
+    // Else the last windows get the line from which the books' state moved away.
     if let Some(busy) = busy(app, theme, free).filter(|_| !stands_first) {
         let x = room - right.width() - GAP - busy.width();
         put(buf, x as u16, y, u16::MAX, &busy);
     }
 }
 
-/// After what looking costs.
+/// Text after the cost of looking.
 const OF_A_CPU: &str = " of a CPU";
-/// What stands before them.
+/// Text before the bars.
 const BUSY: &str = "busy ";
-/// The fewest that say something.
+/// Least number of bars.
 const LEAST_BARS: usize = 8;
-/// The most: more than that nobody reads.
+/// Most bars: more are not readable.
 const MOST_BARS: usize = 60;
 
-/// How busy all CPUs were in the last windows, the newest to the right, where there is room.
+/// How busy all CPUs were in the last windows, the newest at the right; `None`: no room.
 pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>> {
     let bars = free.checked_sub(BUSY.len()).filter(|&bars| bars >= LEAST_BARS)?.min(MOST_BARS);
     if app.recent.len() < 2 || app.past.is_some() {
@@ -119,7 +119,7 @@ pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>
     Some(Line::from(vec![Span::styled(BUSY, theme.style(Ink::Dim)), bars]))
 }
 
-/// Whether the state of the books has room on the first line.
+/// True if the first line has room for the state of the books.
 pub(super) fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
     let status = status_line(app, frame, theme, usize::MAX).width();
     width(&about(app, frame, theme), "  ") + status + cost_text(frame).len() + 10 <= room
@@ -159,7 +159,7 @@ fn uptime(seconds: f64) -> String {
     }
 }
 
-/// What looking costs, in per cent of one CPU.
+/// The cost of looking, in per cent of one CPU.
 fn cost_text(frame: &Frame) -> String {
     let length = frame.length_ns();
     if length == 0 {
@@ -174,16 +174,16 @@ fn cost_text(frame: &Frame) -> String {
     }
 }
 
-/// Between two pieces of the status line.
+/// Gap between two pieces of the status line.
 pub(super) const STATUS_GAP: &str = " · ";
-/// The least of a reason that says something.
+/// Least width of a reason.
 const LEAST_REASON: usize = 24;
 
-/// Who measures, how long the window is, and how far it can be relied on: as much of it as there is room
-/// for, how far first. Which events that comes from is on the help page.
+/// The source, the length of the window and its exactness, as far as there is room; exactness comes
+/// first. The help page lists the events behind it.
 pub(super) fn status_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let mut line = pack(status(app, frame, theme), STATUS_GAP, room);
-    // Why it samples has what is left, and may be cut.
+    // The reason for sampling gets the rest of the line, and may be cut.
     let samples = !frame.provenance.source.keeps_books();
     let left = room.saturating_sub(line.width() + STATUS_GAP.width());
     if let Some(why) = frame.provenance.reason.as_ref().filter(|_| samples) {
@@ -195,7 +195,7 @@ pub(super) fn status_line(app: &App, frame: &Frame, theme: Theme, room: usize) -
     line
 }
 
-/// What stands on it, but for why a source samples.
+/// The pieces of the status line, without the reason for sampling.
 pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let samples = !frame.provenance.source.keeps_books();
     let failure = app.failure.iter().map(|why| {
@@ -220,7 +220,7 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
 /// The rank of ticks that are always shown.
 const MATTERS: u8 = 9;
 
-/// The kernel's own tick counts, as top shows them; sampled, hence the `~`.
+/// The kernel's own tick counts, as top shows them; they are sampled, hence the `~`.
 fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
     const NAMES: [(&str, Ink, u8); 8] = [
         ("us", Ink::User, MATTERS),
@@ -281,7 +281,7 @@ fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     pieces
 }
 
-/// The memory, with the pressure where there is room; or pressure and disk I/O in its place.
+/// The memory, with the pressure if there is room; or pressure and disk I/O in its place.
 fn beside(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     if app.shows_pressure {
         return pressure::line(app, frame, theme);

@@ -1,4 +1,4 @@
-//! The help page: the key table, the columns, what the marks and colours mean, and the glossary.
+//! The help page: the keys, the columns, the marks and colours, and the glossary.
 
 use super::cpus::GLYPHS;
 use super::states;
@@ -74,7 +74,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// The columns of the pages of control groups and of totals.
+/// Columns of the pages of control groups and of totals.
 fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let groups = cgroups::FIGURES.map(|(name, help, ..)| (name, help));
     let sums = named_sums::FIGURES.map(|(name, help, ..)| (name, help));
@@ -90,7 +90,7 @@ fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
 
 const GLOSSARY: &str = include_str!("../../../../../docs/reference/glossary.md");
 
-/// The words that a document explains, without its marks.
+/// The entries of the glossary, without Markdown marks.
 fn words_of(document: &'static str) -> impl Iterator<Item = (&'static str, String)> {
     document.split("\n- **").skip(1).filter_map(|entry| {
         let (word, meaning) = entry.split("\n\n").next()?.split_once("**")?;
@@ -106,7 +106,7 @@ fn source(frame: &Frame) -> String {
     }
 }
 
-/// How far the window can be relied on, with what the status line leaves out.
+/// How exact the window is, with the details that the status line leaves out.
 fn window(frame: &Frame) -> String {
     let mut found: Vec<String> = audit::events(frame).collect();
     if let Some(ns) = frame.residual_ns().filter(|&ns| ns != 0) {
@@ -204,7 +204,7 @@ fn title(text: &str, theme: Theme) -> Line<'static> {
     Line::styled(text.to_string(), theme.style(Ink::Strong))
 }
 
-/// A name and its explanation beside it, wrapped.
+/// A name with its explanation, wrapped.
 fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = wrapped(text, indent + 2, width);
     let head = format!("  {}", cell(name, indent - 1, true));

@@ -14,9 +14,10 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
 
 const HEADING: [&str; 6] = ["FD", "TYPE", "MODE", "SIZE", "POS", "NAME"];
-/// Columns by what gives way first where the screen is narrow.
+/// Columns in the order in which a narrow screen leaves them out.
 const GIVE_WAY: [&str; 2] = ["SIZE", "POS"];
-/// What goes on on the next line begins under the name, not under its first character.
+/// Indentation of continuation lines, so that they begin below the name but not at its first
+/// character.
 const INDENT: usize = 2;
 
 pub(super) fn draw(view: &View, part: Part, y: u16, buf: &mut Buffer) {
@@ -29,7 +30,7 @@ pub(super) fn draw(view: &View, part: Part, y: u16, buf: &mut Buffer) {
     }
 }
 
-/// Why there is nothing.
+/// Draws the reason why there is nothing.
 fn told(view: &View, text: &str, y: u16, buf: &mut Buffer) {
     let dim = view.theme.style(Ink::Dim);
     for (y, line) in (y..view.end_y).zip(wrapped(text, 0, view.room)) {
@@ -41,7 +42,7 @@ fn headed(view: &View, text: &str, y: u16, buf: &mut Buffer) {
     put(buf, 0, y, u16::MAX, &Line::raw(cut(text, view.room)));
 }
 
-/// The first of so many lines that is shown, on a page with room for some.
+/// The first visible line of `lines`, on a page with `room` lines.
 fn first(view: &View, lines: usize, room: usize) -> usize {
     view.page.top.min(lines.saturating_sub(room.max(1)))
 }

@@ -1,4 +1,4 @@
-//! Drawing the state onto a buffer of cells. Reads the state, changes nothing.
+//! Draws the state onto a buffer of cells. It reads the state and changes nothing.
 
 mod books;
 mod calls;
@@ -31,8 +31,8 @@ use ratatui_core::text::Line;
 use text::put;
 use theme::{Ink, Theme};
 
-/// Draws everything; where the cursor belongs, if somewhere. Lines of the table that say what the
-/// canvas shows already are left alone.
+/// Draws the screen. Returns the cursor's position, if it is visible. Table lines that the canvas
+/// already shows are left alone.
 pub fn draw(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> {
     let (width, height) = canvas.size();
     if width == 0 || height == 0 {
@@ -63,7 +63,7 @@ fn draw_all(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
     draw_page(app, fits, theme, canvas.cells())
 }
 
-/// Everything but the table.
+/// Draws everything but the table.
 fn draw_page(
     app: &App,
     screen: Option<Screen>,

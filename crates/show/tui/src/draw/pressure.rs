@@ -1,4 +1,5 @@
-//! Who waits for what, and disk I/O: beside the memory where there is room, or in its place.
+//! Pressure (waiting for CPU, I/O, memory) and disk I/O: beside the memory if there is room, or in
+//! its place.
 
 use super::text::Piece;
 use super::theme::{Ink, Theme};
@@ -6,7 +7,8 @@ use crate::app::App;
 use exactop_model::words::units::size;
 use exactop_model::Frame;
 
-/// `PSI cpu 18.6 io 0.0 mem -`: of the last ten seconds, in how many per cent some task waited for it.
+/// `PSI cpu 18.6 io 0.0 mem -`: per cent of the last ten seconds in which some task waited for
+/// each.
 pub(super) fn pressure(frame: &Frame, theme: Theme, ranks: [u8; 2]) -> Vec<Piece> {
     let Some(pressure) = frame.system.pressure else { return Vec::new() };
     let figure = |pct: Option<f64>| pct.map_or("-".into(), |pct| format!("{pct:.1}"));
@@ -22,7 +24,7 @@ pub(super) fn pressure(frame: &Frame, theme: Theme, ranks: [u8; 2]) -> Vec<Piece
     ]
 }
 
-/// The line in the memory's place.
+/// The line that replaces the memory.
 pub(super) fn line(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let mut pieces = pressure(frame, theme, [9, 8]);
     if pieces.is_empty() {
@@ -42,7 +44,7 @@ pub(super) fn line(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     pieces
 }
 
-/// It is a difference, and of what is read while somebody looks.
+/// Why disk I/O is missing: it is a difference of two reads, and is read only while it is shown.
 fn why_no_disk(app: &App) -> &'static str {
     match (&app.past, app.is_paused()) {
         (Some(past), _) if past.kept => "read of windows that go on",

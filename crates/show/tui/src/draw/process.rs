@@ -118,7 +118,7 @@ impl View<'_> {
         pack(pieces, "  ", self.room)
     }
 
-    /// The row may be one thread's, if the process did nothing.
+    /// The number of threads. The row may be one thread's, if the process was idle.
     fn threads_known(&self) -> u32 {
         let rows = self.page.thread_rows(self.frame).len() as u32;
         self.row.threads.unwrap_or(1).max(rows)
@@ -149,8 +149,8 @@ impl View<'_> {
         vec![figures, picture]
     }
 
-    /// `USR 12.0`, `~USR 12.0` where it is sampled. States nobody was in are left out first, then
-    /// the small ones.
+    /// Figures such as `USR 12.0`, or `~USR 12.0` if sampled. A narrow screen leaves out states
+    /// without time first, then small ones.
     fn state_figures(&self, parts: &Parts, life_ns: u64) -> Vec<Piece> {
         let sampled = self.row.exact_split_ns().is_none() && !self.row.ident.kthread;
         let figure = |&(mark, ns): &(states::Mark, Option<u64>)| {
@@ -175,7 +175,7 @@ impl View<'_> {
         units::cell(&value, exactop_model::columns::Unit::Pct)
     }
 
-    /// Two shares and their sum, rounded so that the sum comes out.
+    /// Two shares and their sum, rounded so that they add up.
     fn sum_text(&self, own: Option<u64>, children: Option<u64>) -> [String; 3] {
         let (Some(own), Some(children)) = (own, children) else {
             return [self.share_text(own), "-".into(), "-".into()];
@@ -208,10 +208,10 @@ impl View<'_> {
         self.named("CPU", pieces, " ")
     }
 
-    /// The CPUs the process ran on, the most used first. Known from the window after the page
-    /// was opened.
+    /// The CPUs on which the process ran, the most used first. They are known from the window after
+    /// the page was opened.
     fn runs_on(&self) -> Option<Line<'static>> {
-        // In a recording somebody else's may be told.
+        // A recording may hold those of another process.
         if self.frame.watch.is_some_and(|watched| watched != self.row.key.tgid) {
             return None;
         }
@@ -263,12 +263,12 @@ impl View<'_> {
         self.named("events", pieces, "  ")
     }
 
-    /// Why it went to other CPUs, if it did.
+    /// The causes of its moves to other CPUs, if any.
     fn moves(&self) -> Option<Line<'static>> {
         let room = self.room.saturating_sub(9);
         let (ink, text) = match self.frame.subjects.of::<MoveWindow>()? {
             Ok(moves) => (Ink::Plain, words::moves::by_cause(moves)?),
-            // Why programs are not there stands with the waits, where they are to be.
+            // If programs are missing, the waits already show the reason.
             Err(_) if self.frame.subjects.of::<WaitWindow>().is_none_or(|told| told.is_err()) => {
                 return None
             }
@@ -277,7 +277,8 @@ impl View<'_> {
         Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
     }
 
-    /// Why a sampling source has no figures yet: a process's and its threads' do not continue each other.
+    /// The note that a sampling source has no figures yet, because those of a process and of its
+    /// threads are separate.
     fn first_reading(&self) -> Option<Line<'static>> {
         let samples = !self.frame.provenance.source.keeps_books();
         let is_first = samples && self.row.delta.get(Counter::RunNs).is_none();
@@ -286,8 +287,8 @@ impl View<'_> {
         is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
     }
 
-    /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
-    /// something to say.
+    /// Its waits, the tasks that had the CPU meanwhile, and the tasks that woke it; empty lines are
+    /// left out.
     fn waits(&self) -> Vec<Line<'static>> {
         let waits = match self.frame.subjects.of::<WaitWindow>() {
             Some(Ok(waits)) => waits,

@@ -1,5 +1,4 @@
-//! The states of a thread on the screen: names, marks, colours, a bar of them, and figures that
-//! add up to 100.0.
+//! Thread states on the screen: names, marks, colours, bars, and figures that add up to 100.0.
 
 use super::text::bar;
 use super::theme::{Ink, Theme};
@@ -7,15 +6,15 @@ use exactop_model::words::books::round_to_sum;
 use exactop_model::{ColumnId, Counter, Counters, Row};
 use ratatui_core::text::Span;
 
-/// The mark of a state, for the help page too. Each has its own, so that a bar reads without
-/// colours.
+/// The mark of a state; the help page lists them, too. Each is unique, so that a bar is readable
+/// without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The heading of its column.
+    /// Heading of its column.
     pub(super) name: &'static str,
     /// Its column; `None`: user and system time in one.
     pub(super) column: Option<ColumnId>,
-    /// What a bar is made of.
+    /// The character of its bar.
     pub(super) glyph: char,
     /// Its colour.
     pub(super) ink: Ink,
@@ -25,7 +24,7 @@ const USER: (ColumnId, char) = (ColumnId::MsUsr, '█');
 const SYSTEM: (ColumnId, char) = (ColumnId::MsSys, '▓');
 const RUNNING: Mark = Mark { name: "RUN", column: None, glyph: '█', ink: Ink::User };
 
-/// The states beside running, in the order of a bar.
+/// All states but running, in the order of a bar.
 const OTHERS: [((ColumnId, char), Counter); 10] = [
     ((ColumnId::MsIrq, '▒'), Counter::IrqNs),
     ((ColumnId::MsStl, '░'), Counter::StealNs),
@@ -49,11 +48,11 @@ pub(super) fn marks() -> impl Iterator<Item = Mark> {
     [USER, SYSTEM].into_iter().chain(OTHERS.map(|(state, _)| state)).map(mark)
 }
 
-/// Time in each state.
+/// Time in each state; `None`: unknown.
 pub(super) type Parts = Vec<(Mark, Option<u64>)>;
 
-/// The states of a row, or of sums that belong to it. Where user and system time cannot be told
-/// apart they are one part, `RUN`.
+/// The states of a row, or of sums that belong to it. If user and system time cannot be separated,
+/// they are one part, `RUN`.
 pub(super) fn parts(row: &Row, delta: &Counters) -> Parts {
     let running = match row.split_ns() {
         Ok((user, system)) => vec![(mark(USER), Some(user)), (mark(SYSTEM), Some(system))],
@@ -63,7 +62,7 @@ pub(super) fn parts(row: &Row, delta: &Counters) -> Parts {
     running.into_iter().chain(others).collect()
 }
 
-/// A bar of them; `life_ns` is the whole.
+/// A bar of the parts; `life_ns` is the whole.
 pub(super) fn picture(
     parts: &Parts,
     life_ns: u64,
@@ -75,8 +74,8 @@ pub(super) fn picture(
     bar(&known.collect::<Vec<_>>(), width, theme)
 }
 
-/// Shares in tenths of a per cent by column, rounded together: where the states are the whole of
-/// the row's life they add up to it on the screen, too.
+/// Shares in tenths of a per cent by column, rounded together. If the states cover the row's whole
+/// life, their shown shares add up to it.
 pub(super) fn tenths(row: &Row) -> Vec<(ColumnId, i64)> {
     let (marks, known): (Vec<Mark>, Vec<i128>) = parts(row, &row.delta)
         .into_iter()

@@ -1,4 +1,4 @@
-//! The status line: a question, a message, or what restricts the view.
+//! The status line: a question, a message, or the restrictions of the view.
 
 use super::books::lost_note;
 use super::header::{books_line, busy, status, status_line, status_stands_first, STATUS_GAP};
@@ -39,8 +39,8 @@ pub(super) fn draw(
         true => 0,
         false => width(&status(app, frame, theme), STATUS_GAP),
     };
-    // Where help is always has a place, and so has what restricts the view; hints and notes only where
-    // there is room.
+    // The help key and the restrictions always have room; hints and notes only if there is room
+    // left.
     let help: usize = state.iter().filter(|p| p.rank() >= HELP).map(Piece::width).sum();
     let restricts = state.iter().any(|p| (RESTRICTS..HELP).contains(&p.rank()));
     let kept = help + if restricts { room / 3 } else { 0 };
@@ -55,7 +55,7 @@ pub(super) fn draw(
     None
 }
 
-/// Cuts a line of spans; the cut shows.
+/// Cuts a line of spans; the cut is marked.
 fn cut_line(line: Line<'static>, room: usize) -> Line<'static> {
     if line.width() <= room {
         return line;
@@ -73,19 +73,19 @@ fn cut_line(line: Line<'static>, room: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Cells that an answer has at least, where a screen is wide enough.
+/// Least width of an answer, if the screen is wide enough.
 const ANSWER: usize = 16;
 
-/// Draws the question; yields the cursor's column.
+/// Draws the question. Returns the cursor's column.
 fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     let room = usize::from(buf.area.width);
     let answer = if prompt.is_yes_no() { 1 } else { ANSWER.min(room / 3) };
-    // What an empty answer means is never cut.
+    // The meaning of an empty answer is never cut.
     let tail = cut(&prompt.tail(), room * 2 / 3);
     let head = cut(&prompt.label, room.saturating_sub(tail.width() + answer)) + &tail;
     let before = prompt.editor.before_cursor();
     let rest = room.saturating_sub(head.width() + 1);
-    // A long answer scrolls: the cursor stays on the screen.
+    // A long answer scrolls, so that the cursor stays on the screen.
     let mut used = 0;
     let mut from = before.len();
     for (at, c) in before.char_indices().rev() {
@@ -102,17 +102,17 @@ fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     cursor.min(room.saturating_sub(1)) as u16
 }
 
-/// From this rank on a piece says that rows are missing or figures stand still.
+/// From this rank on, a piece reports missing rows or frozen figures.
 const RESTRICTS: u8 = 8;
-/// The rank of what tells where help is.
+/// Rank of the help key.
 const HELP: u8 = 10;
 
-/// What makes this view differ from the plain one.
+/// Differences of this view from the plain one.
 fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     let settings = app.settings();
     let mut pieces = Vec::new();
     let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
-    // In a recording the time line says whether it plays.
+    // In a recording the time line shows whether it plays.
     if app.is_paused() && app.past.is_none() {
         add(9, Ink::Alarm, "PAUSED".into());
     }

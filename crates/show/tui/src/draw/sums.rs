@@ -1,5 +1,5 @@
-//! The page of totals by command, user, group, unit, container, pod or namespace: what each got, what it may use, and who
-//! was kept from running.
+//! The page of totals by command, user, group, unit, container, pod or namespace: the use and the
+//! limits of each, and the rows that were kept from running.
 
 use super::figures::{joined, named, titled, widths};
 use super::text::put;
@@ -12,7 +12,7 @@ use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
 
-/// Columns by what gives way first where the screen is narrow.
+/// Columns in the order in which a narrow screen leaves them out.
 const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "LAT%", "THR%"];
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
@@ -43,7 +43,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
-/// Why nobody has a name, and who was kept from running, busiest first as the rows are.
+/// Notes: why names are missing, and the rows that were kept from running, the busiest first.
 fn words(sums: &NamedSums, frame: &Frame, most: usize) -> Vec<String> {
     let lost = sums.rows.iter().filter_map(|row| lost(sums, frame, row));
     without_groups(sums, frame).into_iter().chain(lost).take(most).collect()

@@ -45,7 +45,7 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
     }
 }
 
-/// What all lines of the table share.
+/// Common state of all lines of the table.
 struct Table<'a> {
     app: &'a App,
     placed: &'a [Placed],
@@ -81,7 +81,7 @@ impl Table<'_> {
         }
         if selected {
             let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
-            // Colours of single cells would make patches on the reversed line.
+            // Colours of single cells would look like patches on the reversed line.
             let style = Style::reset().patch(self.theme.style(Ink::Selected));
             buf.set_style(area.intersection(buf.area), style);
         }
@@ -94,7 +94,7 @@ impl Table<'_> {
     }
 }
 
-/// Headings over placed columns; the one that orders the rows is marked with the direction.
+/// Headings over placed columns; an arrow marks the sort column and its direction.
 pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf: &mut Buffer) {
     let style = theme.style(Ink::Heading);
     put(buf, 0, y, u16::MAX, &Line::styled(" ".repeat(usize::from(buf.area.width)), style));
@@ -120,7 +120,7 @@ pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf
             Span::styled(word.trim_end().to_string(), theme.style(ink)),
         ];
         put(buf, p.x, y, p.width, &Line::from(spans));
-        // In a column as narrow as its heading it has the gap beside it.
+        // In a column as narrow as its heading, the arrow goes into the gap beside it.
         let gap = if left { Some(p.end()) } else { p.x.checked_sub(1) };
         if let Some(x) = gap.filter(|_| sorts && !room) {
             put(buf, x, y, 1, &Line::styled(arrow, theme.style(Ink::SortHeading)));
@@ -135,19 +135,19 @@ pub(super) fn bar_heading(width: u16, theme: Theme, y: u16, buf: &mut Buffer) {
     put(buf, x, y, width, &Line::styled(text, theme.style(Ink::Heading)));
 }
 
-/// A row's states as a bar at the right edge.
+/// Draws a row's states as a bar at the right edge.
 pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buffer) {
     let parts = states::parts(row, &row.delta);
     let bar = states::picture(&parts, row.life_ns, usize::from(width), theme);
     put(buf, buf.area.width.saturating_sub(width), y, width, &Line::from(bar));
 }
 
-/// A row being put into cells.
+/// A row while it is formatted into cells.
 struct TableRow<'a> {
     app: &'a App,
     entry: Entry<'a>,
     placed: &'a [Placed],
-    /// A column shows a state.
+    /// True if a column shows a state.
     has_states: bool,
     theme: Theme,
 }
@@ -199,7 +199,7 @@ impl TableRow<'_> {
         Span::styled(text, self.theme.style(ink))
     }
 
-    /// How many exited, or how many more than in the marked window.
+    /// Number of exited tasks, or its change since the marked window.
     fn exited(&self) -> String {
         let now = self.entry.row.exited_count();
         let Some(versus) = self.entry.versus else { return thousands(now) };
@@ -211,7 +211,7 @@ impl TableRow<'_> {
         units::signed(!more, thousands(by))
     }
 
-    /// `└ exited × 1,756` over the columns that say nothing of an exited group; from, to, text.
+    /// `└ exited × 1,756` across the columns that are empty for an exited group: from, to, text.
     /// `None` if they are too narrow.
     fn label_span(&self) -> Option<(u16, u16, String)> {
         let silent = |p: &&Placed| p.column.silent_if_exited;
@@ -247,11 +247,11 @@ impl TableRow<'_> {
         let value = self.entry.value(p.column, context);
         let changes = self.entry.versus.is_some() && p.column.is_figure();
         let text = match (&value, self.tenths(p.column, states)) {
-            // Nothing of what is read for rows applies to a group.
+            // No value that is read for rows applies to a group.
             (Value::Missing(_), _) if row.kind == RowKind::Exited => String::new(),
             (Value::Known(_), Some(n)) if changes => units::signed(n < 0, tenths(n.abs())),
             (Value::Known(_), Some(n)) => tenths(n),
-            // In the tree, what somebody in the branch used is not known.
+            // In the tree, the use of a row in the branch is unknown.
             (Value::Known(_), None) if p.column.rounding == Rounding::WithExited => "-".into(),
             _ if changes => units::change(&value, p.column.unit),
             _ => units::cell(&value, p.column.unit),
@@ -266,7 +266,7 @@ impl TableRow<'_> {
         (text, ink)
     }
 
-    /// Shares that are rounded together with others, so that sums come out; or their changes.
+    /// Shares that are rounded together with others, so that sums are right; or their changes.
     fn tenths(&self, column: &Column, [now, then]: &[States; 2]) -> Option<i64> {
         let own = rounded(self.entry.row, self.entry.line, column, now);
         match self.entry.versus {
@@ -285,7 +285,8 @@ impl TableRow<'_> {
                 true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
                 true => format!("{comm}{threads}"),
                 false => {
-                    // What is cut first is that they exited: the letter X and the branch say it, too.
+                    // The word `exited` is cut first: the letter X and the branch mark also show
+                    // it.
                     let count = self.exited();
                     let forms = [
                         format!("{prefix}{count} × {comm}{threads} exited"),
@@ -307,7 +308,8 @@ impl TableRow<'_> {
     }
 }
 
-/// The kernel's threads stand in brackets. Anybody may call themselves `[kworker/0:9]`: that bracket is escaped.
+/// Puts the kernel's threads in brackets. A process may call itself `[kworker/0:9]`, so its own
+/// bracket is escaped.
 fn told_apart(text: String, kthread: bool) -> String {
     match (kthread, text.starts_with('[')) {
         (true, false) => format!("[{text}]"),

@@ -1,4 +1,4 @@
-//! Pieces of text on a line: cutting to a width, leaving out what does not fit.
+//! Pieces of text on a line: cut to a width, or left out if they do not fit.
 
 use super::theme::{Ink, Theme};
 use ratatui_core::buffer::Buffer;
@@ -6,10 +6,10 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Heights of a bar that is one character wide, the lowest first.
+/// Heights of a bar of one character, the lowest first.
 pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Cuts text to a width; a cut shows as `…`.
+/// Cuts text to a width; `…` marks the cut.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.into();
@@ -30,7 +30,7 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// Cuts text to a width in its middle: names of one kind differ at their ends.
+/// Cuts text in its middle to a width: names of one kind differ at their ends.
 pub fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width || width < 3 {
         return cut(text, width);
@@ -49,8 +49,8 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     head + &text[from..]
 }
 
-/// Text in lines of at most `width`, broken anywhere: nothing of it is left out. All but the first are
-/// indented.
+/// Text in lines of at most `width`, broken at any character, so that nothing is lost. All lines
+/// but the first are indented.
 pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
     let indent = indent.min(width / 2);
     let mut lines = vec![String::new()];
@@ -69,8 +69,8 @@ pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Cuts and pads text to exactly a width. A figure is never cut: a part of a number is a wrong
-/// number, so it becomes `*`.
+/// Cuts and pads text to exactly a width. A figure that does not fit becomes `*`, because a part of
+/// a number is a wrong number.
 pub fn cell(text: &str, width: usize, left: bool) -> String {
     let shown = match left {
         true => cut(text, width),
@@ -96,18 +96,18 @@ impl Piece {
         Piece { rank, spans: vec![Span::styled(text.into(), theme.style(ink))] }
     }
 
-    /// More text at its end.
+    /// Appends text.
     pub fn and(mut self, theme: Theme, ink: Ink, text: impl Into<String>) -> Piece {
         self.spans.push(Span::styled(text.into(), theme.style(ink)));
         self
     }
 
-    /// How late it is left out.
+    /// Rank of the piece: the lowest ranks are left out first.
     pub fn rank(&self) -> u8 {
         self.rank
     }
 
-    /// The cells it takes.
+    /// Width in cells.
     pub fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }
@@ -159,8 +159,8 @@ fn put_styled(buf: &mut Buffer, (x, y): (u16, u16), width: u16, spans: &[Span], 
     }
 }
 
-/// Puts text at (`x`, `y`), before `end`; where it ended. Nearly all of a screen is printable ASCII,
-/// which needs no segmentation and no look at widths: half the cost of drawing.
+/// Puts text at (`x`, `y`), before `end`; returns its end. Nearly all of a screen is printable
+/// ASCII, which needs neither segmentation nor width lookups: that halves the cost of drawing.
 fn put_span(buf: &mut Buffer, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
     if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return buf.set_stringn(x, y, text, usize::from(end - x), style).0;
@@ -179,14 +179,14 @@ pub fn put_right(buf: &mut Buffer, y: u16, line: &Line) {
     put(buf, buf.area.width - width, y, width, line);
 }
 
-/// A bar of parts, each with its own character so that it reads without colours. The parts are
-/// shares of 1; the rest is filled with blanks.
+/// A bar of parts, each with its own character so that it is readable without colours. The parts
+/// are shares of 1; the rest is blank.
 pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     let (mut share, mut at) = (0.0, 0);
     for &(part, glyph, ink) in parts {
         share += part;
-        // Ends are rounded, not lengths: parts that fill the bar fill it to the last cell.
+        // Ends are rounded, not lengths, so that parts which fill the bar reach its last cell.
         let end = ((share * width as f64).round().max(0.0) as usize).min(width);
         if end > at {
             spans.push(Span::styled(glyph.to_string().repeat(end - at), theme.style(ink)));
@@ -197,7 +197,7 @@ pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'
     spans
 }
 
-/// Seconds with as many digits as say something.
+/// Seconds with three decimals.
 pub(super) fn seconds(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e9)
 }

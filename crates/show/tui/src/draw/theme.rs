@@ -1,16 +1,16 @@
-//! Colours: one meaning a colour, on every page. Without colours bold and reverse must do.
+//! Colours: one meaning per colour, on every page. Without colours, bold and reverse replace them.
 
 use crate::settings::{ColorMode, ThemeName};
 use exactop_model::columns::{Column, Kind};
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// What a piece of the screen means.
+/// Meaning of a piece of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Ink {
-    /// Nothing special.
+    /// Ordinary text.
     Plain,
-    /// To be seen first.
+    /// Text to read first.
     Strong,
     /// Zeros, separators, hints.
     Dim,
@@ -30,13 +30,13 @@ pub enum Ink {
     Sleep,
     /// Headings of columns.
     Heading,
-    /// The heading of the column that orders the rows.
+    /// The heading of the sort column.
     SortHeading,
     /// The selected row.
     Selected,
-    /// A row that is meant with others.
+    /// A tagged row.
     Tagged,
-    /// What must not be overlooked.
+    /// Text that must not be overlooked.
     Alarm,
 }
 
@@ -57,23 +57,23 @@ impl Ink {
     }
 }
 
-/// How many colours the terminal has.
+/// Number of colours of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
     None,
     Sixteen,
-    /// 256.
+    /// 256 colours.
     Indexed,
-    /// As many as there are.
+    /// True colour.
     True,
 }
 
-/// What the screen is drawn with.
+/// Style of the whole screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     name: ThemeName,
     depth: Depth,
-    /// The terminal takes no other characters.
+    /// True if the terminal shows only ASCII.
     pub(crate) ascii: bool,
 }
 
@@ -83,7 +83,7 @@ impl Theme {
     /// 256 colours.
     pub const FULL: Theme = Theme { depth: Depth::Indexed, ..Theme::MONO };
 
-    /// What the settings and the environment allow. `env`: looks a variable up.
+    /// The theme that the settings and the environment allow. `env`: looks up a variable.
     pub fn choose(mode: ColorMode, env: impl Fn(&str) -> Option<String>) -> Theme {
         let set = |name: &str| env(name).filter(|v| !v.is_empty());
         let refused = mode == ColorMode::Auto && set("NO_COLOR").is_some();
@@ -99,7 +99,7 @@ impl Theme {
         } else {
             Depth::Sixteen
         };
-        // Without any of them nobody has said what the terminal takes.
+        // Without any of these variables, the terminal's encoding is unknown.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name));
         let is_utf8 = |locale: String| {
             let locale = locale.to_ascii_lowercase();
@@ -109,22 +109,22 @@ impl Theme {
         Theme { depth, ascii, ..Theme::MONO }
     }
 
-    /// The same with these colours.
+    /// The same theme with these colours.
     pub fn with(self, name: ThemeName) -> Theme {
         Theme { name, ..self }
     }
 
-    /// The same in ASCII.
+    /// The same theme in ASCII.
     pub fn in_ascii(self) -> Theme {
         Theme { ascii: true, ..self }
     }
 
-    /// Whether there are no colours.
+    /// True if there are no colours.
     pub(crate) fn is_mono(self) -> bool {
         self.depth == Depth::None || self.name == ThemeName::Mono
     }
 
-    /// The style of a piece.
+    /// The style of an ink.
     pub fn style(self, ink: Ink) -> Style {
         let plain = Style::new();
         let bold = plain.add_modifier(Modifier::BOLD);
@@ -159,7 +159,8 @@ impl Theme {
     }
 }
 
-/// Of sixteen colours, of 256, and of all: those of the terminal where it has them, which people have chosen.
+/// Colours for terminals with sixteen, 256 and all colours. The terminal's own colours are
+/// preferred, because users choose them.
 fn on_dark(ink: Ink) -> [Color; 3] {
     match ink {
         Ink::User => [Color::Green; 3],
@@ -174,7 +175,7 @@ fn on_dark(ink: Ink) -> [Color; 3] {
     }
 }
 
-/// Dark enough for white.
+/// Colours dark enough for a white background.
 fn on_light(ink: Ink) -> [Color; 3] {
     match ink {
         Ink::User => [Color::Green, Color::Indexed(22), Color::Rgb(0, 95, 0)],

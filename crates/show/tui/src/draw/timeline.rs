@@ -1,4 +1,4 @@
-//! The time line of a recording: which window is shown, and where that is in all of it.
+//! The time line of a recording: the shown window, and its place in the recording.
 
 use super::text::{pack, put, put_right, seconds, Piece};
 use super::theme::{Ink, Theme};
@@ -7,11 +7,11 @@ use crate::app::App;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 
-/// Time that is recorded, that is not, and the window.
+/// Marks of recorded time, of time that is not recorded, and of the window.
 const RECORDED: char = '━';
 const NOT_RECORDED: char = '·';
 const HERE: char = '◆';
-/// The narrowest bar that says something.
+/// Least width of the bar.
 const MIN_BAR: usize = 10;
 
 pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
@@ -57,7 +57,7 @@ pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
     put(buf, at, y, buf.area.width, &line);
 }
 
-/// All of the recording's time in so many cells.
+/// The recording's whole time as a bar of `cells` cells.
 fn bar(past: &Past, cells: usize, theme: Theme) -> Vec<Span<'static>> {
     let place = &past.place;
     let (begin, end) = place.bounds();

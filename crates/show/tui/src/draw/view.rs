@@ -1,4 +1,4 @@
-//! A process and its page, as the parts of that page are given them.
+//! A process and its page, as the drawing functions of its parts get them.
 
 use super::theme::Theme;
 use crate::app::process::ProcessPage;
@@ -6,10 +6,10 @@ use crate::app::App;
 use exactop_model::words::units::duration;
 use exactop_model::{Frame, Row};
 
-/// Programs end their windows a little before or after the frame's.
+/// Programs end their windows a little before or after the frame's; an older window is marked.
 const OLD_NS: u64 = 500_000_000;
 
-/// The process and what is shown of it.
+/// The process and the shown part of it.
 pub(super) struct View<'a> {
     pub app: &'a App,
     pub frame: &'a Frame,
@@ -22,7 +22,8 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// How old figures are that are of an earlier window than the frame: they stay until there are others.
+    /// Age of figures that belong to an earlier window than the frame: they stay until newer ones
+    /// exist.
     pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
         let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
         (age_ns >= OLD_NS)

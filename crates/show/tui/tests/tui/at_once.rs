@@ -1,4 +1,4 @@
-//! What is shown before the first window was measured gives way to it.
+//! Figures that are shown before the first window is measured give way to it.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Holdings, Wanted};
@@ -10,7 +10,7 @@ use exactop_tui::app::target::{Deed, Limit, Target};
 use exactop_tui::desk::Desk;
 use exactop_tui::{App, Host, Settings, TuiError};
 
-/// A feed with something to show at once, whose source may not open.
+/// A feed with figures at once, whose source may fail to open.
 struct Slow {
     made: Made,
     opens: bool,
@@ -35,7 +35,7 @@ impl Feed for Slow {
     }
 }
 
-/// Nobody acts here.
+/// A host that does nothing.
 struct Nobody;
 
 impl Host for Nobody {
@@ -80,7 +80,7 @@ impl Host for Nobody {
     }
 }
 
-/// The start of the window on the screen.
+/// Start of the window on the screen.
 fn begins(desk: &Desk<'_>) -> Option<u64> {
     desk.app().frame().map(|frame| frame.t0_ns)
 }
@@ -99,7 +99,7 @@ fn what_is_shown_at_once_stays_until_a_window_was_measured() {
     assert!(begins(&desk) > Some(0));
 }
 
-/// Nobody looks at an empty page while programs are attached, nor for all of a window.
+/// While programs attach, a new page shows known figures, and its first window is short.
 #[test]
 fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
     let (mut feed, mut host) = (Slow { made: Made::default(), opens: true }, Nobody);

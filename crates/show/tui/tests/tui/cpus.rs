@@ -1,4 +1,4 @@
-//! CPUs one by one: bars where they fit by themselves, a character each where there are many.
+//! CPUs one by one: bars where they fit, one character each for many CPUs.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{CpuRow, Frame};
@@ -21,7 +21,8 @@ fn show(app: &mut App, cpus: u32) {
     app.look(&mut details);
 }
 
-/// So many CPUs: each a little busier than the one before, the first 16 idle, the last one offline.
+/// A frame with this number of CPUs: each a little busier than the one before, the first 16 idle,
+/// the last one offline.
 fn many(frame: &mut Frame, cpus: u32) {
     let length = frame.length_ns();
     let row = |cpu: u32| -> CpuRow {
@@ -32,7 +33,7 @@ fn many(frame: &mut Frame, cpus: u32) {
         (time.irq_ns, time.steal_ns) = (Some(0), Some(0));
         (time.task_ns, time.idle_ns) = (used, length - used);
         match cpu % 32 {
-            // One that the hypervisor keeps.
+            // One CPU whose time the hypervisor takes.
             20 => (time.task_ns, time.steal_ns) = (0, Some(used)),
             _ if cpu + 1 == cpus => (time.task_ns, time.idle_ns, time.offline_ns) = (0, 0, length),
             _ => {}
@@ -85,12 +86,12 @@ fn every_cpu_has_its_character_up_to_many() {
         });
         assert_eq!((marks.count(), of_cpus.len()), (cpus as usize, lines), "{cpus}: {of_cpus:#?}");
     }
-    // More than there is room for share one.
+    // CPUs beyond the room share a character.
     let of_cpus = lines_of_cpus(&app(80, 24, 1024));
     assert!(of_cpus.len() <= 3 && of_cpus.last().unwrap().contains("-1023 "), "{of_cpus:#?}");
 }
 
-/// Every second CPU of 256 is offline, and none of the source's.
+/// Every second CPU of 256 is offline.
 #[test]
 fn cpus_with_large_numbers_stand_below_each_other() {
     let mut app = app(80, 24, 0);
@@ -135,7 +136,7 @@ fn the_key_takes_them_away_and_brings_them_back() {
     assert_eq!(through(80, 24, 2), [(Auto, 1), (Never, 0), (Auto, 1), (Never, 0)]);
     assert_eq!(through(80, 16, 2), [(Auto, 0), (Always, 1), (Auto, 0), (Always, 1)]);
     assert_eq!(through(80, 24, 128), [(Auto, 2), (Never, 0), (Auto, 2), (Never, 0)]);
-    // Where there is room for a bar each, these come between.
+    // With room for a bar per CPU, the key also passes through bars.
     let bars = [(Auto, 1), (Always, 16), (Never, 0), (Auto, 1)];
     assert_eq!(through(200, 50, 128), bars);
 }

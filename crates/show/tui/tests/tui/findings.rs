@@ -1,4 +1,4 @@
-//! What a window has to say by itself: the line under the balance, its page, and where that leads.
+//! Findings on a window: the line below the balance, the page, and the pages that Enter opens.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::findings::{Finding, ShortLived, Throttled, Waited, What};
@@ -17,7 +17,7 @@ fn app(width: u16, height: u16, settings: Settings) -> App {
     app
 }
 
-/// Gives the app the frame it asks for, changed by `change`.
+/// Gives the app the frame that it requests, changed by `change`.
 fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
     let mut frame = arranged(&app.ask(), 0);
     change(&mut frame);
@@ -38,7 +38,7 @@ fn picture(app: &App) -> String {
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
 }
 
-/// A group held back, programs that waited, short lives: what a window may have to say.
+/// Findings of three kinds: a group held back, programs that waited, short lives.
 fn findings(frame: &mut Frame) {
     let comm = |name: &str| Comm::new(name.as_bytes());
     let key = frame.rows[0].key;

@@ -1,4 +1,4 @@
-//! Folding branches of the tree: what is hidden, what the row says instead, and who stays.
+//! Folding branches of the tree: hidden rows, the folded row's figures, and the rows that stay.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
@@ -34,7 +34,7 @@ fn screen(app: &App) -> String {
     (0..height).map(line).collect()
 }
 
-/// (PID, CPU+ in tenths, what is below).
+/// (PID, CPU+ in tenths, fold) of each line.
 fn lines(app: &App) -> Vec<(u32, Option<i64>, Fold)> {
     let of = |e: exactop_tui::app::arrange::Entry<'_>| {
         (e.row.key.tid, e.line.cpu_plus_tenths, e.line.fold)

@@ -1,4 +1,4 @@
-//! What the help page has: every key, column, event and word.
+//! The help page lists every key, column, event and word.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
@@ -9,7 +9,7 @@ use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
 use exactop_tui::{App, Settings};
 
-/// The whole page, on a screen on which it has room.
+/// The whole page, on a screen that has room for it.
 fn help(width: u16) -> String {
     let mut app = App::new(Settings::default()).unwrap();
     app.resize(width, 400);

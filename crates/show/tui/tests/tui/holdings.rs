@@ -1,5 +1,5 @@
-//! The pages of a process's environment and open files: what is shown of them, of whom, and for how
-//! long it is kept.
+//! The pages of a process's environment and open files: their content, their process, and how long
+//! the view keeps them.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Kind, Part, Wanted};
@@ -30,7 +30,7 @@ impl Feed for MadeUp {
     }
 }
 
-/// Tells this, and notes who was looked into.
+/// A host that returns these holdings, and notes the process.
 struct Tells {
     told: fn(Part) -> Result<Holdings, String>,
     asked: Vec<Wanted>,
@@ -110,7 +110,7 @@ fn refused(_: Part) -> Result<Holdings, String> {
     Err("no luck: \u{1b}[2J the kernel does not let this user look".into())
 }
 
-/// What the screen shows after these keys.
+/// The screen after these keys.
 fn screen(desk: &mut Desk, width: u16, keys: &[KeyCode]) -> String {
     desk.resize(width, 24);
     desk.next_frame().expect("a frame");
@@ -128,7 +128,7 @@ fn screen(desk: &mut Desk, width: u16, keys: &[KeyCode]) -> String {
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
-/// The same on a desk of its own, and who was looked into.
+/// The screen on a new desk, and the processes that were read.
 fn shown(
     told: fn(Part) -> Result<Holdings, String>,
     width: u16,
@@ -180,7 +180,7 @@ fn nobody_is_looked_into_but_whose_page_is_open() {
     assert_eq!(both, [Part::Environment, Part::Files]);
 }
 
-/// What was read is not kept for longer than it is shown, nor shown on another page.
+/// The view keeps holdings only while the page shows them, and shows them on no other page.
 #[test]
 fn what_is_shown_no_more_is_forgotten() {
     let (mut feed, mut host) = (MadeUp, Tells { told, asked: Vec::new() });

@@ -1,4 +1,4 @@
-//! Keys, clicks and frames: what each does to the state, and what is asked of the feed.
+//! Keys, clicks and frames: their effect on the state and on the requests to the feed.
 
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -55,7 +55,7 @@ fn ctrl(app: &mut App, c: char) -> Action {
     event(app, Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)))
 }
 
-/// Types text, each character a key.
+/// Types text, one key per character.
 fn keys(app: &mut App, text: &str) -> Action {
     text.chars().fold(Action::Draw, |_, c| {
         key(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
@@ -111,7 +111,7 @@ fn a_branch_with_someone_of_whom_nothing_is_known_has_no_sum() {
     };
     assert_eq!([of(22_418), of(21_002), of(1)], [None; 3], "its own and all above it");
     assert!(of(22_417).is_some() && of(2).is_some());
-    // By CPU time, what is not known comes last, as everywhere.
+    // By CPU time, unknown values come last, as everywhere.
     let shown: Vec<u32> = app.entries().map(|e| e.row.key.tid).collect();
     let place = |pid: u32| shown.iter().position(|&tid| tid == pid);
     assert!(place(2) < place(1), "{shown:?}");
@@ -138,7 +138,7 @@ fn microstates_are_other_columns_and_back() {
         with(Settings { columns: vec![ColumnId::Pid, ColumnId::Res], ..Settings::default() });
     assert_eq!(keys(&mut app, "m"), Action::Rearrange);
     assert!(app.settings().microstates);
-    // By each state, to the right and to the left, with the natural order.
+    // Sorts by each state, to the right and to the left, in its natural order.
     use ColumnId::{MsDfl, MsLck, MsSlp, MsSys, MsUsr, Pid};
     for expected in [Pid, MsUsr, MsSys, MsDfl, MsLck, MsSlp] {
         keys(&mut app, if expected == Pid { "N" } else { ">" });
@@ -146,7 +146,7 @@ fn microstates_are_other_columns_and_back() {
     }
     let order: Vec<u32> = (0..3).map(|line| row(&app, line).key.tgid).collect();
     assert_eq!(order, [1, 2, 311], "those that slept for the whole window, by number");
-    // What is chosen now is kept for microstates, not for the usual columns.
+    // Columns chosen now belong to microstates, not to the usual columns.
     keys(&mut app, "f");
     keys(&mut app, " ");
     key(&mut app, KeyCode::Esc);

@@ -1,4 +1,4 @@
-//! Whatever the size: no panic, nothing outside the screen.
+//! At every size: no panic, and nothing outside the screen.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
@@ -124,7 +124,7 @@ proptest! {
             draw(&app, Theme::FULL, &mut Canvas::new(width, height));
             app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));
         }
-        // The terminal may have another size by the time of drawing.
+        // The terminal may have another size when the page is drawn.
         draw(&app, Theme::FULL, &mut Canvas::new(height, width));
     }
 }

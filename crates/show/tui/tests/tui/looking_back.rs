@@ -1,5 +1,5 @@
-//! Going back, from a machine that goes on, to windows that are over: what the keys do, that no window is
-//! closed meanwhile, and the way back to now.
+//! Looking back from a live machine to earlier windows: the keys, that no window closes meanwhile,
+//! and the way back.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
@@ -16,10 +16,10 @@ use std::rc::Rc;
 
 const SECOND: i128 = 1_000_000_000;
 
-/// Windows that were closed, and which of them is shown if it is not the last.
+/// Number of closed windows, and the shown one if it is not the last.
 type Shared = Rc<Cell<(usize, Option<usize>)>>;
 
-/// The made-up machine as it goes on, all of whose windows are kept.
+/// A live made-up machine that keeps all its windows.
 struct Live(Shared);
 
 impl Live {
@@ -108,7 +108,7 @@ impl Timeline for Live {
     }
 }
 
-/// Acts on nobody.
+/// A host that must not act.
 struct Nobody;
 
 impl Host for Nobody {
@@ -154,7 +154,7 @@ impl Host for Nobody {
     }
 }
 
-/// A desk after so many windows.
+/// A desk after this number of windows.
 fn with_desk(windows: usize, test: impl FnOnce(&mut Desk, &Shared)) {
     let shared: Shared = Rc::default();
     let (mut feed, mut host) = (Live(shared.clone()), Nobody);
@@ -265,7 +265,7 @@ fn without_windows_that_are_over_there_is_nothing_to_go_back_to() {
 fn bars_of_the_last_windows_stand_in_the_header() {
     with_desk(1, |desk, _| assert!(!picture(desk).contains("busy ")));
     with_desk(9, |desk, _| {
-        // Beside the time, or where the state of the books would be that stands there.
+        // Bars stand beside the time, or in place of the books' state if that moved there.
         for (width, least) in [(100, 9), (140, 9), (220, 9), (80, 0)] {
             desk.resize(width, 24);
             let screen = picture(desk);
@@ -277,7 +277,8 @@ fn bars_of_the_last_windows_stand_in_the_header() {
     });
 }
 
-/// What is read of processes that live was read of nobody for these windows: no column is empty.
+/// Earlier windows have no values that are read from living processes, so those columns are left
+/// out.
 #[test]
 fn columns_that_nobody_kept_are_not_there_while_looking_back() {
     with_desk(5, |desk, _| {

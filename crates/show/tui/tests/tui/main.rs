@@ -1,4 +1,4 @@
-//! The view at a terminal on a made-up machine: what keys and frames do to it, and what is on the screen.
+//! The view on a made-up machine: effects of keys and frames, and the screen.
 
 mod at_once;
 mod cpus;

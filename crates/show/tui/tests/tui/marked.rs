@@ -1,4 +1,4 @@
-//! A marked window: rows as their change since.
+//! A marked window: rows show their change since.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{ColumnId, Counter, Frame, RowKind, Still};
@@ -17,7 +17,7 @@ fn app(width: u16, settings: Settings) -> App {
     app
 }
 
-/// A key, and what the loop does of it; windows are those after `beat` others.
+/// Presses a key and does what the loop would do; windows come `beat` later.
 fn press(app: &mut App, code: KeyCode, beat: u64) {
     match app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))) {
         Action::Window(WindowAction::Mark) => {
@@ -36,7 +36,7 @@ fn keys(app: &mut App, text: &str, beat: u64) {
     }
 }
 
-/// A later window, in which some are other than they would be.
+/// A later window, in which some rows are changed.
 fn later(app: &mut App, change: impl FnOnce(&mut Frame)) {
     let mut frame = arranged(&app.ask(), 7);
     change(&mut frame);
@@ -44,7 +44,7 @@ fn later(app: &mut App, change: impl FnOnce(&mut Frame)) {
     app.look(&mut details);
 }
 
-/// The window of the mark, changed by somebody who came, one who went, and one who used more.
+/// The marked window, changed by a row that came, one that went, and one that used more.
 fn changed(frame: &mut Frame) {
     let came = frame.rows.iter().position(|row| row.key.tgid == 22_418).expect("a row");
     let mut row = frame.rows[came].clone();
@@ -63,12 +63,12 @@ fn picture(app: &App) -> String {
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
 }
 
-/// By how many tenths of a per cent a row's %CPU is said to have changed.
+/// The shown change of a row's %CPU in tenths of a per cent.
 fn change(entry: &Entry) -> Option<i64> {
     entry.versus.expect("a marked window").tenths(entry.line.cpu_tenths, |_, line| line.cpu_tenths)
 }
 
-/// What all rows used.
+/// CPU time that all rows used.
 fn used_tenths(frame: &Frame) -> i64 {
     let rows = frame.rows.iter().chain(&frame.exited);
     let used: u64 = rows.filter_map(|row| row.delta.get(Counter::RunNs)).sum();
@@ -127,7 +127,7 @@ fn the_changes_of_all_rows_are_the_change_of_all() {
     for settings in [Settings::default(), Settings { tree: true, ..Settings::default() }] {
         let mut app = app(80, settings);
         keys(&mut app, "D", 3);
-        // The frame on the screen is that of the mark.
+        // The frame on the screen is the marked one.
         let then = used_tenths(app.frame().expect("a frame"));
         later(&mut app, changed);
         let now = used_tenths(app.frame().expect("a frame"));

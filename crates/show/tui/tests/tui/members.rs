@@ -12,7 +12,7 @@ use exactop_tui::{Action, App, Settings};
 
 const BATCH: &str = "/system.slice/batch.service";
 
-/// Every other process is of the batch, the rest of a user.
+/// Every other process is in the batch, the others belong to a user.
 fn of_group(row: &Row) -> bool {
     row.key.tgid % 2 == 1
 }
@@ -20,7 +20,7 @@ fn of_group(row: &Row) -> bool {
 fn read(rows: &mut [&mut Row], needs: Needs) {
     details(rows, needs);
     for row in rows.iter_mut() {
-        // As totals of users have them whose numbers have no names.
+        // As in totals of users whose ids have no names.
         row.detail.user = Ok(row.ident.uid.to_string());
     }
     for row in rows.iter_mut().filter(|_| needs.has(Needs::NAMES)) {
@@ -97,7 +97,7 @@ fn the_root_has_everyone_and_dropping_the_filters_leaves_a_group() {
     assert!(app.line_count() >= all && app.entries().any(|entry| !of_group(entry.row)));
 }
 
-/// What a row of totals sums is what the rows of its table sum, to the nanosecond.
+/// A row of totals sums the rows of its table, to the nanosecond.
 #[test]
 fn a_total_leads_to_those_whose_sum_it_is() {
     let mut app = app(120);

@@ -1,4 +1,4 @@
-//! Pressure and disk I/O in the header; and what a process's page says where a source samples.
+//! Pressure and disk I/O in the header, and the page of a process with a sampling source.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::ColumnId;
@@ -65,7 +65,7 @@ fn a_key_puts_pressure_and_disks_in_the_memorys_place() {
     assert!(picture(&app).contains("Mem 3.9G") && !app.ask().needs.has(Needs::PRESSURE));
 }
 
-/// Who has paused looks at this window: a key that shows something else of it takes it from nobody.
+/// A paused view keeps its window, also after a key that would need a new one.
 #[test]
 fn a_paused_window_stays_and_says_when_disks_are_known() {
     let mut app = app(80, 24);
@@ -108,7 +108,7 @@ fn the_key_shows_whose_disk_io_it_is_and_takes_it_away_again() {
     assert!(text.contains("  RD/s  WR/s COMMAND"), "{text}");
     let busiest = text.lines().find(|line| line.contains(" 22417 ")).expect("its row");
     assert!(busiest.contains("  307K     0 "), "{busiest}");
-    // Where its columns are chosen they stand once, where they were put.
+    // Columns that the user chose stay where the user put them.
     let columns = [ColumnId::Pid, ColumnId::WriteRate, ColumnId::ReadRate, ColumnId::Command];
     let settings = Settings { columns: columns.to_vec(), ..Settings::default() };
     let mut chosen = App::new(settings).unwrap();

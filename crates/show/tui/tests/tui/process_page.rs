@@ -1,5 +1,5 @@
-//! The page of a process that did nothing in a window, or whose leader the source never saw: it
-//! lives until someone looked and found it gone.
+//! The page of an idle process, or of one whose leader the source never saw: it lives until a check
+//! finds that it has exited.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Holdings, Wanted};
@@ -18,7 +18,7 @@ const PID: u32 = 22_417;
 
 type Change = Rc<RefCell<fn(&mut Frame)>>;
 
-/// Shows the made-up machine, changed.
+/// A feed of the made-up machine with changes.
 struct Changed(Change);
 
 impl Changed {
@@ -43,7 +43,7 @@ impl Feed for Changed {
     }
 }
 
-/// Knows whether the process lives.
+/// A host that knows whether the process lives.
 struct Knows(Rc<Cell<bool>>);
 
 impl Host for Knows {
@@ -97,7 +97,7 @@ fn screen(desk: &mut Desk) -> String {
     canvas.cells().content.iter().map(|cell| cell.symbol()).collect()
 }
 
-/// What the page says in the window after it was opened, with the machine changed like that.
+/// The page in the window after it was opened, with the machine changed.
 fn page(before: fn(&mut Frame), after: fn(&mut Frame), lives: bool) -> String {
     let change: Change = Rc::new(RefCell::new(before));
     let lives = Rc::new(Cell::new(lives));
@@ -136,7 +136,8 @@ fn where_it_ran_is_said_of_nobody_else() {
     }
 }
 
-/// A source that never saw the leader names the process by another thread, another one each time.
+/// A source that never saw the leader names the process by another thread, a different one each
+/// time.
 fn named_by(frame: &mut Frame, thread: u32) {
     for row in frame.rows.iter_mut().filter(|row| row.key.tgid == PID) {
         (row.key.tid, row.key.start_ns) = (PID + thread, row.key.start_ns + u64::from(thread));

@@ -1,4 +1,4 @@
-//! Drawing on what is there already comes to the same as drawing anew, whatever happened between.
+//! Drawing over an existing screen gives the same result as drawing it anew, after any steps.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
@@ -7,11 +7,11 @@ use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{App, Settings};
 use proptest::prelude::*;
 
-/// What may happen between two looks.
+/// A step between two looks.
 #[derive(Clone, Debug)]
 enum Step {
     Key(KeyCode),
-    /// A frame with the figures of this beat: the same ones if it is the beat before.
+    /// A frame with the figures of this beat; the same figures for the same beat.
     Frame(u64),
     Size(u16, u16),
 }
@@ -46,7 +46,7 @@ fn take(app: &mut App, step: &Step, beat: &mut u64) {
         Step::Frame(next) => *beat = *next,
         Step::Size(width, height) => app.resize(*width, *height),
     }
-    // The feed is asked again after every step: more often than the loop asks it.
+    // The feed is asked after every step, which is more often than in the loop.
     app.accept(arranged(&app.ask(), *beat), &mut details);
     app.look(&mut details);
 }

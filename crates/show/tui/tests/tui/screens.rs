@@ -1,4 +1,4 @@
-//! What is on the screen, character by character, for a made-up machine.
+//! Screens of a made-up machine, compared character by character.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
@@ -21,7 +21,7 @@ fn app(width: u16, height: u16, settings: Settings) -> App {
     app
 }
 
-/// Gives the app the frame it asks for, changed by `change`.
+/// Gives the app the frame that it requests, changed by `change`.
 fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
     let mut frame = arranged(&app.ask(), 0);
     change(&mut frame);
@@ -81,7 +81,7 @@ fn tree_at_80x24() {
     insta::assert_snapshot!(picture(&app(80, 24, settings)));
 }
 
-/// Anybody may call themselves a kernel thread.
+/// A process may call itself like a kernel thread.
 #[test]
 fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
     for command_line in [false, true] {
@@ -89,7 +89,7 @@ fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
         let pretend = |frame: &mut Frame| {
             let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
             rows.for_each(|row| row.ident.comm = Comm::new(b"[kworker/0:9]"));
-            // A helper of the kernel's, which is no thread of its own.
+            // A helper of the kernel, which is not a kernel thread.
             let exited = frame.exited.iter_mut().filter(|row| row.ident.comm.0.starts_with(b"ls"));
             exited.for_each(|row| (row.ident.ppid, row.ident.comm) = (2, Comm::new(b"kmodhelper")));
         };
@@ -182,7 +182,8 @@ fn groups_at_160x30_with_a_limit_asked_about() {
     insta::assert_snapshot!(picture(&app));
 }
 
-/// Three containers: one throttled by its quota, one starved by others, one at ease; and the rest.
+/// Three containers: one throttled by its quota, one starved by others, one without waits; and the
+/// rest.
 fn containers(frame: &mut Frame) {
     let length = frame.length_ns();
     let row = |name: &str, [run, lat, throttle]: [u64; 3], weight| NamedSum {
@@ -225,7 +226,7 @@ fn microstates() -> Settings {
     Settings { microstates: true, ..Settings::default() }
 }
 
-/// Read from the screen: what a person adds up.
+/// Adds up the figures on the screen, as a person would.
 #[test]
 fn microstates_on_the_screen_add_up_to_100() {
     let app = app(140, 40, microstates());
@@ -240,7 +241,7 @@ fn microstates_on_the_screen_add_up_to_100() {
     assert!(sums.iter().all(|sum| (sum - 100.0).abs() < 0.01), "{sums:?}\n{text}");
 }
 
-/// The bars have a mark for each state, so that they read without colours.
+/// Each state has its own mark, so that bars are readable without colours.
 #[test]
 fn bars_read_without_colours() {
     let app = app(140, 24, microstates());
@@ -290,7 +291,7 @@ fn help_at_80x24() {
     let mut app = app(80, 24, Settings::default());
     press(&mut app, &[KeyCode::Char('h')]);
     let page = picture(&app);
-    // How many lines there are changes with every column and word.
+    // The number of lines changes with every column and word.
     let (text, count) = page.rsplit_once(" of ").expect("a foot");
     let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
     insta::assert_snapshot!(format!("{text} of N{rest}"));
@@ -311,7 +312,7 @@ fn a_question_at_80x24() {
     insta::assert_snapshot!(picture(&app));
 }
 
-/// The value that is to be changed stands at the end, which is what a narrow screen cut off.
+/// The current value stands at the end, which a narrow screen used to cut.
 #[test]
 fn a_question_has_what_an_empty_answer_means_at_every_width() {
     for width in 40..=120 {
@@ -385,7 +386,7 @@ fn a_sampling_source_says_so() {
     insta::assert_snapshot!(picture(&app));
 }
 
-/// Ticks of a whole life and the clock differ: that is no residual, and no window either.
+/// Ticks of a whole life differ from the clock: that is neither a residual nor a window.
 #[test]
 fn figures_since_boot_say_so_and_have_no_residual() {
     for (width, height) in [(120, 12), (80, 12), (40, 10)] {
@@ -402,7 +403,7 @@ fn figures_since_boot_say_so_and_have_no_residual() {
                 frame.t0_ns = 0;
             };
             show(&mut app, missing);
-            assert!(picture(&app).contains("resid"), "of a window it is told: {}", picture(&app));
+            assert!(picture(&app).contains("resid"), "a window shows it: {}", picture(&app));
             show(&mut app, since_boot);
             let screen = picture(&app);
             for word in ["resid", "inexact", "window"] {
@@ -446,7 +447,7 @@ fn hostile_names_cannot_reach_the_terminal() {
     }
 }
 
-/// Wherever a screen has lines enough: also where books with every account take most of a wide line.
+/// On every screen with enough lines, also if books with every account fill most of a wide line.
 #[test]
 fn user_and_system_time_stand_in_the_header_at_every_width() {
     for per_cpu in [PerCpu::Never, PerCpu::Always] {
@@ -468,7 +469,7 @@ fn user_and_system_time_stand_in_the_header_at_every_width() {
     }
 }
 
-/// However much happened, and however narrow it is.
+/// After any number of events and at any width.
 #[test]
 fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
     let grades: [(WindowState, Option<u64>, &str); 3] = [

@@ -1,4 +1,4 @@
-//! Several rows at once: tags, and what is done to all of them.
+//! Tags: several rows at once, and actions on all of them.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
@@ -56,7 +56,7 @@ fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
         keys(&mut app, " ");
     }
     assert_ne!(app.selected_line(), None, "it goes on to the next row");
-    // Once more takes the tag.
+    // A second press removes the tag.
     select(&mut app, 812);
     keys(&mut app, " ");
     keys(&mut app, "k");
@@ -76,7 +76,7 @@ fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
     app.done_to_all("SIGKILL sent", results);
     let said = app.message().unwrap();
     assert!(said.is_error && said.text == "SIGKILL sent for 1 of 2: not permitted", "{said:?}");
-    // The tags are gone with it.
+    // Esc removes the tags.
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "k");
     assert!(app.prompt().unwrap().head().starts_with("PID to signal"));
@@ -117,7 +117,7 @@ fn tags_stay_on_those_who_sleep_while_another_page_is_looked_at() {
     }
     select(&mut app, 812);
     key(&mut app, KeyCode::Enter);
-    // A page of a process has no row of those who sleep.
+    // A process's page has no rows of sleeping tasks.
     let mut frame = arranged(&app.ask(), 1);
     frame.rows.retain(|row| row.key.tgid == 812);
     app.accept(frame, &mut details);

@@ -1,4 +1,4 @@
-//! Colours, ASCII and the line of keys: how the screen looks where people and terminals differ.
+//! Colours, ASCII and the line of keys for different people and terminals.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
@@ -44,7 +44,7 @@ fn text(buffer: &Buffer) -> String {
     buffer.content.chunks(width).map(line).collect()
 }
 
-/// The text with its colours and modifiers, a line for each run of them.
+/// The text with its colours and modifiers, one line per run.
 fn styled(buffer: &Buffer) -> String {
     let (width, mut out) = (usize::from(buffer.area.width), String::new());
     for (y, line) in buffer.content.chunks(width).enumerate() {

@@ -1,4 +1,4 @@
-//! The live view on a recording: keys that go to and fro, and what the screen says of where it is.
+//! The live view on a recording: its keys, and its place on the time line.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_fuzzing::Choices;
@@ -16,19 +16,19 @@ use std::rc::Rc;
 
 const SECOND: i128 = 1_000_000_000;
 const WINDOWS: usize = 100;
-/// So many windows from there on are not recorded.
+/// First window and number of windows that are not recorded.
 const GAP: (usize, usize) = (40, 20);
 /// The windows before which the use of CPUs changes.
 const SPIKES: [usize; 2] = [10, 70];
 
-/// Where the feed is, for the test to look at: the first window that is shown, and how many.
+/// Place of the feed for the test: the first window that is shown, and the number of windows.
 type Shared = Rc<Cell<(usize, usize)>>;
 
 /// Windows of 2 s of the made-up machine, some of them missing.
 struct Recorded {
     at: Shared,
     joined: usize,
-    /// The wall clock was set by so much in the window.
+    /// The wall clock was set by this many ns in the window.
     set_ns: i128,
 }
 
@@ -149,7 +149,7 @@ impl Feed for Recorded {
     }
 }
 
-/// Acts on nobody.
+/// A host that must not act.
 struct Nobody;
 
 impl Host for Nobody {
@@ -202,7 +202,7 @@ fn with_desk(width: u16, height: u16, test: impl FnOnce(&mut Desk, &Shared)) {
     with_feed(width, height, 0, 0, test);
 }
 
-/// The same at a window in which the wall clock was set by so much.
+/// Same, at a window in which the wall clock was set by `set_ns`.
 fn with_feed(
     width: u16,
     height: u16,
@@ -357,7 +357,7 @@ fn it_plays_to_the_end_and_stops() {
     });
 }
 
-/// What the keys must come to, told by themselves.
+/// The expected result of a key, computed independently.
 fn oracle(at: usize, key: (KeyCode, KeyModifiers)) -> usize {
     let there: Vec<usize> = (0..WINDOWS).filter(|&n| is_there(n)).collect();
     let place = there.iter().position(|&n| n == at).expect("a window");

@@ -1,5 +1,5 @@
-//! The rows of a frame against those of a marked window: what each was then, and who is in one of
-//! the two only. Pure.
+//! Compares the rows of a frame with those of a marked window: earlier figures, and rows that only
+//! one of them has. No I/O.
 
 use super::line::{At, Line};
 use super::rules::Rules;
@@ -11,49 +11,49 @@ use exactop_model::frame::value::Datum;
 use exactop_model::{Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::{HashMap, HashSet};
 
-/// A window that was marked, with everyone's row.
+/// A marked window with the rows of all tasks.
 #[derive(Debug)]
 pub struct Marked {
-    /// When it was: its beginning in a recording, the time on the screen else.
+    /// When it was: its beginning in a recording, else the time on the screen.
     pub from: Option<String>,
     /// Its rows.
     pub frame: Frame,
-    /// They are of threads.
+    /// True if its rows are threads.
     pub threads: bool,
 }
 
-/// The marked window, arranged as the frame is that it stands against.
+/// The marked window, arranged like the frame that is compared with it.
 #[derive(Debug)]
 pub(super) struct Against {
     then: Box<Arranged>,
     context: Context,
-    /// The lines of the marked window.
+    /// Lines of the marked window by row.
     by_row: HashMap<RowId, usize>,
-    /// Those of whom the frame has no row.
+    /// Lines of tasks that have no row in the frame.
     gone: Vec<usize>,
 }
 
-/// What a row was in the marked window.
+/// A row's state in the marked window.
 #[derive(Clone, Copy, Debug)]
 pub enum Was<'a> {
-    /// This.
+    /// The row and its line at that time.
     There(&'a Row, &'a Line),
-    /// Not there.
+    /// No row.
     Absent,
-    /// It was there and is not now: the row is of then.
+    /// A row then, none now.
     Only,
 }
 
-/// A row's past, and what its values depended on then.
+/// A row's earlier state, and the inputs of its values at that time.
 #[derive(Clone, Copy, Debug)]
 pub struct Versus<'a> {
-    /// What it was.
+    /// The earlier state.
     pub was: Was<'a>,
     context: &'a Context,
 }
 
 impl Against {
-    /// `then`: the marked window, arranged with everyone kept; `context`: what its values depend on.
+    /// `then`: the marked window, arranged with all rows; `context`: the inputs of its values.
     pub(super) fn new(then: Arranged, context: Context, frame: &Frame) -> Against {
         let by_row: HashMap<RowId, usize> =
             then.entries().enumerate().map(|(n, entry)| (entry.id(), n)).collect();
@@ -79,7 +79,7 @@ impl Against {
     }
 }
 
-/// The rows of a frame, and of those who are gone.
+/// The rows of a frame, and of tasks that have exited since the mark.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) frame: &'a Frame,
@@ -96,13 +96,13 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Of the n-th row that is gone, the row and the line of then.
+    /// Row and line of the n-th task that has exited since.
     fn gone(self, n: usize) -> (&'a Row, &'a Line) {
         let against = self.against.expect("a place that the marked window gave");
         against.line(against.gone[n])
     }
 
-    /// What stands against a row.
+    /// The earlier state of a row.
     pub(super) fn versus(self, at: At) -> Option<Versus<'a>> {
         let against = self.against?;
         let was = match at {
@@ -112,8 +112,8 @@ impl<'a> Rows<'a> {
         Some(Versus { was, context: &against.context })
     }
 
-    /// The rows that may stand on the screen: live ones of the wanted kind, exited groups, and rows that are
-    /// gone. What the marked window has to say of a row is asked for here, once.
+    /// Rows that may be shown: live ones of the requested kind, exited groups, and rows that have
+    /// exited since the mark. Looks up each row's earlier state once.
     pub(super) fn subjects(self, rules: &Rules, shares: &Shares) -> Vec<Subject<'a>> {
         let (frame, kind) = (self.frame, rules.kind());
         let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What a column shows of a row: against a marked window the change of a figure.
+/// The value of a column in a row: against a marked window, the change of a figure.
 pub(super) fn shown(
     row: &Row,
     versus: Option<&Versus>,
@@ -166,8 +166,8 @@ pub(super) fn shown(
     }
 }
 
-/// By CPU time a parent stands where its lines belong together: those of its exited children come
-/// directly below it.
+/// A parent's CPU time for sorting, where its lines stay together: the lines of its exited children
+/// follow it.
 fn branch(row: &Row, run_ns: u64, versus: Option<&Versus>, now: &Context) -> Value {
     let Some(versus) = versus else { return Value::Known(Datum::Ns(run_ns)) };
     versus.change(row, now, |row, context| {
@@ -183,7 +183,7 @@ fn is_busy(row: &Row) -> bool {
 }
 
 impl Versus<'_> {
-    /// What is shown of a column: of a figure its change, of all else what it is.
+    /// The value of a column: the change of a figure; other values as they are.
     fn value(&self, row: &Row, column: &Column, now: &Context) -> Value {
         if !column.is_figure() {
             return self.plain(row, column, now);
@@ -196,13 +196,13 @@ impl Versus<'_> {
         })
     }
 
-    /// What a column says of the row itself.
+    /// The row's own value of a column.
     fn plain(&self, row: &Row, column: &Column, now: &Context) -> Value {
         let context = if matches!(self.was, Was::Only) { self.context } else { now };
         (column.value)(row, context)
     }
 
-    /// By how much something changed.
+    /// The change of a value.
     fn change(&self, row: &Row, now: &Context, value: impl Fn(&Row, &Context) -> Value) -> Value {
         match self.was {
             Was::There(then, _) => value(row, now).change_since(&value(then, self.context)),
@@ -211,7 +211,7 @@ impl Versus<'_> {
         }
     }
 
-    /// By how much tenths of a per cent, rounded with those of others, changed.
+    /// The change in tenths of a per cent that are rounded together with other rows.
     pub fn tenths(
         &self,
         row: Option<i64>,
@@ -224,12 +224,12 @@ impl Versus<'_> {
         }
     }
 
-    /// Whether it did something in the marked window.
+    /// True if the row was active in the marked window.
     fn was_busy(&self) -> bool {
         matches!(self.was, Was::There(then, _) if is_busy(then))
     }
 
-    /// Tenths of a per cent that its branch used in the marked window; nothing where it was not there.
+    /// Tenths of a per cent that its branch used in the marked window; `None` if it was not there.
     fn branch(&self) -> Option<i64> {
         match self.was {
             Was::There(_, line) => line.cpu_plus_tenths,

@@ -1,41 +1,41 @@
-//! A line of the table, and where its row is.
+//! A line of the table, and the place of its row.
 
-/// Where a line's row is.
+/// Place of a line's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum At {
-    /// In `Frame::rows`.
+    /// Index in `Frame::rows`.
     Live(usize),
-    /// In `Frame::exited`.
+    /// Index in `Frame::exited`.
     Exited(usize),
-    /// Among those who are in the marked window only.
+    /// Index among rows that only the marked window has.
     Gone(usize),
 }
 
-/// What stands below a row in the tree.
+/// The part of the tree below a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fold {
-    /// Nothing; or it is no tree.
+    /// Nothing, or the table is not a tree.
     #[default]
     Leaf,
-    /// Rows.
+    /// Visible rows.
     Open,
-    /// So many rows that are not shown.
+    /// Number of hidden rows.
     Folded(usize),
 }
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its row.
+    /// The place of its row.
     pub(super) at: At,
-    /// The branches of the tree before its command; `└ ` before an exited group under its
+    /// The tree's branches in front of its command; `└ ` in front of an exited group below its
     /// parent.
     pub prefix: String,
-    /// What of the tree stands below it.
+    /// The part of the tree below it.
     pub fold: Fold,
     /// %CPU in tenths, rounded so that the column adds up over all rows.
     pub cpu_tenths: Option<i64>,
-    /// CPU+ in tenths, the sum of what the rows it stands for show; in the tree, those of the
-    /// whole branch.
+    /// CPU+ in tenths: the sum of the figures of the rows that the line stands for; in the tree, of
+    /// the whole branch.
     pub cpu_plus_tenths: Option<i64>,
 }

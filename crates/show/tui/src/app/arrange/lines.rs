@@ -1,5 +1,5 @@
-//! The lines of a frame: a list with exited groups under their parents, or the tree with what each
-//! branch used together. Pure.
+//! The lines of a frame: a list with exited groups below their parents, or a tree with the sum of
+//! each branch. No I/O.
 
 use super::line::{At, Fold, Line};
 use super::rules::Rules;
@@ -10,10 +10,10 @@ use exactop_model::frame::value::Datum;
 use exactop_model::{Counter, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
-/// Before an exited group that stands below nobody: what is above it is not its parent.
+/// In front of an exited group without a parent: the row above it is not its parent.
 const ALONE: &str = "╶ ";
 
-/// The lines of what was chosen, in its order.
+/// The lines of the selected rows, in their order.
 pub(super) fn lines(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
     match rules.tree {
         true => tree(chosen, rules),
@@ -21,7 +21,7 @@ pub(super) fn lines(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
     }
 }
 
-/// The leader's rows by process: under them stand exited groups and, in the tree, children.
+/// Rows of leaders by process. Exited groups and, in the tree, children stand below them.
 fn leaders<'a>(shown: impl Iterator<Item = &'a Subject<'a>>) -> HashMap<u32, At> {
     shown
         .filter(|of| of.row.kind == RowKind::Process || of.row.key.is_leader())
@@ -29,8 +29,8 @@ fn leaders<'a>(shown: impl Iterator<Item = &'a Subject<'a>>) -> HashMap<u32, At>
         .collect()
 }
 
-/// The kernel does not say whose the exited tasks of a group were: with a user filter they show only
-/// under a parent that does.
+/// The kernel does not report the user of exited tasks. With a user filter, an exited group shows
+/// only below a parent that passes.
 fn flat(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
     let leaders = leaders(chosen.iter().filter(|of| of.is_live() && of.kept));
     let mut below: HashMap<u32, Vec<&Subject>> = HashMap::new();
@@ -69,7 +69,7 @@ fn line(of: &Subject, prefix: String) -> Line {
     }
 }
 
-/// Exited groups under one parent: the largest first.
+/// Exited groups of one parent, largest first.
 fn by_cpu(groups: &mut [&Subject]) {
     groups.sort_by_key(|of| {
         let (At::Live(place) | At::Exited(place) | At::Gone(place)) = of.at;
@@ -84,7 +84,7 @@ fn tree(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
     draw(rules, &nodes, orphans)
 }
 
-/// Branches are drawn to this depth; deeper rows stay at it.
+/// Depth to which branches are drawn; deeper rows are drawn at this depth.
 const MAX_DRAWN_DEPTH: usize = 24;
 
 struct Node<'a> {
@@ -92,14 +92,14 @@ struct Node<'a> {
     parent: Option<usize>,
     children: Vec<usize>,
     exited: Vec<&'a Subject<'a>>,
-    /// CPU time of the branch; `None`: that of someone in it is not known.
+    /// CPU time of the branch; `None`: that of a row in it is unknown.
     branch_ns: Option<u64>,
     /// The same in tenths of a per cent.
     branch_tenths: Option<i64>,
     kept: bool,
 }
 
-/// Nodes for all rows in order, linked; and the exited groups without a living ancestor.
+/// Linked nodes for all rows in order, and the exited groups without a living ancestor.
 fn grow<'a>(chosen: &'a [Subject<'a>], rules: &Rules) -> (Vec<Node<'a>>, Vec<&'a Subject<'a>>) {
     let living = || chosen.iter().filter(|of| of.is_live());
     let leader_of = leaders(living());
@@ -138,7 +138,7 @@ fn grow<'a>(chosen: &'a [Subject<'a>], rules: &Rules) -> (Vec<Node<'a>>, Vec<&'a
     (nodes, orphans)
 }
 
-/// CPU time of a row and, where exits are seen, of those that exited below it.
+/// CPU time of a row and, where exits are seen, of tasks that exited below it.
 fn run_with_exited_ns(row: &Row) -> Option<u64> {
     let own = row.delta.get(Counter::RunNs)?;
     match &row.children {
@@ -147,7 +147,7 @@ fn run_with_exited_ns(row: &Row) -> Option<u64> {
     }
 }
 
-/// The process under which a row hangs: a thread under its leader.
+/// The process under which a row stands: a thread's is its leader.
 fn parent_process(row: &Row) -> u32 {
     if row.key.is_leader() {
         row.ident.ppid
@@ -156,8 +156,8 @@ fn parent_process(row: &Row) -> u32 {
     }
 }
 
-/// Parents before children. Rows read at different instants may form a ring: it is entered
-/// once, anywhere.
+/// An order with parents before children. Rows read at different instants may form a ring, which
+/// the walk enters once, at any row.
 fn walk(nodes: &[Node]) -> Vec<usize> {
     let mut seen = vec![false; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
@@ -174,7 +174,7 @@ fn walk(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// Adds every branch to its parent's, and keeps the ancestors of what is kept.
+/// Adds every branch to its parent's, and keeps the ancestors of rows that are kept.
 fn sum_branches(nodes: &mut [Node], order: &[usize]) {
     for &n in order.iter().rev() {
         nodes[n].kept |= !nodes[n].exited.is_empty();
@@ -191,12 +191,12 @@ fn sum_branches(nodes: &mut [Node], order: &[usize]) {
 struct Visit {
     node: usize,
     depth: usize,
-    /// What the rows of this branch have before them.
+    /// Text in front of the rows of this branch.
     stem: String,
     last: bool,
 }
 
-/// What a branch is ordered by: its CPU time, or by how much it changed.
+/// Sort key of a branch: its CPU time, or the change of it.
 fn branch_value(node: &Node) -> Value {
     match node.of.branch_then {
         None => Value::ns(node.branch_ns, Missing::Source),
@@ -257,7 +257,7 @@ fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<&Subject>) -> Vec<Line> {
     lines
 }
 
-/// How many lines stand below a node; they count as drawn.
+/// Number of lines below a node, which then count as drawn.
 fn fold_away(nodes: &[Node], from: usize, seen: &mut [bool]) -> usize {
     let mut lines = nodes[from].exited.len();
     let mut stack: Vec<usize> = nodes[from].children.clone();
@@ -270,7 +270,7 @@ fn fold_away(nodes: &[Node], from: usize, seen: &mut [bool]) -> usize {
     lines
 }
 
-/// Adds the node's line; yields what stands before the lines below it.
+/// Adds the node's line. Returns the text in front of the lines below it.
 fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit, fold: Fold) -> String {
     let drawn = visit.depth > 0;
     let branch = if visit.last { "└ " } else { "├ " };

@@ -1,8 +1,8 @@
-//! Which rows stand on the screen and in which order: a frame together with its lines. Pure.
+//! Selects and orders the rows on the screen: a frame together with its lines. No I/O.
 //!
-//! Where a line's row is in its frame is known here only (`At`). A frame and its lines are one
-//! value, made and replaced as one, so a place in one frame cannot be used with another; what is
-//! kept from one frame to the next is a [`RowId`].
+//! Only this module knows the place of a line's row in its frame (`At`). A frame and its lines are
+//! one value, made and replaced together, so that a place in one frame cannot be used with another.
+//! What outlives a frame is a [`RowId`].
 
 mod against;
 mod line;
@@ -22,12 +22,13 @@ use line::At;
 use shares::Shares;
 use std::collections::HashSet;
 
-/// A row as a person follows it from one frame to the next.
+/// Identity of a row, stable from one frame to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowId {
     /// A process or a thread.
     Task(TaskKey),
-    /// An exited group: living ancestor, name, cgroup, user, whole processes or only threads.
+    /// An exited group: living ancestor, name, cgroup, user; and whether it holds whole processes
+    /// or only threads.
     Exited(u32, Comm, Option<u64>, Option<u32>, bool),
 }
 
@@ -52,19 +53,19 @@ impl RowId {
 #[allow(missing_docs)] // Their names say it.
 pub struct Entry<'a> {
     pub line: &'a Line,
-    /// What it is of.
+    /// The row of the line.
     pub row: &'a Row,
-    /// What stands against it, where a window is marked.
+    /// The row's earlier state, if a window is marked.
     pub versus: Option<Versus<'a>>,
 }
 
 impl Entry<'_> {
-    /// By what a person follows it.
+    /// Identity of the row, stable across frames.
     pub fn id(&self) -> RowId {
         RowId::of(self.row)
     }
 
-    /// What a column shows: of a row against a marked window the change of a figure.
+    /// The value of a column: against a marked window, the change of a figure.
     pub fn value(&self, column: &Column, context: &Context) -> Value {
         against::shown(self.row, self.versus.as_ref(), column, context)
     }
@@ -73,7 +74,7 @@ impl Entry<'_> {
 /// Reads details for rows: the feed's [`exactop_model::Feed::details`].
 pub type ReadDetails<'a> = &'a mut dyn FnMut(&mut [&mut Row], Needs);
 
-/// A frame and the lines it is shown as.
+/// A frame and its lines.
 #[derive(Debug)]
 pub struct Arranged {
     frame: Frame,
@@ -83,7 +84,7 @@ pub struct Arranged {
 }
 
 impl Arranged {
-    /// Arranges a frame; `marked`: against this window, arranged by these rules.
+    /// Arranges a frame; `marked`: compared with this window, arranged by these rules.
     pub fn new(frame: Frame, rules: &Rules, marked: Option<(&Marked, Rules)>) -> Arranged {
         let against = marked.map(|(marked, rules)| {
             let then = Arranged::new(marked.frame.clone(), &rules, None);
@@ -101,27 +102,27 @@ impl Arranged {
         Rows { frame: &self.frame, against: self.against.as_ref() }
     }
 
-    /// The frame, to be arranged another way, and whether it has a row for each thread.
+    /// The frame, to be arranged in another way, and whether its rows are threads.
     pub(super) fn take_apart(self) -> (Frame, bool) {
         (self.frame, self.threads)
     }
 
-    /// The frame.
+    /// The arranged frame.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// Whether the frame has a row for each thread.
+    /// True if the frame's rows are threads.
     pub fn has_threads(&self) -> bool {
         self.threads
     }
 
-    /// How many lines there are.
+    /// Number of lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is no line.
+    /// True if there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -141,12 +142,12 @@ impl Arranged {
         Entry { line, row: rows.row(line.at), versus: rows.versus(line.at) }
     }
 
-    /// Where a row stands in the table now.
+    /// The line of a row in the table now.
     pub fn place(&self, id: RowId) -> Option<usize> {
         self.entries().position(|entry| entry.id() == id)
     }
 
-    /// The row of a task, in the table or not.
+    /// The row of a task, also if the table does not show it.
     pub fn task(&self, key: TaskKey) -> Option<&Row> {
         self.frame.rows.iter().find(|row| row.key == key)
     }
@@ -169,7 +170,7 @@ impl Arranged {
         read_rows(wanted.collect(), needs, read);
     }
 
-    /// Reads details for the rows that are wanted.
+    /// Reads details for the selected rows.
     pub(super) fn read_where(
         &mut self,
         wanted: impl Fn(&Row) -> bool,

@@ -1,4 +1,4 @@
-//! Which rows are kept, and in which order. Pure.
+//! Which rows are kept, and in which order. No I/O.
 
 use super::subject::Subject;
 use exactop_model::columns::filter::Filter;
@@ -8,43 +8,43 @@ use exactop_model::frame::belonging::{Belonging, Members};
 use exactop_model::{Frame, Row, RowKind, TaskKey};
 use std::collections::HashSet;
 
-/// Whose rows are wanted.
+/// A filter on the effective user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserFilter {
-    /// As it was typed, with `!` where all others are meant.
+    /// The filter as typed, with `!` for all others.
     pub text: String,
     /// The user.
     pub uid: u32,
-    /// All others.
+    /// True: all other users instead.
     pub negated: bool,
 }
 
-/// How to choose and order.
+/// Selection and order of rows.
 #[allow(missing_docs)] // Their names say it.
 pub struct Rules<'a> {
     /// Threads instead of processes.
     pub threads: bool,
-    /// Children under their parents.
+    /// Children below their parents.
     pub tree: bool,
-    /// No rows that used no CPU.
+    /// Hide rows that used no CPU.
     pub hide_idle: bool,
-    /// No kernel threads, nor what exited under them.
+    /// Hide kernel threads, and exited tasks below them.
     pub hide_kernel: bool,
-    /// The order.
+    /// Sort order.
     pub sort: SortBy,
-    /// All must hold.
+    /// Filters that must all hold.
     pub filters: &'a [Filter],
     pub user: Option<&'a UserFilter>,
-    /// These alone.
+    /// Only the members of this group or total.
     pub members_of: Option<&'a Belonging>,
-    /// In the tree: the rows whose branches are folded into them.
+    /// In the tree: rows whose branches are folded.
     pub folded: Option<&'a HashSet<TaskKey>>,
-    /// What values depend on.
+    /// Inputs of the values.
     pub context: Context,
 }
 
 impl Rules<'_> {
-    /// One row a thread, or one a process.
+    /// The kind of rows: threads or processes.
     pub(super) fn kind(&self) -> RowKind {
         if self.threads {
             RowKind::Task
@@ -53,7 +53,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Chooses and orders. What is not kept goes, but for live rows: below them may stand what is.
+    /// Selects and orders. Rows that do not pass are dropped, except live rows: rows below them may
+    /// pass.
     pub(super) fn choose(&self, frame: &Frame, subjects: &mut Vec<Subject>) {
         let known = Known {
             members: self.members_of.map(|whose| whose.among(frame)),
@@ -69,7 +70,8 @@ impl Rules<'_> {
         subjects.sort_by(|a, b| a.rank.cmp(&b.rank));
     }
 
-    /// Not every source says whose the exited tasks of a group were: where it does not, they are shown.
+    /// True if a row passes. Some sources do not report the user of an exited group; such a group
+    /// passes.
     fn keeps(&self, known: &Known, subject: &Subject) -> bool {
         let row = subject.row;
         let user = self.user.zip(row.uid()).is_none_or(|(u, uid)| (uid == u.uid) != u.negated);
@@ -80,10 +82,10 @@ impl Rules<'_> {
     }
 }
 
-/// What is looked up once for all rows.
+/// Facts that are looked up once for all rows.
 struct Known<'a> {
     members: Option<Members<'a>>,
-    /// The processes that are the kernel's, by their numbers.
+    /// PIDs of kernel threads.
     kernel: HashSet<u32>,
 }
 
@@ -91,8 +93,8 @@ fn of_kernel(rows: &[Row]) -> HashSet<u32> {
     rows.iter().filter(|row| row.ident.kthread).map(|row| row.key.tgid).collect()
 }
 
-/// Whether a row is of the kernel's threads. What exited is, where its living ancestor is: the kernel's threads are
-/// children of one.
+/// True if a row is of a kernel thread. An exited group is if its living ancestor is, because
+/// kernel threads are children of kernel threads.
 fn is_of_kernel(known: &Known, row: &Row) -> bool {
     match row.kind {
         RowKind::Exited => known.kernel.contains(&row.ident.ppid),

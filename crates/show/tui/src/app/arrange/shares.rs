@@ -1,16 +1,16 @@
-//! CPU shares as they are shown: rounded so that columns add up. Pure.
+//! CPU shares on the screen, rounded so that columns add up. No I/O.
 
 use exactop_model::columns::Context;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::{Counter, Frame, Row, RowKind};
 use std::collections::HashMap;
 
-/// A row's shares in tenths of a per cent; `None` where the source cannot tell.
+/// A row's shares in tenths of a per cent; `None`: the source does not know.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
-    /// What it used itself.
+    /// Its own share.
     pub(super) own: Option<i64>,
-    /// With its exited descendants.
+    /// Its share with that of exited descendants.
     pub(super) with_exited: Option<i64>,
 }
 
@@ -21,8 +21,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Rounds all rows of a kind together: what they show is in sum what they used together, and a
-    /// row is off by less than one tenth.
+    /// Rounds all rows of a kind together: their shown shares sum to what they used together, and
+    /// each row is off by less than one tenth.
     pub(super) fn new(frame: &Frame, kind: RowKind, context: &Context) -> Shares {
         let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
         let whole = i128::from(context.window_ns) * i128::from(cpus);
@@ -53,7 +53,7 @@ impl Shares {
     }
 }
 
-/// What exited processes used, by nearest living ancestor.
+/// Shares of exited processes, by nearest living ancestor.
 fn sums(frame: &Frame, own: &[Option<i64>]) -> HashMap<u32, i64> {
     let mut sums = HashMap::new();
     for (row, share) in frame.exited.iter().zip(own).filter(|(row, _)| row.exited_processes > 0) {

@@ -1,8 +1,8 @@
-//! Whatever is typed, clicked and pasted, and whatever the machine does meanwhile: no panic, and
-//! every deed hits who was marked on the screen when it was asked for.
+//! Random keys, clicks and pastes on a machine that changes meanwhile: no panic, and every action
+//! hits the row that was marked on the screen when the user asked for it.
 //!
-//! `EXACTOP_FUZZ_SECONDS=N` and `EXACTOP_FUZZ_KEYS=N` make it go on for that long;
-//! `EXACTOP_FUZZ_SEED=N` begins with the seed that a failure named.
+//! `EXACTOP_FUZZ_SECONDS=N` and `EXACTOP_FUZZ_KEYS=N` set the length; `EXACTOP_FUZZ_SEED=N` begins
+//! with the seed of a failure.
 
 mod oracle;
 mod steps;
@@ -22,7 +22,7 @@ use std::rc::Rc;
 use steps::Step;
 use world::{Acts, Machine, Shows};
 
-/// Lives through what the bytes say.
+/// Runs the steps that the bytes encode.
 fn live(bytes: &[u8]) -> Tally {
     let machine = Rc::new(RefCell::new(Machine::new()));
     let (mut feed, mut host) = (Shows(machine.clone()), Acts(machine.clone()));
@@ -77,7 +77,7 @@ fn fuzz_hands() {
     });
 }
 
-/// Keys when no number is asked for.
+/// Default number of keys.
 const KEYS: u64 = 10_000;
 
 #[test]

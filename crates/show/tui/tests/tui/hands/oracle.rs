@@ -1,5 +1,5 @@
-//! Who was marked, as a person reads it off the drawn screen; and whether what is offered and done
-//! is about nobody else.
+//! Reads the marked row from the drawn screen, and checks that every offer and every action is
+//! about that row.
 
 use super::world::{Done, Machine, Shared, Who};
 use crossterm::event::{Event, KeyCode, MouseEventKind};
@@ -13,49 +13,49 @@ use exactop_tui::layout::{screen, Cpus, Wants};
 use exactop_tui::{App, Deed, Target};
 use ratatui_core::style::Modifier;
 
-/// What a line of the drawn screen shows.
+/// Content of a line of the drawn screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
-    /// A task, by serial.
+    /// A task, by serial number.
     Task(u64),
-    /// What exited.
+    /// An exited group.
     Exited,
-    /// The name does not stand there, or not whole.
+    /// The name is missing or cut.
     Unreadable,
 }
 
-/// What a person saw last.
+/// The last drawn screen.
 #[derive(Debug, Default)]
 struct Screen {
     /// The reversed line.
     marked: Option<Drawn>,
     /// The first line of a task.
     first: Option<Drawn>,
-    /// What the view itself says is selected.
+    /// The view's own selection.
     selected: Option<RowId>,
-    /// The lines of the table, from the first line of the screen.
+    /// Lines of the table, counted from the first line of the screen.
     rows: Vec<Option<Drawn>>,
 }
 
-/// Looks on.
+/// Checks the view from outside.
 pub struct Oracle {
     machine: Shared,
     seen: Screen,
-    /// Whom the question is about.
+    /// The target of the open question.
     about: Option<Target>,
     limit: Option<(String, Option<u64>)>,
-    /// There was a selection, and no key let go of it.
+    /// True if there was a selection that no key dropped.
     held: bool,
     pub tally: Tally,
 }
 
-/// That the test sees what it is meant to see.
+/// Counts that prove the test's coverage.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub keys: u64,
     pub asked: u64,
     pub offered: u64,
-    /// Offers compared with a name on the screen.
+    /// Offers that were compared with a name on the screen.
     pub read_off: u64,
     pub clicked: u64,
     pub done: u64,
@@ -98,7 +98,7 @@ impl Oracle {
                 self.seen.marked = Some(drawn);
             }
         }
-        // A name may be scrolled away, and leave its row blank.
+        // A name may be scrolled away, which leaves its row blank.
         let rows = &self.seen.rows[place.body_y.into()..];
         let last = rows.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         let rows = rows[..last].iter().map(|drawn| drawn.unwrap_or(Drawn::Unreadable));
@@ -106,7 +106,7 @@ impl Oracle {
         self.seen.first = rows.chain(hidden).find(|drawn| *drawn != Drawn::Exited);
     }
 
-    /// Has the desk take an event and checks what came of it.
+    /// Gives the desk an event and checks the effect.
     pub fn take(&mut self, desk: &mut Desk, event: &Event) {
         self.tally.keys += u64::from(matches!(event, Event::Key(_)));
         let before = desk.app().prompt().map(|p| p.question.clone());
@@ -146,7 +146,7 @@ impl Oracle {
         self.check_done(before.as_ref());
     }
 
-    /// A click selects what was drawn there.
+    /// A click selects the row that was drawn there.
     fn check_click(&mut self, app: &App, event: &Event) {
         let Event::Mouse(mouse) = event else { return };
         let drawn = self.seen.rows.get(usize::from(mouse.row)).copied().flatten();
@@ -154,12 +154,12 @@ impl Oracle {
         if !clicked || *app.page() != Page::Table {
             return;
         }
-        // Who is gone by now is selected no less: nobody comes in its place.
+        // A row that has exited still counts as selected: no other row takes its place.
         self.held |= drawn.is_some();
         if let Some(Drawn::Task(serial)) = drawn {
             let key = self.machine.borrow().ever[&serial].key;
             let selected = app.selected();
-            // It may be gone, or its row may be its leader's now.
+            // The row may be gone, or be its leader's by now.
             assert!(
                 selected.is_none() || selected == Some(RowId::Task(key)),
                 "not the row clicked"
@@ -168,7 +168,7 @@ impl Oracle {
         }
     }
 
-    /// Who may be offered is who was marked on the screen, or whom keys selected since.
+    /// The offered target must be the row marked on the screen, or one that keys selected since.
     fn check_offer(&mut self, app: &App, deed: Deed, offered: Option<&Target>) {
         self.tally.asked += 1;
         if let Page::Process(page) = app.page() {
@@ -186,7 +186,7 @@ impl Oracle {
                 Some(Drawn::Task(serial.expect("someone who was")))
             }
             (Some(_), false) => self.seen.marked.or(Some(Drawn::Unreadable)),
-            // Lost since it was drawn: nobody comes in its place.
+            // The row was lost since the drawing: no other row takes its place.
             (None, _) if self.held => None,
             (None, _) => self.seen.first,
         };
@@ -200,7 +200,7 @@ impl Oracle {
             (Some(Drawn::Task(serial)), None) => {
                 let key = who(serial).key;
                 let is_there = app.frame().is_some_and(|f| f.rows.iter().any(|r| r.key == key));
-                // Where only process 1 is tagged nobody is.
+                // If only process 1 is tagged, nothing is tagged.
                 let is_meant = key.tgid != 1 && !app.has_tags();
                 assert!(!is_there || !is_meant, "{:?} is not offered", who(serial));
             }
@@ -213,7 +213,7 @@ impl Oracle {
         assert!(offered.is_none_or(|t| t.key.tgid != 1), "process 1 is offered");
     }
 
-    /// An empty answer, or the number that stands there, means who was offered.
+    /// An empty answer, or the number on the screen, means the offered target.
     fn check_typed(&self, typed: &str, deed: Deed, target: &Target) {
         let is_offered =
             self.about.as_ref().filter(|t| typed.is_empty() || typed.parse() == Ok(t.pid));
@@ -237,7 +237,7 @@ impl Oracle {
         self.limit = Some((name.into(), id));
     }
 
-    /// What was done was confirmed just now, about the one it was asked about.
+    /// Every action was confirmed just now, for the target of the question.
     fn check_done(&mut self, before: Option<&Question>) {
         let done = std::mem::take(&mut self.machine.borrow_mut().done);
         let is_of_many = matches!(
@@ -286,7 +286,7 @@ fn target_of(question: &Question) -> Option<(Deed, &Target)> {
     }
 }
 
-/// Names are `<n17>`, or `<x17>` of what exited.
+/// Names are `<n17>`, or `<x17>` for exited tasks.
 fn read(line: &str) -> Drawn {
     let name = line.split('<').nth(1).and_then(|rest| rest.split_once('>'));
     match name.map(|(name, _)| name.split_at(1.min(name.len()))) {

@@ -1,4 +1,4 @@
-//! What may happen next, read from bytes: keys, clicks, pastes, sizes, frames, births and deaths.
+//! Decodes the next step from bytes: keys, clicks, pastes, sizes, frames, births and exits.
 
 use super::world::{Machine, PIDS};
 use crossterm::event::{
@@ -6,15 +6,15 @@ use crossterm::event::{
 };
 use exactop_fuzzing::Choices;
 
-/// Something that happens.
+/// A step.
 pub enum Step {
     /// Events of the terminal, all in one batch.
     Events(Vec<Event>),
     /// A window ends before the batch does.
     Frame,
-    /// The batch ends: what it asked for is done, and the screen is drawn. Whether a window ended.
+    /// The batch ends: its requests are done, and the screen is drawn. True: a window ended.
     Draw(bool),
-    /// Something happened on the machine.
+    /// The machine changed.
     Nothing,
 }
 
@@ -37,7 +37,7 @@ const MOVES: [KeyCode; 14] = [
     KeyCode::F(1),
 ];
 
-/// What is typed without looking.
+/// Key sequences typed without looking at the screen.
 const BLIND: [&str; 16] = [
     " k",
     "k\n\ny",
@@ -57,7 +57,7 @@ const BLIND: [&str; 16] = [
     "d0.5\nk\n\ny",
 ];
 
-/// Sizes that no layout expects come along.
+/// Sizes, including ones that no layout expects.
 const SIZES: [(u16, u16); 12] = [
     (80, 24),
     (100, 30),
@@ -82,7 +82,7 @@ fn typed(text: &str) -> Vec<Event> {
     text.chars().map(|c| key(code(c))).collect()
 }
 
-/// The next step. Births, exits and the like are done on the machine at once.
+/// The next step. Births, exits and similar steps change the machine at once.
 pub fn next(choices: &mut Choices, machine: &mut Machine) -> Step {
     let event = |event| Step::Events(vec![event]);
     match choices.byte() {
@@ -134,7 +134,7 @@ pub fn next(choices: &mut Choices, machine: &mut Machine) -> Step {
     }
 }
 
-/// Something happens on the machine.
+/// Changes the machine.
 fn happen(choices: &mut Choices, machine: &mut Machine) {
     machine.fails = false;
     match choices.below(12) {
@@ -144,7 +144,7 @@ fn happen(choices: &mut Choices, machine: &mut Machine) {
             let (threads, hides) = (1 + choices.below(3), choices.once_in(8));
             machine.bear(pid, ppid, threads, hides);
         }
-        // Dies, and somebody else has the number at once.
+        // A process exits, and its number goes to another at once.
         3 | 4 => {
             let n = choices.below(64) % machine.processes.len();
             let pid = machine.processes[n].tgid();

@@ -1,5 +1,5 @@
-//! A machine made up of processes that are born, exit, and hand their numbers on, with a feed that
-//! shows it and a host that acts on it.
+//! A made-up machine whose processes start, exit and reuse PIDs, with a feed that shows it and a
+//! host that acts on it.
 
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::{Finding, Waited, What};
@@ -14,14 +14,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Numbers are few, so that they are handed on all the time.
+/// There are few PIDs, so that they are reused all the time.
 pub const PIDS: u32 = 40;
 
 #[derive(Clone, Debug)]
 pub struct Thread {
     pub tid: u32,
     pub start_ns: u64,
-    /// Of all threads there ever were, this one.
+    /// Serial number among all threads ever.
     pub serial: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct Process {
     pub ppid: u32,
     /// The leader is the first.
     pub threads: Vec<Thread>,
-    /// The source never saw the leader.
+    /// True if the source never saw the leader.
     pub hides_leader: bool,
     pub run_ns: u64,
     pub nice: i32,
@@ -50,15 +50,15 @@ impl Process {
     }
 }
 
-/// Who a task was, once and for all.
+/// Identity of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
     pub key: TaskKey,
-    /// The serial of its leader.
+    /// Serial number of its leader.
     pub process: u64,
 }
 
-/// What was done by the host.
+/// Actions of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
     Killed(Target),
@@ -68,12 +68,12 @@ pub enum Done {
 
 pub struct Machine {
     pub processes: Vec<Process>,
-    /// As of the last window.
+    /// Processes as of the last window.
     window: Vec<Process>,
     exited: Vec<(u32, u64)>,
     groups: Vec<(String, u64)>,
     window_groups: Vec<(String, u64)>,
-    /// Everyone who ever was, by serial.
+    /// All tasks ever, by serial number.
     pub ever: HashMap<u64, Who>,
     pub done: Vec<Done>,
     pub fails: bool,
@@ -105,7 +105,7 @@ impl Machine {
         machine
     }
 
-    /// A process with a number, if nobody has it.
+    /// Starts a process with this PID, if it is free.
     pub fn bear(&mut self, pid: u32, ppid: u32, threads: usize, hides_leader: bool) {
         let mut threads_made = Vec::new();
         for tid in (pid..pid + PIDS).take(threads.max(1) * 2) {
@@ -115,7 +115,7 @@ impl Machine {
             }
             if !taken && threads_made.len() < threads.max(1) {
                 self.serial += 1;
-                // Not a whole number of ticks, as the ledger has it.
+                // Not a whole number of ticks, as in the ledger.
                 let start_ns = self.serial * 20_000_000 + 1;
                 threads_made.push(Thread { tid, start_ns, serial: self.serial });
             }
@@ -129,7 +129,7 @@ impl Machine {
         self.processes.push(process);
     }
 
-    /// The n-th process exits, and shows under its parent.
+    /// The n-th process exits, and shows below its parent.
     pub fn exit(&mut self, n: usize) {
         if self.processes.len() > 1 {
             let gone = self.processes.swap_remove(n % self.processes.len());
@@ -154,7 +154,7 @@ impl Machine {
         }
     }
 
-    /// The task with a number now.
+    /// The task with this number now.
     pub fn task(&self, pid: u32) -> Option<(&Process, &Thread)> {
         let all = self.processes.iter().flat_map(|p| p.threads.iter().map(move |t| (p, t)));
         all.into_iter().find(|(_, t)| t.tid == pid)
@@ -169,7 +169,7 @@ impl Machine {
         self.window_groups = self.groups.clone();
         self.exited.reverse();
         self.exited.truncate(4);
-        // Rows come in no order.
+        // Rows come in no particular order.
         let turn = self.serial as usize % self.window.len().max(1);
         self.window.rotate_left(turn);
     }
@@ -207,7 +207,7 @@ impl Machine {
         Frame { rows, exited, groups, findings, ..self.base.clone() }
     }
 
-    /// Now there is something to say, now not.
+    /// Findings that come and go.
     fn findings(&self) -> Vec<Finding> {
         let waited = self.window.iter().filter(|process| process.run_ns % 2 == 1).map(|process| {
             let leader = &process.threads[0];
@@ -252,7 +252,7 @@ impl Machine {
 
 pub type Shared = Rc<RefCell<Machine>>;
 
-/// Shows the machine.
+/// A feed of the machine.
 pub struct Shows(pub Shared);
 
 impl Feed for Shows {
@@ -275,7 +275,7 @@ impl Feed for Shows {
                 row.detail.cmdline = Ok(row.ident.comm.to_string().into());
             }
             if needs.has(Needs::NAMES) {
-                // Everybody is in one of these, wherever groups come and go.
+                // Every process is in one of these groups.
                 let path: &[u8] = if row.key.tgid % 2 == 0 { b"/a" } else { b"/b" };
                 row.detail.cgroup = Ok(path.to_vec());
             }
@@ -284,7 +284,7 @@ impl Feed for Shows {
     }
 }
 
-/// Acts on the machine.
+/// A host that acts on the machine.
 pub struct Acts(pub Shared);
 
 impl Acts {
