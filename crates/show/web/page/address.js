@@ -1,4 +1,4 @@
-// What is shown is in the page's address, so that back, forward, bookmarks and links work.
+// The view's state is in the page's address, so that back, forward, bookmarks and links work.
 
 const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null };
 
@@ -57,7 +57,7 @@ class Address {
     return `#${told}`;
   }
 
-  // Goes on; `typed` is no place to come back to.
+  // Changes the state; `typed`: the change is not a step for the back key.
   go(change, typed = false) {
     this.state = { ...this.state, ...change };
     const text = this.text();

@@ -1,13 +1,13 @@
-// What the page knows: slots of time, and of each account, CPU and row the figures of each slot.
+// The page's data: slots of time, and the figures of each account, CPU and row by slot.
 
-// Sums of nanoseconds go beyond what a double holds to the last digit: a week of 128 CPUs.
+// Sums of nanoseconds exceed the exact integers of a double: a week of 128 CPUs.
 const exactSum = (list, from, to) => {
   let sum = 0n;
   for (let i = from; i < to; i++) if (list[i] !== null) sum += BigInt(list[i]);
   return sum;
 };
 
-// The first place in an ordered list at which there is no less.
+// Index of the first value in a sorted list that is not less.
 const placeOf = (list, value) => {
   let low = 0, high = list.length;
   while (low < high) {
@@ -17,7 +17,7 @@ const placeOf = (list, value) => {
   return low;
 };
 
-// An argument each would be more than a call takes.
+// A call with one argument per value would exceed the engine's limit.
 const extend = (list, more) => { for (const one of more) list.push(one); };
 
 const WORDS = ['ppid', 'parent', 'comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace'];
@@ -32,7 +32,8 @@ class Row {
     this.slots = null;
   }
 
-  // The sum of a column over some slots; null: not known in one of them, undefined: it was not there.
+  // Sum of a column over some slots; null: unknown in one of them, undefined: the row was not
+  // there.
   sum(column, from, to) {
     const begin = placeOf(this.at, from), end = placeOf(this.at, to);
     if (begin === end) return undefined;
@@ -46,7 +47,7 @@ class Row {
     return sum;
   }
 
-  // The sum of what is known of it.
+  // Sum of the known figures.
   known(column, from, to) {
     const figures = this.figures[column];
     let sum = 0;
@@ -54,7 +55,7 @@ class Row {
     return sum;
   }
 
-  // More of it, of later slots.
+  // Appends figures of later slots.
   append(later) {
     const [had, more] = [this.at.length, later.at.length];
     const all = (figures, n) => Array.isArray(figures) ? figures : new Array(n).fill(figures);
@@ -68,7 +69,7 @@ class Row {
     for (const word of WORDS) this[word] = later[word] ?? this[word];
   }
 
-  // Forgets the first slots.
+  // Drops the first slots.
   forget(slots) {
     const gone = placeOf(this.at, slots);
     this.at = this.at.slice(gone).map(at => at - slots);
@@ -76,7 +77,8 @@ class Row {
   }
 }
 
-// A control group: figures of its own tasks by the ledger, then the kernel's of all below it.
+// A control group: the ledger's figures of its own tasks, then the kernel's figures of the whole
+// subtree.
 class Group extends Row {
   constructor(told, before) {
     super(told, before);
@@ -97,20 +99,20 @@ class Group extends Row {
 
   forget(slots) {
     super.forget(slots);
-    // What was said last before still holds.
+    // The last limits before the first kept slot still apply.
     const first = this.limits.findLastIndex(limit => limit.slot <= slots);
     this.limits = this.limits.slice(Math.max(0, first)).map(limit => ({ ...limit, slot: Math.max(0, limit.slot - slots) }));
   }
 
-  // What it may use in a slot, as it was last read; null: it was not read.
+  // Limits in a slot, as last read; null: not read.
   limitAt(slot) {
     return this.limits.findLast(limit => limit.slot <= slot) ?? null;
   }
 }
 
-// So many of the figures of groups are the ledger's, and add up.
+// Number of group figures that come from the ledger and add up.
 const LEDGER = 4;
-// So many groups, and threads, a page keeps to which windows come.
+// Most groups, and most threads, that a live page keeps.
 const LIVE_GROUPS = 2000;
 
 class Model {
@@ -134,7 +136,7 @@ class Model {
     this.append(told);
   }
 
-  // Takes slots that follow.
+  // Appends the slots that follow.
   append(told) {
     const before = this.n, slots = told.slots;
     if (this.slots === null) {
@@ -176,11 +178,11 @@ class Model {
     this.peaksOf = null;
   }
 
-  // A finding that goes on where it ended is one.
+  // Merges a finding that continues where the last one ended.
   takeMarks(marks, before) {
     for (const mark of marks) {
       const last = this.marks.findLast(known => known.id === mark.id && known.subject === mark.subject);
-      // The wall clock is slewed now and then.
+      // The wall clock may be slewed, so the ends need not match exactly.
       if (before > 0 && last && Math.abs(last.to_us - mark.from_us) < 50e3) {
         if (mark.about_ns > last.worst_ns) [last.sentence, last.evidence, last.leads] = [mark.sentence, mark.evidence, mark.leads];
         last.to_us = mark.to_us;
@@ -193,12 +195,12 @@ class Model {
     }
   }
 
-  // Of more rows than that, those that used least go to all others together; so do groups.
+  // Keeps the largest rows; the others, also groups, are merged into one row.
   keepRows(most) {
     const others = { kind: 'other', comm: '~other' };
     this.putAway(this.rows, most, this.column('run_ns'), this.columns.map(column => !column.of_rows_alone), told => new Row({ ...others, ...told }, 0));
     this.putAway(this.groups, LIVE_GROUPS, 0, this.groupColumns.map((_, i) => i < LEDGER), told => new Group(told, 0));
-    // Threads are sums of nothing.
+    // Threads belong to no sum, so they are only dropped.
     const threads = [...this.threads.values()].sort((a, b) => b.at.at(-1) - a.at.at(-1));
     for (const thread of threads.slice(LIVE_GROUPS)) this.threads.delete(thread.key);
   }
@@ -207,7 +209,7 @@ class Model {
     if (rows.size <= most) return;
     const sums = new Map();
     const used = new Map([...rows.values()].map(row => [row, row.key === 'other' ? -1 : row.sum(by, 0, this.n) ?? 0]));
-    // Some more, so that not every window has one to put away.
+    // Merges some more rows, so that not every window has to merge one.
     const least = [...used.keys()].sort((a, b) => used.get(b) - used.get(a)).slice(Math.floor(0.9 * most));
     for (const row of least) {
       rows.delete(row.key);
@@ -226,11 +228,11 @@ class Model {
     rows.set(made.key, made);
   }
 
-  // Keeps the last slots only; how many are gone.
+  // Keeps the last slots only; returns the number of dropped slots.
   keep(most) {
     const gone = this.n - most;
     if (gone <= 0) return 0;
-    // A slot of a page that goes on is a window.
+    // A slot of a live page is one window.
     for (let i = 0; i < gone; i++) {
       this.about.windows -= this.slots.windows[i];
       const state = [null, 'repaired', 'inexact'][this.slots.state[i]];
@@ -260,7 +262,7 @@ class Model {
     return this.columns.findIndex(column => column.name === name);
   }
 
-  // The windows of a slot in which some account was largest.
+  // The windows of a slot with the largest figure of an account.
   peaks(slot) {
     if (this.peaksOf === null) {
       this.peaksOf = new Map();
@@ -272,7 +274,8 @@ class Model {
     return this.peaksOf.get(slot) ?? [];
   }
 
-  // Slots whose middle lies in a stretch of time: from the first to before the last. At least one.
+  // Slots whose middle lies in a time range: the first one, and the one after the last. At least
+  // one slot.
   slotsOf([from_us, to_us]) {
     const middle = i => (this.slots.from_us[i] + this.slots.to_us[i]) / 2;
     let from = -1, to = 0;
@@ -296,7 +299,7 @@ class Model {
     return Number(exactSum(this.slots.length_ns, from, to));
   }
 
-  // The accounts over some slots, to the nanosecond.
+  // Sums of the accounts over some slots, to the nanosecond.
   sums([from, to]) {
     return {
       capacity: exactSum(this.slots.capacity_ns, from, to),

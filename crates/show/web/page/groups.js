@@ -1,21 +1,21 @@
-// Control groups: what each got of what it asked for, beside what it may use.
+// Control groups: the CPU time that each got of what it asked for, beside its limits.
 
 const GROUP_BY = { path: 'control group', unit: 'unit', container: 'container', pod: 'pod', namespace: 'namespace' };
-// Throttled, or waiting, for less than these parts of the time it wanted to run goes unmentioned, as in findings.
+// Throttling or waiting below these parts of the wanted time is not mentioned, as in findings.
 const THROTTLED = 0.1, WAITED = 0.5;
 const GROUP_ROWS = 300;
 const [RUN, LAT, THROTTLE, EXITED, USAGE, , PERIODS, NR_THROTTLED, PRESSURE] = Array.from({ length: 9 }, (_, i) => i);
 
 const groupName = group => group.key === 'other' ? '~other' : group.path ?? `(control group ${group.key.split('.')[1]}, whose path was not read)`;
 
-// What is above a path: '/', '/a', '/a/b'.
+// The path and all paths above it: '/', '/a', '/a/b'.
 const pathsTo = path => {
   const parts = path.split('/').filter(part => part !== '');
   return parts.map((_, i) => `/${parts.slice(0, i + 1).join('/')}`);
 };
 
-// Groups as they are shown: by path with all below, or all of one name. Nodes have their `members`, whose own
-// figures are a node's sum, and `heads`, of which the kernel's figures and limits are.
+// Groups on the page: by path with their subtree, or all groups of one name. A node sums the
+// figures of its `members`; the kernel's figures and the limits are those of its `heads`.
 const groupNodes = (model, by) => {
   const nodes = new Map();
   const node = (key, name, above) => {
@@ -30,7 +30,7 @@ const groupNodes = (model, by) => {
       const name = group.key === 'other' ? '~other' : group[by] ?? NOBODY;
       const made = node(`${by}:${name}`, name, null);
       made.members.push(group);
-      // The group that was made for it is above those that were made in it.
+      // The head is the group that was made for the name, which is above the groups made in it.
       const depth = of => pathsTo(groupName(of)).length;
       if (group[by] && made.heads.every(head => depth(head) > depth(group))) made.heads = [group];
       continue;
@@ -48,7 +48,7 @@ const groupNodes = (model, by) => {
   return nodes;
 };
 
-// The tightest quota on the way to a node: of its own groups or one above. `known`: somebody read its limits.
+// The tightest quota of a node: of its own groups or one above. `known`: its limits were read.
 const mayUse = (nodes, node, slot) => {
   const own = node.heads.map(head => head.limitAt(slot)).filter(limit => limit).at(-1);
   let [cpus, by] = [own?.cpus ?? null, null];
@@ -70,7 +70,7 @@ const groupSums = (members, heads, range) => {
 
 const cpusWords = (ns, length) => ns === null || ns === undefined ? NONE : (ns / length).toFixed(2);
 
-// What a limit costs, in a sentence; empty where it costs nothing worth a word.
+// The cost of a limit, in a sentence; empty if it is too small to mention.
 const costWords = (sums, may, length) => {
   if (!sums.wanted) return '';
   const asked = `asked for ${cpusWords(sums.wanted, length)} CPUs`;
@@ -84,7 +84,7 @@ const NOT_READ = 'Not read in all of that time: what the kernel’s own files sa
 
 const groupPlot = (model, view) => {
   const at = slot => view.bySlot.get(slot) ?? [0, 0, 0];
-  // Who is gone may use nothing.
+  // After its last slot a group has no limit.
   const allowed = slot => slot > view.last ? null : mayUse(view.nodes, view.node, slot).cpus;
   const scale = ([from, to]) => {
     let most = 0.01;
@@ -133,7 +133,7 @@ class GroupsView {
     $('group-close').addEventListener('click', () => { address.go({ group: null }); $('groups-title').focus(); });
   }
 
-  // What a finding calls a group.
+  // The name under which findings know a group.
   keyOf(id) {
     const group = this.model.groups.get(id);
     return `path:${group ? groupName(group) : `(control group ${id.split('.')[1]}, whose path was not read)`}`;
@@ -164,7 +164,8 @@ class GroupsView {
     return known ? '' : ` What tasks of a group got and waited is not known: the source is ${this.model.about.source}, and only the ledger charges groups.`;
   }
 
-  // Each before those below it, busier ones first; of two stretches those that changed most.
+  // Parents before their children, busier groups first; with two time ranges those that changed
+  // most.
   order(other) {
     const weight = node => other ? Math.abs(node.change) : node.busy;
     const lines = [], take = nodes => {
@@ -204,7 +205,7 @@ class GroupsView {
     fill($('groups'), part('thead', {}, part('tr', {}, ...heads.map(([text, title]) => part('th', { scope: 'col', text, title })))), part('tbody', {}, ...rows));
   }
 
-  // One of them over time.
+  // One group over time.
   group(state, view, chosen, one, other) {
     const key = state.group, by = key?.match(/^\w+/)?.[0];
     const nodes = by in GROUP_BY && by !== 'path' && by !== state.gby ? groupNodes(this.model, by) : by === 'path' ? this.paths : this.nodes;
@@ -243,7 +244,7 @@ class GroupsView {
     }
   }
 
-  // Windows in a row in which a quota held it back.
+  // Consecutive windows in which a quota throttled the group.
   throttled([from, to]) {
     const { from_us, to_us } = this.model.slots, stretches = [];
     for (let i = from; i < to; i++) {

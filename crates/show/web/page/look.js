@@ -1,5 +1,5 @@
-// What a process waits for, who wakes it, and its system calls: counted by programs that the server attaches
-// while somebody looks, and no longer. A page without a server has none.
+// Waits of a process, the tasks that wake it, and its system calls. The server attaches programs
+// for these only while a page shows them. A page in a file has none.
 
 const whoOf = of => of.pid === 0 || of.pid === null ? (of.comm || 'interrupt') : `${of.comm}/${of.tid ?? of.pid}`;
 
@@ -11,7 +11,7 @@ const largest = (parts, amount, told, most = 3) => {
   return words.join(', ');
 };
 
-// Parts with their names. Where several processes have one name, as the short-lived ones of a shell do, they are one
+// Parts by name. Several processes of one name, such as the short-lived ones of a shell, become one
 // part with their number.
 const byName = (parts, amount) => {
   const pids = new Map(), sums = new Map();
@@ -60,11 +60,11 @@ class LookView {
   constructor(model) {
     Object.assign(this, { model, row: null, source: null, calls: false, key: null });
     $('row-count-calls').addEventListener('click', () => { this.calls = !this.calls; this.open(); });
-    // Nobody looks at what is in the background.
+    // A page in the background needs no programs.
     document.addEventListener('visibilitychange', () => this.open());
   }
 
-  // Looks at a process; null: at none.
+  // Shows a process; null: none.
   at(row) {
     const before = this.row, now = row && row.pid !== null && row.kind !== 'exited' ? row : null;
     if (before?.key === now?.key) return;
@@ -105,7 +105,7 @@ class LookView {
     on('refused', told => {
       const what = told.what === 'calls' ? 'row-calls' : 'row-waits';
       $(`${what}-told`).textContent = told.why;
-      // What was told before is not of now.
+      // Earlier figures do not belong to this process.
       fill($(what));
     });
     source.addEventListener('error', () => {

@@ -1,10 +1,10 @@
-// The page: parts are made once, and shown anew whenever the address says something else.
+// The page: its parts are made once, and updated whenever the address changes.
 
-// So many windows of a live page are kept.
+// Most windows that a live page keeps.
 const LIVE = 1800;
-// And so many rows.
+// Most rows that a live page keeps.
 const LIVE_ROWS = 10000;
-// So many of them lists are of, unless something is chosen.
+// Number of the latest windows that lists cover, unless a range is chosen.
 const LATEST = 10;
 
 class Page {
@@ -70,13 +70,13 @@ class Page {
     return $('pause').getAttribute('aria-pressed') === 'true';
   }
 
-  // What comes meanwhile is shown afterwards.
+  // Pauses the page. Windows that come meanwhile are shown afterwards.
   hold(is) {
     $('pause').setAttribute('aria-pressed', String(is));
     if (!is) this.held.splice(0).forEach(told => this.take(told));
   }
 
-  // Another window.
+  // Takes a window.
   take(told) {
     if (this.isHeld() || this.picked) {
       this.held.push(told);
@@ -108,7 +108,7 @@ class Page {
     $('rows-title').focus();
   }
 
-  // To what a finding is about, at its time.
+  // Goes to the subject of a finding, at its time.
   lead(mark) {
     const { leads } = mark;
     this.pick([mark.from_us, mark.to_us], false);
@@ -167,7 +167,7 @@ class Page {
     showMarks(this.balance, model, lead);
     $('sums-of').textContent = `${stretchWords(model.timeOf(one))}${b ? ` and ${stretchWords(model.timeOf(b))}` : a ? '' : this.isLive ? ' (the latest)' : view[1] - view[0] < model.n ? '' : ' (all of it)'}`;
     showSums(model, one, b);
-    // While somebody drags, what takes long waits.
+    // While the user drags, slow updates wait.
     if (this.picked) return;
     showGrown(model, one, b, key => this.openRow(key));
     showFindings(model, one, go, lead);
@@ -189,14 +189,14 @@ class Page {
   }
 }
 
-// Without data in it, a page has them from where it came from, as they are measured.
+// A page without data in it gets live data from its server.
 const live = () => {
   const source = new EventSource(`events${location.search}`);
   source.addEventListener('begin', event => {
-    // A server that was away tells everything anew.
+    // After a reconnect the server sends everything again.
     if (window.exactop) location.reload(); else window.exactop = new Page(JSON.parse(event.data), true);
   });
-  // Without it nobody attaches programs for this page.
+  // Without the key the server attaches no programs for this page.
   source.addEventListener('looks', event => {
     window.exactop.row.look.key = JSON.parse(event.data).key;
     window.exactop.row.look.open();
@@ -206,7 +206,7 @@ const live = () => {
   source.addEventListener('error', () => {
     document.body.classList.add('lost');
     $('state').textContent = 'No connection to exactop: what is shown is old. Trying again.';
-    // An answer that is none, such as that too many read, ends a source for good.
+    // After an HTTP error, such as for too many readers, the source does not reconnect by itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(live, 5000);
   });
 };

@@ -1,9 +1,9 @@
-// Pictures over time. A window is a sum over its time, so it is a rectangle: nothing is drawn between
-// two windows that nobody measured, and heights are whole pixels that sum to the picture's height.
+// Pictures over time. A window is a sum over its time, so it is drawn as a rectangle. Time between
+// measured windows stays empty, and heights are whole pixels that sum to the picture's height.
 
 class Plot {
-  // `of`: label (for who does not see it), height (css pixels), paint(plot), told(slot) a sentence,
-  // table() rows for the table behind it.
+  // `of`: label (for screen readers), height (css pixels), paint(plot), told(slot) a sentence,
+  // table() rows for the table behind the picture.
   constructor(place, model, of, choose) {
     Object.assign(this, { model, of, choose, cursor: null, chosen: [], dragged: null });
     this.canvas = part('canvas', { tabindex: '0', role: 'img', 'aria-label': of.label });
@@ -73,7 +73,7 @@ class Plot {
     return [Math.min(one, other), Math.max(one, other) + 1];
   }
 
-  // Which slot is under a place; the nearest where there is none.
+  // The slot at a position; the nearest one in a gap.
   slotAt(css) {
     const us = this.from_us + (css / Math.max(1, this.canvas.clientWidth)) * (this.to_us - this.from_us);
     const [first, last] = [this.view[0], this.view[1] - 1];
@@ -82,7 +82,7 @@ class Plot {
     return slot;
   }
 
-  // The first slots are gone: what is pointed at stays.
+  // Removes the first slots; the cursor stays at its slot.
   shift(gone) {
     const there = slot => slot === null || slot === undefined || slot < gone ? null : slot - gone;
     this.cursor = there(this.cursor);
@@ -96,11 +96,11 @@ class Plot {
     this.draw();
   }
 
-  // Shows slots of the model; `chosen` are stretches, in slots, and their colours.
+  // Shows slots of the model; `chosen` are ranges of slots with their colours.
   show(view, chosen) {
     this.view = view;
     this.chosen = chosen;
-    // A clock may have been set back meanwhile.
+    // The wall clock may have been set back meanwhile.
     const { from_us, to_us } = this.model.slots;
     this.from_us = from_us.slice(...view).reduce((least, us) => Math.min(least, us), Infinity);
     this.to_us = to_us.slice(...view).reduce((most, us) => Math.max(most, us), -Infinity);
@@ -175,7 +175,7 @@ class Plot {
   }
 }
 
-// Rectangles of one pile, whole pixels high: each edge is rounded, not each height.
+// Rectangles of one stack in whole pixels: edges are rounded, not heights.
 const paintPile = (plot, from, to, parts, capacity, colours) => {
   const height = plot.canvas.height;
   let sum = 0, below = 0;
@@ -190,8 +190,8 @@ const paintPile = (plot, from, to, parts, capacity, colours) => {
   });
 };
 
-// A slot of many windows: where there is room the windows in which some account was largest stand where
-// they were, else side by side, the busiest first; what is not idle counts as busy.
+// A slot of many windows. The windows with the largest figure of an account are drawn at their own
+// place if there is room, else side by side, the busiest first. All time but idle counts as busy.
 const paintSlot = (plot, span, mean, peaks, colours, busyOf) => {
   const [from, to] = plot.pixels(...span), room = to - from;
   if (peaks.length === 0) return paintPile(plot, from, to, mean.parts, mean.capacity_ns, colours);

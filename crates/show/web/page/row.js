@@ -1,4 +1,4 @@
-// One row: who it is, and what it did all the time, state by state.
+// One row: its identity, and its states over time.
 
 const STATES = [
   ['user', 'user mode', ['user_ns']],
@@ -18,7 +18,7 @@ const STATES = [
 const statesOf = (model, row, from, to) => {
   const sum = name => row.sum(model.column(name), from, to);
   const parts = STATES.map(([, , names]) => names.map(sum).reduce((all, ns) => all + (ns ?? 0), 0));
-  // Where user and system time are not told apart, all of it has a place of its own.
+  // If user and system time are not separated, their sum has a colour of its own.
   const run = sum('run_ns'), user = sum('user_ns'), system = sum('system_ns');
   const apart = user !== null && system !== null && user + system > 0;
   if (run && !apart) parts.splice(0, 3, 0, 0, run);
@@ -85,13 +85,13 @@ class RowView {
     this.plot.show(view, chosen);
   }
 
-  // What each thread did, where that is told.
+  // Each thread's figures, if the server sends them.
   threads(row, one) {
     const of = [...this.model.threads.values()].filter(thread => thread.process === row.key && thread.sum(0, ...one) !== undefined);
     const run = this.model.column('run_ns');
     of.sort((a, b) => (b.sum(run, ...one) ?? 0) - (a.sum(run, ...one) ?? 0) || a.tid - b.tid);
     const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one) ?? 0, ...statesOf(this.model, thread, ...one) }));
-    // States that none of them was in take no room.
+    // States without time take no room.
     const states = STATES.map((_, i) => i).filter(i => told.some(({ parts }) => parts[i] > 0));
     const lines = told.map(({ thread, ran, life, parts }) => {
       const cells = [duration(ran), ...states.map(i => life ? percent(parts[i] / life, 2) : NONE)];

@@ -1,5 +1,5 @@
-// Who: rows of processes and what exited, or of all that have something in common. Only the rows that can
-// be seen are in the page, however many there are.
+// The table of processes and exited groups, or of rows merged by a common property. Only the
+// visible rows are in the document.
 
 const BY = {
   process: 'process', command: 'command', user: 'user', unit: 'unit', container: 'container',
@@ -20,7 +20,7 @@ const groupOf = (row, by) => {
 const wordsOf = row => [row.comm, row.command, row.user, row.cgroup, row.unit, row.container, row.pod, row.pid, row.parent]
   .filter(word => word !== null && word !== undefined).join('\n').toLowerCase();
 
-// What is not known of a part is not known of the sum; who was not there adds nothing.
+// A sum is unknown if a part is; a row that was not there adds nothing.
 const together = (members, column, [from, to]) => {
   let sum;
   for (const row of members) {
@@ -57,10 +57,10 @@ class Table {
     return column.title.replace(/_NS$/, '');
   }
 
-  // Of these columns the figures are shown.
+  // The columns on the page.
   columns(state) {
     if (state.cols) return this.model.columns.map((_, i) => i).filter(i => state.cols.includes(this.model.columns[i].name));
-    // The usual ones, but for those of which nothing is known here.
+    // The default columns, without those that are unknown in all rows.
     const isKnown = i => [...this.model.rows.values()].some(row => Array.isArray(row.figures[i]) ? row.figures[i].some(figure => figure !== null) : row.figures[i]);
     return USUAL.map(name => this.model.column(name)).filter(i => i >= 0 && isKnown(i));
   }
@@ -80,7 +80,7 @@ class Table {
     this.draw();
   }
 
-  // Which lines there are, in which order.
+  // The lines and their order.
   arrange() {
     const { by, q, sort, desc } = this.state, wanted = q.trim().toLowerCase();
     const there = [...this.model.rows.values()].filter(row => this.ranges.some(([from, to]) => placeOf(row.at, from) < placeOf(row.at, to)));
@@ -105,7 +105,7 @@ class Table {
     if (!desc) this.lines.reverse();
   }
 
-  // A figure of a line: of one stretch, or what the second one has more, each for its length.
+  // A figure of a line: of one range, or the difference of two ranges, each relative to its length.
   figure(line, column) {
     const [a, b] = this.ranges.map((_, i) => this.rate(line, column, i));
     if (this.ranges.length === 1) return a;
@@ -113,7 +113,7 @@ class Table {
     return a === undefined && b === undefined ? undefined : (b ?? 0) - (a ?? 0);
   }
 
-  // Time as a share, what is counted as it is; of two stretches by second.
+  // Time as a share, counts as they are; with two ranges, counts per second.
   rate(line, column, i) {
     const sum = together(line.members, column, this.ranges[i]);
     if (sum === null || sum === undefined) return sum;
@@ -176,7 +176,7 @@ class Table {
     $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
   }
 
-  // Where a sum is not known, the part of it that is: no figure is less than nothing.
+  // If a sum is unknown, shows its known part as a lower bound.
   atLeast(cell, members, column) {
     const { unit } = this.state, isTime = column !== undefined && this.model.columns[column].unit === 'ns';
     if (cell.textContent !== NONE || column === undefined || this.ranges.length > 1 || (isTime && unit === 'own')) return;
@@ -202,7 +202,8 @@ class Table {
     return part('tr', { class: `${line.kind}${chosen ? ' chosen' : ''}` }, part('td', { class: 'word' }, button), ...who, ...this.cells(line));
   }
 
-  // The rows that can be seen, and space where the others are; on paper, which does not scroll, the first ones.
+  // Draws the visible rows, and space for the others; on paper, which does not scroll, the first
+  // rows.
   draw() {
     if (!this.headLine) return;
     const all = this.isOnPaper || matchMedia('print').matches ? 300 : 0;

@@ -1,4 +1,4 @@
-// The balance over time, each CPU, the sums over what is chosen, and findings.
+// The balance over time, each CPU, the sums over the chosen range, and findings.
 
 const IDLE = ['idle', 'offline'];
 
@@ -47,7 +47,7 @@ const balancePlot = model => {
   };
 };
 
-// From nothing to all of a CPU.
+// Colours from an idle to a fully used CPU.
 const heatColours = () => {
   const [cold, warm, hot] = ['cold', 'warm', 'hot'].map(name => colour(name).split(',').map(Number));
   const between = (one, other, part) => one.map((n, i) => Math.round(n + (other[i] - n) * part));
@@ -77,7 +77,7 @@ const cpuPlot = model => {
           const share = mean(cpu, i);
           if (share === null || share === undefined) continue;
           const [from, to] = plot.pixels(model.slots.from_us[i], model.slots.to_us[i]);
-          // Of many windows the largest stands above the mean.
+          // With several windows in a slot, the largest is drawn above the mean.
           const middle = model.slots.windows[i] > 1 ? Math.round((top + bottom) / 2) : top;
           plot.pen.fillStyle = shade((cpu.most_permille[i] ?? 0) / 1000);
           plot.pen.fillRect(from, top, to - from, middle - top);
@@ -116,7 +116,7 @@ const showLegend = (place, entries) => fill(place, ...entries.map(([name, title,
   return part('li', { title: help }, swatch, title);
 }));
 
-// The sums over the first stretch, and what the second differs by.
+// The sums over the first range, and the difference to the second.
 const showSums = (model, one, other) => {
   const a = model.sums(one), b = other ? model.sums(other) : null;
   const share = (of, i) => Number(of.parts[i]) / Number(of.capacity);
@@ -142,7 +142,8 @@ const signed = share => {
   return share > 0 ? `+${text}` : text;
 };
 
-// What grew most and what shrank most from the first stretch to the second, by CPU time for its length.
+// Rows that grew most and shrank most from the first range to the second, by CPU time relative to
+// its length.
 const showGrown = (model, one, other, open) => {
   $('grown').hidden = !other;
   if (!other) return;
@@ -161,7 +162,7 @@ const showGrown = (model, one, other, open) => {
   fill($('grown'), ...(changes.length ? [...grew, ...shrank] : ['Nobody used more or less CPU time.']));
 };
 
-// What a finding leads to, in words; null: nowhere.
+// The target of a finding, in words; null: none.
 const leadWords = leads => leads?.group ? 'its group' : leads?.row ? 'the process' : leads?.command ? `all ${leads.command}` : null;
 
 const showFindings = (model, range, choose, lead) => {
@@ -180,7 +181,7 @@ const showFindings = (model, range, choose, lead) => {
   fill($('findings'), ...items);
 };
 
-// Stretches of time over a picture: each with its words, a class, and what is done when somebody chooses it.
+// Time ranges over a picture: each with its text, a class, and an action when the user chooses it.
 const fillLane = (plot, stretches) => {
   const span = plot.to_us - plot.from_us;
   const there = stretches.filter(({ time }) => time[1] > plot.from_us && time[0] < plot.to_us);

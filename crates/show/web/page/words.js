@@ -1,4 +1,4 @@
-// Figures in words, and parts of the page. Text from elsewhere is set as text, never as markup.
+// Figures as text, and parts of the page. Foreign text is set as text, never as markup.
 
 const $ = id => document.getElementById(id);
 
@@ -30,7 +30,7 @@ const duration = ns => {
   return `${sign}${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 };
 
-// To the nanosecond, as the ledger has it.
+// Exact to the nanosecond, as in the ledger.
 const exactNs = ns => `${ns.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ')} ns`;
 
 const count = n => n === null || n === undefined ? NONE : Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
@@ -38,7 +38,7 @@ const count = n => n === null || n === undefined ? NONE : Math.round(n).toString
 const percent = (share, digits = 1) => {
   if (share === null || share === undefined || Number.isNaN(share)) return NONE;
   const text = (100 * share).toFixed(digits);
-  // Little is not nothing.
+  // A small share is not shown as 0.
   if (share !== 0 && Number(text) === 0) return share > 0 ? `<${(10 ** -digits).toFixed(digits)}` : `>-${(10 ** -digits).toFixed(digits)}`;
   return text;
 };
@@ -50,7 +50,7 @@ const day = us => {
   return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
 };
 
-// The time of day where the reader is; with as much of a second as tells slots apart.
+// The time of day in the reader's time zone, with enough digits to distinguish slots.
 const clock = (us, exact = false) => {
   const then = new Date(us / 1000);
   const text = `${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
@@ -65,7 +65,7 @@ const stretchWords = ([from_us, to_us]) => {
 
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-// What was true a moment ago is done once before the next picture.
+// Runs once before the next picture, however often it is requested.
 const soon = what => {
   let waiting = false;
   return () => {

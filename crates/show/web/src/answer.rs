@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Answers requests.
 
 use crate::door::{Door, Said};
 use crate::hub::{event, Hub, Windows};
@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What browsers are told beside each answer.
+/// Security headers of every answer.
 const STRICT: [(&str, &str); 6] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
@@ -22,7 +22,7 @@ const STRICT: [(&str, &str); 6] = [
     ("cache-control", "no-store"),
 ];
 
-/// What is sent: all of it, or windows as they come.
+/// Body of an answer: a whole text, or windows as they come.
 pub(crate) enum Sent {
     Whole(Full<Bytes>),
     Windows(Windows),
@@ -60,14 +60,14 @@ impl Body for Sent {
     }
 }
 
-/// Where answers are had.
+/// Content of the answers.
 pub(crate) struct Desk {
     pub door: Door,
     pub page: Bytes,
     pub policy: HeaderValue,
-    /// Windows as they come, if they do.
+    /// Windows as they come, on a live page.
     pub hub: Option<Arc<Hub>>,
-    /// Who looks at which process, if somebody attaches programs for them.
+    /// Pages that look at processes, if programs are attached for them.
     pub looks: Option<Arc<Looks>>,
 }
 
@@ -87,7 +87,7 @@ impl Desk {
         let one = |name: HeaderName| {
             let mut values = request.headers().get_all(name).into_iter();
             let first = values.next().and_then(|value| value.to_str().ok());
-            // Two of them are of two minds.
+            // A header with two values is ambiguous.
             first.filter(|_| values.next().is_none())
         };
         let said = Said {
@@ -96,9 +96,9 @@ impl Desk {
             site: one(HeaderName::from_static("sec-fetch-site")),
             origin: one(ORIGIN),
         };
-        // Who says both whose page asks and nothing of it is of two minds.
+        // A second value of Origin makes it ambiguous.
         if request.headers().contains_key(ORIGIN) && said.origin.is_none() {
-            return words(StatusCode::FORBIDDEN, "whose page asks is not to be understood\n");
+            return words(StatusCode::FORBIDDEN, "the header Origin is unreadable: send it once\n");
         }
         if let Err(why) = self.door.opens(&said) {
             return words(StatusCode::FORBIDDEN, why);
@@ -111,11 +111,11 @@ impl Desk {
         match (request.uri().path(), &self.hub) {
             ("/", _) => told("text/html; charset=utf-8", Sent::Whole(self.page.clone().into())),
             ("/events", Some(_)) if !self.door.is_own_page(&said) => {
-                words(StatusCode::FORBIDDEN, "windows are for the page itself\n")
+                words(StatusCode::FORBIDDEN, "only the page itself may read windows\n")
             }
             ("/events", Some(hub)) => match hub.join(self.key()) {
                 Some(windows) => told("text/event-stream", Sent::Windows(windows)),
-                None => words(StatusCode::SERVICE_UNAVAILABLE, "too many read: close a page\n"),
+                None => words(StatusCode::SERVICE_UNAVAILABLE, "too many readers: close a page\n"),
             },
             ("/look", Some(_)) => self.look(&said),
             _ => words(StatusCode::NOT_FOUND, "not found: the page is at /\n"),
@@ -124,19 +124,19 @@ impl Desk {
 }
 
 impl Desk {
-    /// What a page has to show that wants programs to be attached.
+    /// The key that a page must send before programs are attached for it.
     fn key(&self) -> Option<Bytes> {
         let key = self.looks.as_ref()?.key();
         Some(event("looks", &format!("{{\"key\":\"{key}\"}}")))
     }
 
-    /// What is told of a process while somebody looks at it.
+    /// Streams what programs report on a process while a page looks at it.
     fn look(&self, said: &Said) -> Response<Sent> {
         let Some(looks) = &self.looks else {
             return words(StatusCode::NOT_FOUND, "no programs are attached here\n");
         };
         if !self.door.may_look(said, looks.key()) {
-            return words(StatusCode::FORBIDDEN, "only the page itself looks at processes\n");
+            return words(StatusCode::FORBIDDEN, "only the page itself may look at processes\n");
         }
         let pid = said.word("pid").and_then(|pid| pid.parse().ok());
         let Some(pid) = pid.filter(|&pid: &u32| pid > 0 && pid <= i32::MAX as u32) else {
@@ -145,7 +145,7 @@ impl Desk {
         match looks.join(Look { pid, calls: said.word("calls") == Some("1") }) {
             Some(windows) => told("text/event-stream", Sent::Windows(windows)),
             None => {
-                let why = "too many look at processes: close one\n";
+                let why = "too many pages look at processes: close one\n";
                 words(StatusCode::SERVICE_UNAVAILABLE, why)
             }
         }

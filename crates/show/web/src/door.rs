@@ -1,74 +1,76 @@
-//! Who may come in.
+//! Decides which requests are allowed.
 //!
-//! A request names where it is meant to go (`exactop_http`), and the port of the page; it has the token, where there is one.
+//! A request must name this server (`exactop_http`) and the page's port, and hold the token, if
+//! there is one.
 
 use exactop_http::{split, Hosts};
 use std::net::SocketAddr;
 
-/// What a request says, as far as it matters here.
+/// The parts of a request that decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Said<'a> {
     pub host: Option<&'a str>,
     pub query: Option<&'a str>,
-    /// `Sec-Fetch-Site`: from where a browser was led here.
+    /// `Sec-Fetch-Site`: the relation of the page that made the request to this server.
     pub site: Option<&'a str>,
-    /// `Origin`: whose page asks, where it is another's, or something else than reading.
+    /// `Origin`: the origin of the page that made the request; browsers send it for other origins
+    /// and for methods other than reading.
     pub origin: Option<&'a str>,
 }
 
 impl<'a> Said<'a> {
-    /// A word of the query.
+    /// A parameter of the query.
     pub fn word(&self, name: &str) -> Option<&'a str> {
         let mut pairs = self.query?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(of, _)| *of == name).map(|(_, word)| word)
     }
 }
 
-/// Where it listens, and what has to be known.
+/// Address and token of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Door {
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: SocketAddr,
-    /// What the address of the page has to hold.
+    /// The token that the page's address must hold.
     pub token: Option<String>,
 }
 
 impl Door {
-    /// Whether one may come in; else why not.
+    /// Checks a request; else returns the reason of the refusal.
     pub(crate) fn opens(&self, said: &Said) -> Result<(), &'static str> {
         if !said.host.is_some_and(|host| self.is_here(host)) {
-            return Err("not here: ask by the address that exactop printed\n");
+            return Err("wrong host name: use the address that exactop printed\n");
         }
         match &self.token {
             Some(token) if !said.query.is_some_and(|query| has(query, token)) => {
-                Err("the token is missing or wrong: take the whole address that exactop printed\n")
+                Err("the token is missing or wrong: use the whole address that exactop printed\n")
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether windows may be read: by the page itself, or by no browser.
+    /// True if the request comes from the page itself, or not from a browser.
     pub(crate) fn is_own_page(&self, said: &Said) -> bool {
         let origin = said.origin.map(|origin| origin.strip_prefix("http://"));
         matches!(said.site, None | Some("same-origin" | "none"))
             && origin.is_none_or(|origin| origin.is_some() && origin == said.host)
     }
 
-    /// Whether programs may be attached for it: by the page itself, which was told the key. A page of somebody
-    /// else's has browsers ask, too, and needs no answer to have programs attached; older browsers do not say
-    /// whose page asks.
+    /// True if programs may be attached: only for the page itself, which has the key. Another
+    /// site's page can also make browsers send requests, and would need no answer to attach
+    /// programs; older browsers do not name the page.
     pub(crate) fn may_look(&self, said: &Said, key: &str) -> bool {
         self.is_own_page(said) && said.word("key").is_some_and(|given| is_same(given, key))
     }
 
-    /// Whether a name, with its port, is ours.
+    /// True if a name with its port is this server's.
     fn is_here(&self, host: &str) -> bool {
         let port = split(host).map(|(_, port)| port.unwrap_or(80));
         port == Some(self.address.port()) && Hosts::new(self.address.ip(), Vec::new()).has(host)
     }
 }
 
-/// Whether a query holds the token; how much of it is right is not to be told by the time it takes.
+/// True if a query holds the token. The comparison takes the same time for every guess.
 fn has(query: &str, token: &str) -> bool {
     let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
     given.is_some_and(|given| is_same(given, token))

@@ -1,4 +1,4 @@
-//! The last windows, for whoever comes, and the next ones for all who stay.
+//! Keeps the last windows for new readers, and sends the next ones to all readers.
 
 use hyper::body::Bytes;
 use std::collections::VecDeque;
@@ -6,32 +6,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::{channel, Receiver, Sender};
 use tokio::sync::oneshot;
 
-/// So many windows are kept at most,
+/// Most windows that are kept.
 const WINDOWS: usize = 300;
-/// and so many bytes of them.
+/// Most bytes of windows that are kept.
 const BYTES: usize = 16 << 20;
-/// So many read at once.
+/// Most readers at once.
 const READERS: usize = 32;
 /// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 64;
 
-/// One who reads. Once this is dropped, the connection ends, whatever is still on its way: who reads nothing
-/// would never come to the end of it.
+/// A reader. Dropping it ends the connection, also with data still unsent: a reader that reads
+/// nothing would never finish.
 #[derive(Debug)]
 struct Reader {
     events: Sender<Bytes>,
     _stays: oneshot::Sender<()>,
 }
 
-/// What one reads.
+/// The windows of one reader.
 #[derive(Debug)]
 pub(crate) struct Windows {
     pub events: Receiver<Bytes>,
-    /// Ends when the hub lets go of it.
+    /// Ends when the hub disconnects the reader.
     pub let_go: Option<oneshot::Receiver<()>>,
 }
 
-/// Who reads, and what.
+/// The readers and the kept windows.
 #[derive(Debug, Default)]
 struct Inner {
     kept: VecDeque<Bytes>,
@@ -47,7 +47,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Of a document to which windows are added: both as JSON on one line.
+    /// A hub for a document to which windows are added: both are JSON on one line.
     pub fn new(begin: &str) -> Hub {
         Hub { begin: event("begin", begin), inner: Mutex::default() }
     }
@@ -57,7 +57,8 @@ impl Hub {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a window to all. Who is too far behind is let go, and has what is kept when it comes again.
+    /// Sends a window to all readers. A reader too far behind is disconnected; when it returns, it
+    /// gets the kept windows.
     pub fn publish(&self, window: &str) {
         let event = event("window", window);
         let mut inner = self.inner();
@@ -70,14 +71,15 @@ impl Hub {
         }
     }
 
-    /// Whether anybody reads.
+    /// True if there is a reader.
     pub fn is_read(&self) -> bool {
         let mut inner = self.inner();
         inner.readers.retain(|reader| !reader.events.is_closed());
         !inner.readers.is_empty()
     }
 
-    /// One more reads: what it is told alone, what is kept, then what comes. `None`: too many do.
+    /// Adds a reader: it gets `alone`, the kept windows, then new ones. `None`: there are too many
+    /// readers.
     pub(crate) fn join(&self, alone: Option<Bytes>) -> Option<Windows> {
         let mut inner = self.inner();
         inner.readers.retain(|reader| !reader.events.is_closed());
@@ -86,7 +88,7 @@ impl Hub {
         }
         let (sender, receiver) = channel(2 + inner.kept.len() + BEHIND);
         for event in std::iter::once(&self.begin).chain(&alone).chain(&inner.kept) {
-            // There is room for all of them.
+            // The channel has room for all of them.
             sender.try_send(event.clone()).ok()?;
         }
         let (stays, let_go) = oneshot::channel();
@@ -95,7 +97,7 @@ impl Hub {
     }
 }
 
-/// As browsers read it; JSON is on one line.
+/// An event in the form of browsers' event streams; the JSON is on one line.
 pub(crate) fn event(name: &str, data: &str) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }

@@ -1,15 +1,15 @@
-//! The page of a stretch of time, as one file and over HTTP. It takes windows of a recording or of a session and
-//! gives a page that needs nothing beside itself, or serves it live to browsers. The command alone may depend on
-//! it.
+//! The page of a time range, as one file and over HTTP. It takes windows of a recording or of a
+//! session and returns a self-contained page, or serves it live to browsers. Only the command may
+//! depend on it.
 //!
-//! [`page`] makes the page of recorded time or of one window. The other modules serve it to browsers of this
-//! machine, or of others that were told a token.
+//! [`page`] makes the page of recorded time or of one window. The other modules serve it to
+//! browsers of this machine, or of other machines with a token.
 //!
-//! `door` decides who may come in, by what a request says (pure); `answer` answers: the page at `/`, windows at
-//! `/events` as they come, what programs tell of one process at `/look` while somebody does, and nothing else; `hub`
-//! keeps the last windows and hands each to all who read, `looks` knows who looks at which process.
-//! Nobody can hold it: requests have seconds to arrive, connections and readers a number, and who does not
-//! read what comes is let go.
+//! `door` decides which requests are allowed. `answer` answers them: the page at `/`, windows at
+//! `/events` as they come, and at `/look` the reports of programs on one process while a page looks
+//! at it. `hub` keeps the last windows and sends each to all readers; `looks` knows which pages
+//! look at which process. No client can block the server: requests must arrive within seconds, the
+//! numbers of connections and readers are bounded, and a reader that does not read is disconnected.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,4 +1,5 @@
-//! Who looks at which process just now: whoever attaches programs does so for these, and tells them.
+//! The processes that pages look at now: programs are attached for these, and their reports are
+//! sent to the pages.
 
 use crate::hub::{event, Windows};
 use hyper::body::Bytes;
@@ -8,23 +9,23 @@ use std::time::Instant;
 use tokio::sync::mpsc::{channel, Sender};
 use tokio::sync::oneshot;
 
-/// So many look at once,
+/// Most pages that look at processes at once.
 const LOOKERS: usize = 8;
-/// at so many processes: for each there are programs in the kernel.
+/// Most processes that are looked at: each has programs in the kernel.
 const PROCESSES: usize = 4;
 /// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 16;
 
-/// What is looked at.
+/// A process that a page looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The process.
+    /// PID.
     pub pid: u32,
-    /// Whether its system calls are counted, beside what it waits for.
+    /// True to count its system calls besides its waits.
     pub calls: bool,
 }
 
-/// One who looks. Once this is dropped, the connection ends.
+/// A page that looks. Dropping it ends the connection.
 #[derive(Debug)]
 struct Looker {
     look: Look,
@@ -32,22 +33,22 @@ struct Looker {
     _stays: oneshot::Sender<()>,
 }
 
-/// Who looks.
+/// The pages that look.
 #[derive(Debug)]
 pub struct Looks {
-    /// What only a page knows that was told so by this server.
+    /// A secret that only pages of this server know.
     key: String,
     lookers: Mutex<Vec<Looker>>,
     changed: Condvar,
 }
 
 impl Looks {
-    /// With something that nobody can guess; letters and digits.
+    /// With this unpredictable key of letters and digits.
     pub fn new(key: String) -> Looks {
         Looks { key, lookers: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// What a page has to show.
+    /// The key that a page must send.
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
@@ -59,7 +60,7 @@ impl Looks {
         lookers
     }
 
-    /// One more looks. `None`: too many do, or at too many processes.
+    /// Adds a page. `None`: too many pages, or too many processes.
     pub(crate) fn join(&self, look: Look) -> Option<Windows> {
         let mut lookers = self.lookers();
         let mut looked_at = wanted(&lookers);
@@ -74,13 +75,13 @@ impl Looks {
         Some(Windows { events: receiver, let_go: Some(let_go) })
     }
 
-    /// The processes that somebody looks at, and whether their system calls are counted.
+    /// The processes that are looked at, and whether their system calls are counted.
     pub fn wanted(&self) -> BTreeMap<u32, bool> {
         wanted(&self.lookers())
     }
 
-    /// The same once it is something else than `known`, or at an instant; while nobody looks, whenever
-    /// somebody does.
+    /// The same, as soon as it differs from `known` or at `until`. While no page looks, it waits
+    /// until one does.
     pub fn wait(&self, known: &BTreeMap<u32, bool>, until: Instant) -> BTreeMap<u32, bool> {
         let mut lookers = self.lookers();
         loop {
@@ -101,8 +102,8 @@ impl Looks {
         }
     }
 
-    /// Tells those who look at a process; `calls`: those who want its system calls. Who is too far behind is
-    /// let go. JSON is on one line.
+    /// Sends a report to the pages that look at a process; `calls`: only to those that want its
+    /// system calls. A page too far behind is disconnected. JSON is on one line.
     pub fn tell(&self, pid: u32, calls: bool, name: &str, json: &str) {
         let event = event(name, json);
         self.lookers().retain(|looker| {
@@ -181,7 +182,7 @@ mod tests {
         let looks = Arc::new(looks());
         let waiting = std::thread::spawn({
             let looks = Arc::clone(&looks);
-            // It is due long since: but for whom?
+            // The next window is overdue, but no page looks.
             move || looks.wait(&BTreeMap::new(), Instant::now())
         });
         std::thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! A thread that answers.
+//! A thread that answers requests.
 
 use crate::answer::{Desk, Sent};
 use crate::door::Door;
@@ -20,51 +20,51 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-/// Time after which who reads windows has to come again.
+/// Time after which a reader of windows must reconnect.
 const READING: Duration = Duration::from_secs(12 * 3600);
-/// As many connections at once.
+/// Most connections at once.
 const MOST: usize = 64;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    /// The address cannot be had.
+    /// The address cannot be used.
     #[error("cannot listen on {address}: {source}: choose another address or port with --listen")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The policy is no header.
+    /// The policy does not fit into a header.
     #[error("the page's policy is not fit for a header")]
     Policy,
-    /// No thread, or nothing to wait with.
+    /// The thread or its runtime cannot be started.
     #[error("cannot start the page's server: {0}: raise the limits of processes and open files")]
     Start(#[source] io::Error),
 }
 
-/// What is served.
+/// Content of the server.
 #[derive(Debug)]
 pub struct Content {
     /// The page.
     pub page: String,
-    /// What it may do (Content-Security-Policy).
+    /// Its Content-Security-Policy.
     pub policy: String,
-    /// Windows as they come, if they do.
+    /// Windows as they come, on a live page.
     pub hub: Option<Arc<Hub>>,
-    /// Who looks at which process, if somebody attaches programs for them.
+    /// Pages that look at processes, if programs are attached for them.
     pub looks: Option<Arc<Looks>>,
 }
 
-/// A server; ends when it is dropped.
+/// A server; dropping it ends it.
 #[derive(Debug)]
 pub struct Server {
     _server: exactop_http::Server,
 }
 
 impl Server {
-    /// Takes an address; nobody is answered yet.
+    /// Binds an address; requests are not answered yet.
     ///
     /// # Errors
     /// [`WebError::Bind`]
@@ -79,7 +79,7 @@ impl Server {
     /// Answers from a thread of its own.
     ///
     /// # Errors
-    /// [`WebError`]: there can be no thread.
+    /// [`WebError`]: the thread cannot be started.
     pub fn start(listener: TcpListener, door: Door, content: Content) -> Result<Server, WebError> {
         let policy = format!("{}; frame-ancestors 'none'", content.policy);
         let policy = HeaderValue::from_str(&policy).map_err(|_| WebError::Policy)?;
@@ -109,7 +109,7 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
     let connection = connection(stream, answer);
     tokio::pin!(connection);
     let reader = || reads.lock().unwrap_or_else(PoisonError::into_inner);
-    // What is on its way to somebody who reads nothing would keep the connection as long as they like.
+    // Data in transit to a client that reads nothing would keep the connection open without end.
     let mut over = std::future::poll_fn(|context| {
         if connection.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
@@ -119,7 +119,7 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
             None => Poll::Pending,
         }
     });
-    // A client that went away, or was too slow, is his own affair.
+    // A client that left or was too slow is not reported.
     let first = tokio::time::timeout(CONNECTION, &mut over).await;
     if first.is_err() && reader().is_some() {
         let _ = tokio::time::timeout(READING, over).await;

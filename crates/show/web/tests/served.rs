@@ -1,4 +1,4 @@
-//! What is answered, and what is not.
+//! Requests that are answered, and requests that are refused.
 
 use exactop_testkit::wait;
 use exactop_web::{Content, Door, Hub, Looks, Server};
@@ -111,7 +111,7 @@ fn windows_come_as_they_are_measured() {
 fn who_reads_nothing_keeps_no_place() {
     let served = served(None);
     let window = "x".repeat(256 << 10);
-    // More than there are connections: 32 may read at once.
+    // More than the 32 readers that are allowed at once.
     let mut idle = Vec::new();
     for _ in 0..5 {
         for _ in 0..32 {
@@ -121,14 +121,14 @@ fn who_reads_nothing_keeps_no_place() {
             assert_eq!(&begin, b"HTTP/1.1 200", "{} did not go", idle.len());
             idle.push(stream);
         }
-        // More than is kept for anybody, on the way and in sockets.
+        // More data than queues and sockets hold for a reader.
         (0..400).for_each(|_| served.hub.publish(&window));
     }
     let told = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }
 
-/// Waits until processes are looked at as expected.
+/// Waits until exactly these processes are looked at.
 fn until_looked_at(looks: &Looks, pids: &[u32]) {
     let look = || looks.wanted().keys().eq(pids).then_some(());
     wait::find_or_say(&format!("{pids:?}"), look, || format!("{:?}", looks.wanted()));
@@ -139,7 +139,7 @@ fn a_process_is_looked_at_as_long_as_the_connection_stays() {
     let served = served(None);
     let events = served.ask("GET /events HTTP/1.1\nHost: HERE\n\n");
     let mut lines = BufReader::new(events).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line == "data: {\"key\":\"0a1b\"}"), "the page is told the key");
+    assert!(lines.any(|line| line == "data: {\"key\":\"0a1b\"}"), "the page gets the key");
     let look =
         "GET /look?key=0a1b&pid=7&calls=1 HTTP/1.1\nHost: HERE\nSec-Fetch-Site: same-origin\n\n";
     let stream = served.ask(look);
@@ -150,7 +150,7 @@ fn a_process_is_looked_at_as_long_as_the_connection_stays() {
     served.looks.tell(7, true, "calls", "[1]");
     assert!(told.any(|line| line == "data: [1]"));
     drop(told);
-    // Nobody needs to be told anything for that.
+    // Closing the connection is enough.
     drop(stream);
     until_looked_at(&served.looks, &[]);
 }

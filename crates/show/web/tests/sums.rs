@@ -1,5 +1,5 @@
-//! Nothing is lost on the way to the page: areas are all of the time, rows are all of the tasks' time,
-//! and what lasted for one window is there as it was.
+//! Nothing is lost on the way to the page: areas are all of the time, rows are all of the tasks'
+//! time, and single windows keep their peaks.
 
 mod drawn;
 
@@ -26,7 +26,7 @@ fn list(value: &Value) -> Vec<i64> {
     list.iter().map(|n| n.as_i64().map_or(0, |n| n)).collect()
 }
 
-/// Accounts of each slot, with their sum.
+/// Accounts of each slot, and their sums.
 fn of_slots(page: &Value) -> (Vec<Vec<i64>>, Vec<i64>) {
     let parts = page["slots"]["parts_ns"].as_array().expect("accounts");
     let parts: Vec<Vec<i64>> = parts.iter().map(list).collect();
@@ -61,7 +61,7 @@ fn areas_are_all_of_the_time() {
         let page = json(&planted, &limits);
         let (_, sums) = of_slots(&page);
         assert_eq!(sums, list(&page["slots"]["capacity_ns"]));
-        // A second was recorded by nobody.
+        // One second is not recorded.
         assert_eq!(sums.iter().sum::<i64>() as u64, CPUS * (planted.windows - 1) * SECOND);
         assert_eq!(list(&page["slots"]["windows"]).iter().sum::<i64>(), 119);
         assert_eq!(page["gaps"][0]["why"], "no recorder ran");
@@ -153,7 +153,7 @@ fn who_waited_all_the_time_without_a_row_is_with_the_others() {
     let lat = rows.iter().flat_map(|row| figures(&page, row, "lat_ns")).flatten();
     let waiting = 1 + planted.starving;
     assert_eq!(lat.sum::<i64>() as u64, waiting * planted.windows * SECOND);
-    // Everybody is somewhere: init, those planted, and what exited.
+    // All rows are counted: init, the planted ones, and exited groups.
     let others = page["rows_left_out"]["count"].as_u64().expect("a number");
     let all = 5 + 1 + planted.starving + planted.crowd;
     assert_eq!(others + rows.len() as u64 - 1, all);
@@ -180,7 +180,7 @@ fn very_many_of_anything_are_bounded_and_counted() {
     assert_eq!(run, parts[..2].iter().flatten().sum::<i64>());
 }
 
-/// The n-th figure of a group by slot, summed.
+/// The n-th figure of a group, summed over slots.
 fn of_group(group: &Value, n: usize) -> Option<i64> {
     let figures = &group["figures"][n];
     let slots = group["slots"].as_array().map_or(0, Vec::len) as i64;
@@ -217,7 +217,7 @@ fn a_group_has_what_its_limit_costs_beside_what_it_may_use() {
     let (capped, shop) = (of(CAPPED), of("/shop"));
     let second = SECOND as i64;
     assert_eq!((of_group(capped, 0), of_group(capped, 2)), (Some(48 * second), Some(72 * second)));
-    // Nobody read the kernel's files before.
+    // The kernel's files were not read before.
     assert_eq!(of_group(capped, 4), None);
     assert_eq!(capped["figures"][4][39], Value::Null);
     assert_eq!(capped["figures"][4][40].as_i64(), Some(second * 2 / 5));
@@ -227,7 +227,7 @@ fn a_group_has_what_its_limit_costs_beside_what_it_may_use() {
     );
     assert_eq!(capped["limits"].as_array().map(Vec::len), Some(1), "it did not change");
     assert_eq!((of_group(shop, 4), &shop["limits"][0][2]), (Some(32 * second), &0.4.into()));
-    // The finding leads there.
+    // The finding leads to the group.
     let marks = page["marks"].as_array().expect("marks");
     let mark = marks.iter().find(|mark| mark["id"] == "throttled").expect("a finding");
     assert_eq!(mark["leads"]["group"], capped["key"]);
@@ -249,7 +249,7 @@ fn threads_are_all_of_their_process() {
     }
 }
 
-/// `/metrics` has both with all others' waits.
+/// `/metrics` has both in the waits of all others.
 #[test]
 fn a_thread_without_its_main_thread_or_a_known_group_waits_like_any_other() {
     let planted = Planted { headless: true, ..Planted::default() };

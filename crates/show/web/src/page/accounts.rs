@@ -1,15 +1,15 @@
-//! Where CPU time went: the accounts of a slot, and the windows of it that must not be averaged away.
+//! The accounts of a slot, and the windows of it that must not be averaged away.
 
 use exactop_model::Books;
 use serde::ser::{SerializeSeq, Serializer};
 use serde::Serialize;
 
-/// How many accounts there are.
+/// Number of accounts.
 pub(crate) const COUNT: usize = 9;
-/// Where those are that nobody uses.
+/// Indexes of the unused accounts: idle and offline.
 const UNUSED: [usize; 2] = [6, 7];
 
-/// What an account is called, and what it means.
+/// Name and meaning of an account.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Account {
     id: &'static str,
@@ -25,23 +25,23 @@ const fn account(id: &'static str, title: &'static str, help: &'static str) -> A
 pub(crate) const ACCOUNTS: [Account; COUNT] = [
     account("tasks", "tasks", "Tasks that lived at the window's end."),
     account("exited", "exited", "Tasks that exited in the window."),
-    account("outside", "outside", "Tasks outside of the PID namespace that is told of."),
-    account("unnamed", "unnamed", "Executing, but nobody knows who."),
-    account("irq", "interrupts", "Interrupts, where they are told from whom they hit."),
+    account("outside", "outside", "Tasks outside of the PID namespace that the daemon reports on."),
+    account("unnamed", "unnamed", "Executing, but the task is unknown."),
+    account("irq", "interrupts", "Interrupts, if they are measured apart from the tasks they hit."),
     account("steal", "steal", "The hypervisor ran others."),
     account("idle", "idle", "Nothing to do."),
     account("offline", "offline", "CPUs that were switched off."),
     account(
         "residual",
         "residual",
-        "What is missing for the sum to come out: 0 when the books close.",
+        "The part of the CPUs' time that no account holds: 0 when the books close.",
     ),
 ];
 
-/// Figures of all accounts, ns; `None`: not told apart, and part of whom it hit.
+/// Figures of all accounts, ns; `None`: not measured separately, and part of the tasks that it hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accounts {
-    /// CPUs x time: the sum of the others.
+    /// CPUs x time: the sum of the accounts.
     pub capacity_ns: u64,
     /// In the order of [`ACCOUNTS`].
     pub parts: [Option<i64>; COUNT],
@@ -66,7 +66,8 @@ impl Accounts {
         }
     }
 
-    /// Adds those of another window. What was told apart in some windows only is the sum of these.
+    /// Adds another window. An account that only some windows measure separately is the sum of
+    /// these.
     pub fn add(&mut self, other: &Accounts) {
         self.capacity_ns = self.capacity_ns.saturating_add(other.capacity_ns);
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
@@ -78,22 +79,22 @@ impl Accounts {
         }
     }
 
-    /// What part of all an account is.
+    /// Part of the whole that an account has.
     fn share(&self, account: usize) -> f64 {
         self.parts[account].map_or(0.0, |ns| ns.unsigned_abs() as f64)
             / self.capacity_ns.max(1) as f64
     }
 
-    /// What part of all was in use, whoever used it.
+    /// Part of the whole that was in use.
     fn used(&self) -> f64 {
         1.0 - UNUSED.iter().map(|&account| self.share(account)).sum::<f64>()
     }
 }
 
-/// A window as it was.
+/// A single window of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peak {
-    /// Its place among the windows of its slot.
+    /// Its index among the windows of its slot.
     pub at: u32,
     pub from_us: i64,
     pub length_ns: u64,
@@ -113,8 +114,8 @@ impl Serialize for Peak {
     }
 }
 
-/// The windows of a slot in which some account was largest, and the one in which all that was used was. Where
-/// idle was, use was smallest.
+/// The windows of a slot with the largest figure of each account, and the one with the most used
+/// time. The window with the most idle time is the one with the least use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Peaks {
     largest: [Option<Peak>; COUNT + 1],
@@ -135,7 +136,7 @@ impl Peaks {
         }
     }
 
-    /// Each of them once, in the order of time.
+    /// Each window once, in the order of time.
     pub fn windows(self) -> Vec<Peak> {
         let mut windows: Vec<Peak> = self.largest.into_iter().flatten().collect();
         windows.sort_by_key(|peak| peak.at);

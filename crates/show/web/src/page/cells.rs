@@ -1,18 +1,18 @@
-//! The figures of one row: of each slot in which there are any.
+//! Figures of one row, by slot, for slots that have any.
 
 use serde::Serialize;
 
-/// Figures of a row, added up.
+/// Figures of a row, summed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cells {
     slots: Vec<u32>,
     figures: Vec<Vec<Option<u64>>>,
 }
 
-/// The same by column, as it is written.
+/// The same by column, as the document holds it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Columns {
-    /// The first slot, then how much further each next one is.
+    /// The first slot, then the distance to each next one.
     slots: Vec<u32>,
     figures: Vec<Figures>,
 }
@@ -21,13 +21,13 @@ pub(crate) struct Columns {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Figures {
-    /// The same everywhere; `None`: nowhere known.
+    /// The same value in all slots; `None`: unknown in all.
     Same(Option<u64>),
     Each(Vec<Option<u64>>),
 }
 
 impl Cells {
-    /// Adds to the slot that is being read. What is not known of some part is not known of the sum.
+    /// Adds to the current slot. A sum is unknown if one of its parts is.
     pub fn add(&mut self, slot: u32, figures: &[Option<u64>]) {
         if self.slots.last() != Some(&slot) {
             self.slots.push(slot);

@@ -1,30 +1,30 @@
-//! The columns of the registry that are figures of a window and can be added up.
+//! The registry's columns that are figures of a window and can be added up.
 
 use exactop_model::columns::{Context, Kind, Unit, COLUMNS};
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Column, ColumnId, Counter, Datum, Row, Value};
 use serde::Serialize;
 
-/// Shares of time follow from these on the page; what is as of an instant does not add up.
+/// The page derives shares of time from these. Values at an instant cannot be added up.
 pub(crate) fn columns() -> Vec<&'static Column> {
     let is_instant = |id| matches!(id, ColumnId::StartNs | ColumnId::Threads | ColumnId::Repairs);
     let adds_up = |c: &&Column| matches!(c.unit, Unit::Ns | Unit::Count) && !is_instant(c.id);
     COLUMNS.iter().filter(adds_up).collect()
 }
 
-/// What a page says of a column.
+/// Description of a column for the page.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Told {
     name: &'static str,
     title: &'static str,
     unit: &'static str,
     help: &'static str,
-    /// Not known of all others together.
+    /// True if the figure is unknown for all other rows together.
     of_rows_alone: bool,
 }
 
-/// Whether a figure is known of all others together: how long they slept is not, since nobody looks at who
-/// does nothing.
+/// True if a figure is unknown for all other rows together. Their sleep is, for example, because
+/// idle tasks are not read.
 pub(crate) fn is_of_rows_alone(column: &Column) -> bool {
     matches!(column.kind, Kind::Sleep | Kind::Lock | Kind::Identity)
 }
@@ -46,7 +46,7 @@ pub(crate) fn of_row(row: &Row, columns: &[&Column], context: &Context) -> Vec<O
     columns.iter().map(value).collect()
 }
 
-/// The figures of a thread, as far as they are its own.
+/// The figures of a thread that are its own.
 pub(crate) fn of_thread(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>> {
     let value = |column: &&Column| match (column.id, counter(column)) {
         (ColumnId::LifeNs, _) => Some(task.life_ns),
@@ -60,18 +60,19 @@ fn counter(column: &Column) -> Option<Counter> {
     Counter::ALL.iter().find(|counter| counter.info().id == column.name).copied()
 }
 
-/// Where user and system time are not told apart: of what did not run both are nothing.
+/// True if the task did not run. Its user and system time are then 0, even if they are not measured
+/// separately.
 fn did_not_run(task: &TaskDelta) -> bool {
     task.delta.get(Counter::RunNs) == Some(0)
 }
 
-/// The figures of a task to which nothing happened: it did one thing all the time.
+/// The figures of a task without events: it stayed in one state all the time.
 pub(crate) fn of_still(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>> {
     let value = |column: &&Column| match (column.id, counter(column)) {
         (ColumnId::LifeNs, _) => Some(task.life_ns),
         (ColumnId::UserNs | ColumnId::SystemNs, _) if did_not_run(task) => Some(0),
         (_, Some(counter)) => task.delta.get(counter),
-        // Shares of its CPU time, of which there is none, and what exited.
+        // Shares of its CPU time, which is 0, and exited tasks, of which there are none.
         (_, None) => Some(0),
     };
     columns.iter().map(value).collect()

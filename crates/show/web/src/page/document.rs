@@ -1,4 +1,4 @@
-//! What a page shows, as JSON: figures in nanoseconds, times in microseconds since the epoch.
+//! The page's content as JSON: figures in nanoseconds, times in microseconds since the epoch.
 
 use crate::page::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
 use crate::page::cells::Columns;
@@ -10,12 +10,13 @@ use exactop_model::ledger::named::Named;
 use exactop_model::text::escape::escape_str;
 use serde::Serialize;
 
-/// The name of the form.
+/// Name of the schema.
 const SCHEMA: &str = "exactop.page";
 /// Its version: the page and the document are made together.
 const VERSION: u32 = 1;
 
-/// Figures of a group, in this order: of its own tasks by the ledger, then of all below it by the kernel.
+/// Figures of a group, in this order: the ledger's of its own tasks, then the kernel's of the whole
+/// subtree.
 pub(crate) const GROUP_COLUMNS: [&str; 9] = [
     "run_ns",
     "lat_ns",
@@ -28,7 +29,7 @@ pub(crate) const GROUP_COLUMNS: [&str; 9] = [
     "pressure_some_ns",
 ];
 
-/// A stretch of time for the page.
+/// A time range for the page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Document {
     schema: Schema,
@@ -47,7 +48,7 @@ pub struct Document {
     pub(crate) marks_left_out: usize,
     pub(crate) rows: Vec<Row>,
     pub(crate) rows_left_out: Others,
-    /// What is told of groups.
+    /// Names of the groups' figures.
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     pub(crate) group_columns: &'static [&'static str],
     pub(crate) groups: Vec<Group>,
@@ -56,26 +57,26 @@ pub struct Document {
     pub(crate) threads_left_out: Others,
 }
 
-/// A control group, or those together that have no row of their own. All text is escaped.
+/// A control group, or all those that have no row of their own. All text is escaped.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Group {
-    /// What it is called in the page's address.
+    /// Its name in the page's address.
     pub key: String,
-    /// Below the root of its hierarchy, where somebody told it.
+    /// Path below the root of its hierarchy, if known.
     pub path: Option<String>,
-    /// What the path says it is.
+    /// Meaning of the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<String>,
     #[serde(flatten)]
     pub names: GroupNames,
-    /// What it may use, from which slot on.
+    /// Its limits, each from a slot on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitOf>,
     #[serde(flatten)]
     pub cells: Columns,
 }
 
-/// Whose a group is.
+/// Owner names of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct GroupNames {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +97,7 @@ pub(crate) struct LimitOf(pub u32, pub Option<u64>, pub Option<f64>, pub Option<
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Thread {
     pub key: String,
-    /// Its process's key.
+    /// Key of its process.
     pub process: String,
     pub tid: u32,
     pub comm: String,
@@ -110,7 +111,7 @@ struct Schema {
     version: u32,
 }
 
-/// Whose figures they are. All text is escaped.
+/// The machine of the figures. All text is escaped.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct About {
     pub host: String,
@@ -124,12 +125,12 @@ pub(crate) struct About {
     pub inexact: u64,
 }
 
-/// By slot.
+/// Figures by slot.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Slots {
     pub from_us: Vec<i64>,
     pub to_us: Vec<i64>,
-    /// Of all its windows, by CLOCK_MONOTONIC.
+    /// Sum over all its windows, by CLOCK_MONOTONIC.
     pub length_ns: Vec<u64>,
     pub windows: Vec<u32>,
     /// 0 exact, 1 repaired, 2 inexact: the worst of its windows.
@@ -137,7 +138,7 @@ pub(crate) struct Slots {
     pub capacity_ns: Vec<u64>,
     /// A list for each account.
     pub parts_ns: [Vec<Option<i64>>; COUNT],
-    /// Windows as they were, of slots with more than one: slot, then `Peak`.
+    /// Single windows of slots with more than one: slot, then `Peak`.
     pub peaks: Vec<(u32, Peak)>,
 }
 
@@ -146,14 +147,14 @@ pub(crate) struct Slots {
 pub(crate) struct Cpu {
     pub cpu: u32,
     pub busy_ns: Vec<Option<u64>>,
-    /// How busy it was in the window in which it was busiest, per mille.
+    /// The busy part in its busiest window, per mille.
     pub most_permille: Vec<Option<u16>>,
 }
 
-/// Who has a row of their own, and all others together. All text is escaped.
+/// A row, or all other rows together. All text is escaped.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
-    /// What it is called in the page's address.
+    /// Its name in the page's address.
     pub key: String,
     pub kind: &'static str,
     #[serde(flatten)]
@@ -162,14 +163,14 @@ pub(crate) struct Row {
     pub cells: Columns,
 }
 
-/// Who it is.
+/// Identity of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Words {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ppid: Option<u32>,
-    /// The name of the process with that PID.
+    /// Name of the process with that PID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     pub comm: String,
@@ -184,7 +185,7 @@ pub(crate) struct Words {
 }
 
 impl GroupNames {
-    /// Escaped.
+    /// The names, escaped.
     pub fn new(named: &Named) -> GroupNames {
         let text = |name: &Option<String>| name.as_deref().map(escape_str);
         GroupNames {
@@ -195,7 +196,7 @@ impl GroupNames {
         }
     }
 
-    /// What is not known now stays as it was before.
+    /// These names, with earlier ones where these are unknown.
     pub fn or(self, before: GroupNames) -> GroupNames {
         GroupNames {
             unit: self.unit.or(before.unit),
@@ -217,27 +218,27 @@ impl Document {
         }
     }
 
-    /// How many windows it is about.
+    /// Number of windows.
     pub fn windows(&self) -> u64 {
         self.about.windows
     }
 
-    /// Whose figures they are, escaped.
+    /// Name of the host, escaped.
     pub fn host(&self) -> &str {
         &self.about.host
     }
 
-    /// As JSON.
+    /// The document as JSON.
     ///
     /// # Errors
-    /// None that is known of: the document has strings for keys.
+    /// None is known: all keys of the document are strings.
     pub fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
 impl Slots {
-    /// Begins another slot, or goes on with the last.
+    /// Starts another slot, or continues the last.
     pub fn add(&mut self, begins: bool, span_us: (i64, i64), window: (u64, u8), sums: &Accounts) {
         if begins {
             self.from_us.push(span_us.0);

@@ -1,25 +1,25 @@
-//! Whose figures the rows of a page are, and which of them have a row of their own.
+//! Identity of the page's rows, and the choice of those with a row of their own.
 
 use exactop_model::{Book, Comm, Counter, Counters, Row, RowKind, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::hash::Hash;
 
-/// A thread of a process, in all of a recording.
+/// A thread of a process within a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Thread {
     pub boot: u32,
     pub key: TaskKey,
 }
 
-/// A control group, in all of a recording.
+/// A control group within a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct GroupId {
     pub boot: u32,
     pub id: u64,
 }
 
-/// Who it is, in all of a recording.
+/// Identity of a row within a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)] // Their names say it.
 pub(crate) enum Who {
@@ -28,8 +28,8 @@ pub(crate) enum Who {
         tgid: u32,
         start_ns: u64,
     },
-    /// What exited below a process that lives, of one name and in one control group; if its threads
-    /// alone ended, it is a row of the process itself.
+    /// Tasks that exited below a living process, of one name and in one control group. If only
+    /// threads of it ended, it is a row of the process itself.
     Exited {
         boot: u32,
         parent: u32,
@@ -41,7 +41,7 @@ pub(crate) enum Who {
 }
 
 impl Who {
-    /// Whose row it is.
+    /// Identity of a row.
     pub fn of(row: &Row, boot: u32, book: &Book) -> Who {
         match row.kind {
             RowKind::Exited => {
@@ -56,14 +56,14 @@ impl Who {
         }
     }
 
-    /// Whether it is a process that lives.
+    /// True for a living process.
     pub fn lives(&self, book: &Book) -> bool {
         let Who::Process { tgid, start_ns, .. } = *self else { return false };
         let leader = book.process(tgid).and_then(|process| book.task(process.leader?));
         leader.is_some_and(|leader| leader.key.start_ns == start_ns)
     }
 
-    /// Its row's name in the address of a page: the same for a process in every page of its boot.
+    /// The row's name in the address of a page: the same for a process in every page of its boot.
     pub fn key(&self) -> String {
         match self {
             Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
@@ -83,33 +83,33 @@ impl Who {
     }
 }
 
-/// Who has no row of their own.
+/// Rows without a place of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Others {
     pub count: u64,
-    /// There were so many that who came again may be counted twice.
+    /// True if the count is an upper bound, because forgotten rows that return count again.
     pub at_most: bool,
 }
 
-/// What speaks for a row of its own.
+/// Reasons for a row of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Weight {
-    /// CPU time used, and wanted.
+    /// CPU time used and wanted, ns.
     total_ns: u64,
     /// The largest part of a window.
     most: f64,
-    /// The windows in which it was seen first and last.
+    /// The first and last windows in which it was seen.
     first: u32,
     last: u32,
 }
 
 impl Weight {
-    /// Seen in this window for the first time.
+    /// First seen in this window.
     pub fn from(at: u32) -> Weight {
         Weight { first: at, last: at, ..Weight::default() }
     }
 
-    /// Takes how much it used and wanted in a window.
+    /// Adds the CPU time that it used and wanted in a window.
     fn add(&mut self, ns: u64, at: u32, length_ns: u64) {
         self.total_ns = self.total_ns.saturating_add(ns);
         self.last = at;
@@ -123,30 +123,30 @@ impl Weight {
     }
 }
 
-/// CPU time used, and wanted.
+/// CPU time used and wanted, ns.
 pub(crate) fn wanted_ns(delta: &Counters) -> u64 {
     let wanted = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
     let parts = wanted.iter().filter_map(|&counter| delta.get(counter));
-    // A recording says what it likes.
+    // A recording may hold any values.
     parts.fold(0u64, u64::saturating_add)
 }
 
-/// Everyone so far; of very many, those that matter most.
+/// All rows so far; if there are too many, the most important ones.
 #[derive(Debug)]
 pub(crate) struct Weights<K = Who> {
     of: FxHashMap<K, Weight>,
     most: usize,
-    /// How many were let go again. One that comes again may be among them more than once.
+    /// Number of forgotten rows. A row that returns may count more than once.
     forgotten: u64,
 }
 
 impl<K: Copy + Ord + Hash> Weights<K> {
-    /// So many at once.
+    /// With this most rows at once.
     pub fn new(most: usize) -> Weights<K> {
         Weights { of: FxHashMap::default(), most: most.max(4), forgotten: 0 }
     }
 
-    /// Adds how much somebody used and wanted in a window.
+    /// Adds the CPU time that a row used and wanted in a window.
     pub fn add(&mut self, who: K, ns: u64, at: u32, length_ns: u64) {
         self.of.entry(who).or_insert_with(|| Weight::from(at)).add(ns, at, length_ns);
         if self.of.len() > self.most {
@@ -154,7 +154,7 @@ impl<K: Copy + Ord + Hash> Weights<K> {
         }
     }
 
-    /// Keeps a quarter that was large in all, and as many that were large in a window.
+    /// Keeps a quarter with the largest totals, and as many with the largest windows.
     fn forget(&mut self) {
         let (by_total, by_most) = sorted(&self.of);
         let quarter = self.most / 4;
@@ -164,7 +164,7 @@ impl<K: Copy + Ord + Hash> Weights<K> {
         self.of = kept;
     }
 
-    /// How many there are beside so many of them.
+    /// Rows besides `chosen` ones.
     pub fn others(&self, chosen: usize) -> Others {
         let left = self.of.len().saturating_sub(chosen) as u64;
         Others { count: left + self.forgotten, at_most: self.forgotten > 0 }
@@ -173,7 +173,7 @@ impl<K: Copy + Ord + Hash> Weights<K> {
 
 type Ranked<'a, K> = Vec<(&'a K, &'a Weight)>;
 
-/// By all they used, and by the most they used in a window.
+/// Rows by their total, and by their largest window.
 fn sorted<K: Copy + Ord + Hash>(weights: &FxHashMap<K, Weight>) -> (Ranked<'_, K>, Ranked<'_, K>) {
     let mut by_total: Ranked<K> = weights.iter().collect();
     by_total.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
@@ -187,21 +187,21 @@ fn sorted<K: Copy + Ord + Hash>(weights: &FxHashMap<K, Weight>) -> (Ranked<'_, K
 pub(crate) struct Place {
     /// Its number.
     pub number: u32,
-    /// The windows in which it was seen first and last. What it did outside of them, if it lived, is
-    /// nothing.
+    /// The first and last windows in which it was seen. If it lived outside of them, it was idle
+    /// there.
     pub first: u32,
     pub last: u32,
 }
 
 impl Place {
-    /// Whether a window is one of those for which there is room.
+    /// True if the window is within the row's range.
     pub fn has(&self, at: u32) -> bool {
         (self.first..=self.last).contains(&at)
     }
 }
 
-/// Those that have rows of their own, numbered, the heaviest first: those that used most in all, and
-/// those that used most in one window, in turn, while there is room.
+/// Chooses rows of their own, numbered by weight: those with the largest totals and those with the
+/// largest windows, in turn, while there is room.
 pub(crate) fn choose<K: Copy + Ord + Hash>(
     weights: &Weights<K>,
     slots: &[u32],

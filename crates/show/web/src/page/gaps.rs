@@ -1,4 +1,4 @@
-//! Time that is not recorded: a recording may have a gap after each of its windows.
+//! Time that is not recorded: each window of a recording may have a gap after it.
 
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -20,7 +20,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// So many are kept.
+    /// Keeps at most this number.
     pub fn new(most: usize) -> Gaps {
         Gaps { kept: Vec::new(), most, left_out: 0 }
     }
@@ -39,7 +39,7 @@ impl Gaps {
         self.kept.truncate(self.most);
     }
 
-    /// In the order of time, and how many are left out.
+    /// The gaps in the order of time, and the number of omitted ones.
     pub fn finish(mut self) -> (Vec<Gap>, usize) {
         self.shorten();
         self.kept.sort_by_key(|gap| (gap.from_us, gap.to_us));

@@ -1,4 +1,4 @@
-//! The page as one file that may run its own script and nothing else, and asks nobody for anything.
+//! The page as one file that may run only its own script, and that loads nothing.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
-/// In the order in which they need each other.
+/// Scripts in the order of their dependencies.
 const SCRIPTS: [&str; 10] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/words.js"),
@@ -20,18 +20,19 @@ const SCRIPTS: [&str; 10] = [
     include_str!("../../page/page.js"),
 ];
 
-/// What the page does.
+/// The page's script.
 pub fn script() -> String {
     let scripts: String = SCRIPTS.into_iter().collect();
     format!("'use strict';\n(() => {{\n{scripts}}})();\n")
 }
 
-/// How it looks.
+/// The page's style.
 pub fn style() -> &'static str {
     STYLE
 }
 
-/// What a page may do: run this script, look like this; and, if it is live, ask where it came from.
+/// The page's content security policy: this script, this style; a live page may also connect to its
+/// server.
 pub fn policy(is_live: bool) -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     let connect = if is_live { "; connect-src 'self'" } else { "" };
@@ -43,10 +44,10 @@ pub fn policy(is_live: bool) -> String {
     )
 }
 
-/// One file: the page, and the data in it if there are any (a [`crate::page::Document`] as JSON).
+/// The page as one file, with its data if there are any (a [`crate::page::Document`] as JSON).
 pub fn html(title: &str, json: Option<&str>) -> String {
     let data = json.map_or("null".into(), harmless_json);
-    // Data come last: what they hold is no placeholder.
+    // Data are inserted last, so that they cannot hold a placeholder.
     PAGE.replace("{{TITLE}}", &harmless_text(title))
         .replace("{{POLICY}}", &policy(json.is_none()))
         .replace("{{STYLE}}", STYLE)
@@ -54,7 +55,7 @@ pub fn html(title: &str, json: Option<&str>) -> String {
         .replacen("{{DATA}}", &data, 1)
 }
 
-/// JSON that no parser of HTML takes for anything but text.
+/// JSON that every HTML parser takes as text.
 fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! Windows as they are measured, each a document of its own that follows the ones before.
+//! Windows as they are measured, each a document that follows the previous ones.
 
 use crate::page::columns::{columns, Told};
 use crate::page::document::{About, Document, Words};
@@ -15,16 +15,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Rows of a window, at most, of those that used or wanted most,
+/// Most rows of a window, of those that used or wanted most.
 const ROWS: usize = 120;
-/// and of those that had one before; the rest is `~other`.
+/// Most rows that an earlier window had; the rest is `~other`.
 const STILL: usize = 120;
-/// Control groups of a window, at most,
+/// Most control groups of a window.
 const GROUPS: usize = 400;
-/// and threads of processes that somebody looks at.
+/// Most threads of processes that pages look at.
 const THREADS: usize = 400;
 
-/// What was just measured.
+/// A window that was just measured.
 #[derive(Debug)]
 pub struct Measured<'a> {
     /// The window.
@@ -33,15 +33,15 @@ pub struct Measured<'a> {
     pub book: &'a Book,
     /// Wall clock minus CLOCK_MONOTONIC, ns.
     pub wall_offset_ns: i64,
-    /// Of which machine.
+    /// The machine.
     pub machine: &'a Machine,
-    /// What was read of processes, by their leaders' accounts.
+    /// Details of processes, by their leaders' accounts.
     pub details: &'a HashMap<AccountId, Detail>,
-    /// What the kernel's files said of control groups, where somebody read them.
+    /// Figures from the kernel's files of control groups, if they were read.
     pub groups: Option<&'a [GroupRow]>,
-    /// What there is to say of it.
+    /// Findings on the window.
     pub findings: &'a [Finding],
-    /// Processes whose threads are told, too.
+    /// Processes whose threads are sent, too.
     pub watched: &'a [u32],
 }
 
@@ -80,7 +80,7 @@ impl Moment for Measured<'_> {
     }
 }
 
-/// A document of windows to come: whose, and what there will be to show.
+/// The document before any window: the machine and the columns.
 pub fn beginning(machine: &Machine) -> Document {
     let told = columns().into_iter().map(Told::of).collect();
     let mut document = Document::new(told);
@@ -93,17 +93,17 @@ pub fn beginning(machine: &Machine) -> Document {
     document
 }
 
-/// Windows one after the other.
+/// Makes the documents of consecutive windows.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// Processes that live and had a row, and in which window they had one because of what they did.
+    /// Living processes that had a row, and the last window in which they were active.
     had: FxHashMap<Who, u64>,
     at: u64,
 }
 
 impl Live {
-    /// The document of one window, which follows [`beginning`]'s and those of the windows before. Who had a row
-    /// keeps it, so that it is told what they do while they do nothing.
+    /// The document of one window, which follows those of [`beginning`] and of the previous
+    /// windows. A row stays while its process is idle, so that the page gets its idle states.
     pub fn measured(&mut self, of: &Measured) -> Document {
         let limits = Limits::default();
         let mut weights = Weights::new(limits.weighed);
@@ -129,12 +129,12 @@ impl Live {
         let mut document = filling.finish();
         document.groups_left_out = groups_left_out;
         document.group_columns = &[];
-        // These are told once.
+        // These are sent only once.
         document.columns.clear();
         document.accounts = &[];
         let active: FxHashSet<String> = active.iter().map(Who::key).collect();
         for row in document.rows.iter_mut().filter(|row| row.kind != "other") {
-            // Who they are was told when they did something.
+            // Their identity was sent when they were active.
             if !active.contains(&row.key) {
                 let words = std::mem::take(&mut row.words);
                 row.words = Words { pid: words.pid, comm: words.comm, ..Words::default() };
@@ -150,7 +150,7 @@ impl Live {
         self.had.retain(|who, _| who.lives(book));
     }
 
-    /// Those with a row who did something last, but for those who do now.
+    /// Recently active rows that are idle now.
     fn still(&self, active: &FxHashSet<Who>) -> Vec<Who> {
         let had = self.had.iter().filter(|(who, _)| !active.contains(who));
         let mut still: Vec<(Reverse<u64>, Who)> =

@@ -1,4 +1,4 @@
-//! Findings, followed from window to window: what is said of ten windows in a row is one mark.
+//! Findings merged over windows: the same finding in ten consecutive windows is one mark.
 
 use crate::page::entities::Who;
 use exactop_model::findings::{Finding, Leads, ShortLived, Subject, Waited, What};
@@ -7,11 +7,11 @@ use exactop_model::TaskKey;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 
-/// Something to say of some windows in a row.
+/// A finding on some consecutive windows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Mark {
     id: &'static str,
-    /// Of the window in which it was worst.
+    /// Sentence of its worst window.
     sentence: String,
     evidence: String,
     from_us: i64,
@@ -20,10 +20,10 @@ pub(crate) struct Mark {
     about_ns: u64,
     #[serde(skip)]
     worst_ns: u64,
-    /// What it is about, so that one window's is told to go on in the next.
+    /// Its subject, by which the next window's finding is merged.
     #[serde(serialize_with = "in_short")]
     subject: Subject,
-    /// Where more is to be seen of it: of the window in which it was worst.
+    /// Place with more details, from its worst window.
     #[serde(skip_serializing_if = "Option::is_none")]
     leads: Option<Lead>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Mark {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Lead {
-    /// A control group's key.
+    /// Key of a control group.
     Group(String),
-    /// A row's key.
+    /// Key of a row.
     Row(String),
     /// Rows of a command.
     Command(String),
@@ -63,7 +63,7 @@ fn in_short<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// When a window was.
+/// Time of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Then {
     pub from_us: i64,
@@ -72,23 +72,23 @@ pub(crate) struct Then {
     pub goes_on: bool,
 }
 
-/// The marks so far that are about most.
+/// The largest marks so far.
 #[derive(Debug)]
 pub(crate) struct Marks {
     most: usize,
     left_out: usize,
     done: Vec<Mark>,
-    /// Those of the window before.
+    /// Marks of the previous window.
     open: Vec<Mark>,
 }
 
 impl Marks {
-    /// So many are kept.
+    /// Keeps at most this number.
     pub fn new(most: usize) -> Marks {
         Marks { most, left_out: 0, done: Vec::new(), open: Vec::new() }
     }
 
-    /// Takes what a window has to say.
+    /// Takes the findings of a window.
     pub fn take(&mut self, findings: &[Finding], then: Then, boot: u32) {
         if !then.goes_on {
             self.done.append(&mut self.open);
@@ -114,7 +114,7 @@ impl Marks {
         self.done.truncate(self.most);
     }
 
-    /// Those that are about most, in the order of time, and how many are left out.
+    /// The largest marks in the order of time, and the number of omitted ones.
     pub fn finish(mut self) -> (Vec<Mark>, usize) {
         self.done.append(&mut self.open);
         self.shorten();

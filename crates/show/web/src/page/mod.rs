@@ -1,9 +1,10 @@
-//! A stretch of recorded time as one page for a browser, which needs nothing beside itself.
+//! A recorded time range as one self-contained page for a browser.
 //!
-//! [`read`] makes a [`Document`] of a stretch: its windows in slots, of each slot the sums of all
-//! accounts, of each CPU and of each row, and the findings. Where a slot has many windows, it also has
-//! those in which some account was largest, as they were: what lasted for one window is never averaged
-//! away. [`html`] puts the document into the page (`page/`), which shows it and asks nobody for anything.
+//! [`read`] makes a [`Document`] of a time range. It divides the windows into slots, and holds for
+//! each slot the sums of all accounts, of each CPU and of each row, and the findings. A slot of
+//! many windows also holds the single windows with the largest figure of each account, so that a
+//! spike of one window is never averaged away. [`html`] puts the document into the page (`page/`),
+//! which loads nothing else.
 
 mod accounts;
 mod cells;

@@ -1,30 +1,30 @@
-//! A window and what is known at its end, be it recorded or just measured.
+//! A window and the state at its end, recorded or just measured.
 
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::{self, Finding};
 use exactop_model::{AccountId, Book, Detail, Window};
 use exactop_recording::{Machine, Replay, Span};
 
-/// A window that a page takes.
+/// A window for the page.
 pub(crate) trait Moment {
     fn window(&self) -> &Window;
-    /// The one that yielded it, not advanced since.
+    /// The book that yielded it, not advanced since.
     fn book(&self) -> &Book;
     fn span(&self) -> Span;
     fn machine(&self) -> Option<&Machine>;
-    /// Names were replaced.
+    /// True if names were replaced.
     fn is_anonymous(&self) -> bool;
-    /// What was read of the process whose leader has this account.
+    /// Details of the process whose leader has this account.
     fn known(&self, leader: AccountId) -> Option<Detail>;
-    /// What the kernel's own files said of control groups over the window, where somebody read them.
+    /// Figures from the kernel's files of control groups over the window, if they were read.
     fn group_files(&self) -> Option<Vec<GroupRow>>;
-    /// What there is to say.
+    /// Findings on the window.
     fn findings(&self) -> Vec<Finding> {
         findings::of(self.window(), self.book())
     }
 }
 
-/// One that was recorded.
+/// A recorded window.
 pub(crate) struct Recorded<'a> {
     replay: &'a Replay,
     window: &'a Window,
@@ -32,7 +32,7 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    /// Where a replay is.
+    /// The window at which a replay stands.
     pub fn at(replay: &Replay) -> Option<Recorded<'_>> {
         Some(Recorded { replay, window: replay.window()?, span: replay.span()? })
     }

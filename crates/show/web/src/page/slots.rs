@@ -1,21 +1,21 @@
-//! Which windows are shown together: pure.
+//! Divides windows into slots. No I/O.
 
-/// How much a page may hold.
+/// Limits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Slots along the time line, beside those that gaps add, half as many at most.
+    /// Slots along the time line, besides those that gaps add, which are at most half as many.
     pub slots: usize,
     /// Slots times CPUs.
     pub cpu_cells: usize,
-    /// Figures of rows: each row has one for each slot in which it lived, in every column.
+    /// Figures of rows: each row has one per column and slot in which it lived.
     pub row_cells: usize,
     /// Rows.
     pub rows: usize,
-    /// Figures of control groups, as those of rows.
+    /// Figures of control groups, counted like those of rows.
     pub group_cells: usize,
     /// Control groups.
     pub groups: usize,
-    /// Figures of threads, as those of rows.
+    /// Figures of threads, counted like those of rows.
     pub thread_cells: usize,
     /// Threads.
     pub threads: usize,
@@ -23,12 +23,12 @@ pub struct Limits {
     pub marks: usize,
     /// Gaps.
     pub gaps: usize,
-    /// Who is weighed against each other at once for a row.
+    /// Most rows that are weighed at once.
     pub weighed: usize,
 }
 
 impl Default for Limits {
-    /// A page of some 12 MB at most: a column has three bytes for most figures.
+    /// A page of at most some 12 MB: most figures of a column take three bytes.
     fn default() -> Limits {
         Limits {
             slots: 720,
@@ -46,24 +46,25 @@ impl Default for Limits {
     }
 }
 
-/// A window, as far as it matters here.
+/// The facts of a window that decide on its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// It begins where the one before ended, on the same machine and boot.
+    /// True if it begins where the previous one ended, on the same machine and boot.
     pub goes_on: bool,
-    /// CPUs it is about.
+    /// Number of CPUs.
     pub cpus: usize,
 }
 
 impl Limits {
-    /// How many CPUs have a strip in so many slots: no fewer than a window has, where [`layout`] made them.
+    /// Most CPUs with a strip in this number of slots: all CPUs of a window, if [`layout`] made the
+    /// slots.
     pub(crate) fn cpus(&self, slots: usize) -> usize {
         (self.cpu_cells + self.cpu_cells / 2) / slots.max(1)
     }
 }
 
-/// The slot of each window. Every slot has as many windows as the others, but that none goes over a gap
-/// or a change of the number of CPUs, unless there are hundreds of those.
+/// The slot of each window. All slots have the same number of windows. No slot spans a gap or a
+/// change of the number of CPUs, unless there are hundreds of those.
 pub(crate) fn layout(pieces: &[Piece], limits: &Limits) -> Vec<u32> {
     let cpus = pieces.iter().map(|piece| piece.cpus).max().map_or(1, |n| n.max(1));
     let most = limits.slots.min(limits.cpu_cells / cpus).max(1);

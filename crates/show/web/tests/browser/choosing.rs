@@ -1,10 +1,10 @@
-//! What is chosen: its sums are the ledger's, and it is in the address.
+//! Chosen time ranges: their sums match the ledger's, and the address holds the choice.
 
 use super::drawn::{Planted, CPUS, SECOND};
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 
-/// Where the middle of a slot is on the screen.
+/// Screen position of the middle of a slot.
 fn place(page: &mut Shown, slot: usize) -> (f64, f64) {
     let told = page.browser.ask(&format!(
         "(() => {{ scrollTo(0, 0); const box = exactop.balance.canvas.getBoundingClientRect(); \
@@ -14,7 +14,7 @@ fn place(page: &mut Shown, slot: usize) -> (f64, f64) {
     (told[0].as_f64().expect("x"), told[1].as_f64().expect("y"))
 }
 
-/// The accounts' sums, ns, as they are written; the last is of all.
+/// The accounts' sums in ns as the page writes them; the last one is the total.
 fn sums(page: &mut Shown) -> Vec<u64> {
     let words = page.words(
         "[...document.querySelectorAll('#sums tbody tr, #sums tfoot tr')].map(tr => tr.children[3].textContent).join('|')",
@@ -39,7 +39,7 @@ fn a_stretch_that_is_drawn_over_has_the_ledgers_sums() {
             (10..30).map(|slot| slots[account][slot].as_i64().map_or(0, |ns| ns)).sum();
         assert_eq!(sum as i64, of_slots, "account {account}");
     }
-    // All rows together are the tasks and what exited.
+    // All rows together are the accounts tasks and exited.
     let run = page.number(
         "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 10, 30) ?? 0), 0)",
     );
@@ -63,7 +63,7 @@ fn two_stretches_are_compared_and_back_leads_back() {
     page.browser.ask("new Promise(done => { addEventListener('hashchange', () => done(1), { once: true }); history.back(); })");
     let back = page.words("location.hash");
     assert!(back.contains("a=") && !back.contains("b="), "{back}");
-    // A link leads to the same.
+    // A link restores the choice.
     let link = format!("{}{address}", page.url);
     page.browser.open(&link);
     let first = page.words("document.querySelector('#rows tbody tr[data-key] td').textContent");
@@ -89,7 +89,7 @@ fn keys_choose_search_and_open_rows() {
     page.browser.ask("document.querySelector('#row-states details').open = true");
     page.browser.ask("document.querySelector('#balance details').open = true");
     page.browser.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))");
-    // Who does not see a picture has a table of it.
+    // Each picture has a table for screen readers.
     let rows = page.number("document.querySelectorAll('#balance .behind tbody tr').length");
     assert_eq!(rows, 120.0);
     assert_eq!(

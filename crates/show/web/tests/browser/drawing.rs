@@ -1,4 +1,4 @@
-//! Pixels: each account is as high as its share, and together they are all of the picture.
+//! Pixels: each account is as high as its share, and together they fill the picture.
 
 use super::drawn::Planted;
 use super::driver::Browser;
@@ -7,8 +7,8 @@ use exactop_web::page::Limits;
 use serde_json::Value;
 use std::path::Path;
 
-/// For the column in the middle of each slot how many of its pixels have each account's colour, and how
-/// many have none of them.
+/// For the column in the middle of each slot: its number of pixels in each account's colour, and of
+/// other pixels.
 const HEIGHTS: &str = r"(() => {
   const canvas = document.querySelector('#balance canvas'), pen = canvas.getContext('2d');
   const model = exactop.model, plot = exactop.balance;
@@ -65,7 +65,7 @@ fn a_spike_of_one_window_is_as_high_as_it_was() {
     let limits = Limits { slots: 20, ..Limits::default() };
     let Some(mut page) = shown(&Planted::default(), &limits) else { return };
     let height = page.number("exactop.balance.canvas.height");
-    // Wherever it is drawn: not only in the middle of its slot.
+    // At any place in its slot, not only in the middle.
     let highest = page.number(
         "(() => { const c = exactop.balance.canvas, p = c.getContext('2d'); \
          const d = p.getImageData(0, 0, c.width, c.height).data; \
@@ -75,13 +75,13 @@ fn a_spike_of_one_window_is_as_high_as_it_was() {
          const i = 4 * (y * c.width + x); if (d[i] === t[0] && d[i + 1] === t[1] && d[i + 2] === t[2]) n++; } \
          most = Math.max(most, n); } return most; })()",
     );
-    // 3.52 of 4 CPUs, but for the line that is the mean; the mean of its slot is 1.02.
+    // 3.52 of 4 CPUs, without the line of the mean; the mean of its slot is 1.02.
     assert!(highest > 0.85 * height && highest < 0.9 * height, "{highest} of {height}");
     page.browser.picture("spike");
     page.is_quiet();
 }
 
-/// In a slot the colour of each CPU, near the top and near the bottom of its strip.
+/// In a slot, the colour of each CPU near the top and near the bottom of its strip.
 fn strips(page: &mut Shown, slot: usize) -> Vec<[[f64; 3]; 2]> {
     let colours = page.browser.ask(&format!(
         "(() => {{ const plot = exactop.cpus, c = plot.canvas, n = exactop.model.cpus.size; \
@@ -92,7 +92,7 @@ fn strips(page: &mut Shown, slot: usize) -> Vec<[[f64; 3]; 2]> {
     serde_json::from_value(colours).expect("colours")
 }
 
-/// From nothing to all of a CPU, as the page's style has it in the light.
+/// The page's light colours from an idle to a fully used CPU.
 fn shade(share: f64) -> [f64; 3] {
     let [cold, warm, hot] = [[233.0, 236.0, 240.0], [240.0, 180.0, 60.0], [190.0, 40.0, 30.0]];
     let (one, other, part) =
@@ -103,7 +103,7 @@ fn shade(share: f64) -> [f64; 3] {
 #[test]
 fn each_cpu_has_a_strip_on_which_a_spike_stays_what_it_was() {
     let busy = 0.62 / 4.0;
-    // Each window has its column; then six have one, whose upper half is the busiest of them.
+    // One window per column; then six windows per column, whose upper half is the busiest of them.
     for (slots, slot, most, mean) in [
         (Limits::default().slots, 50, busy, busy),
         (Limits::default().slots, 77, busy + 0.75, busy + 0.75),
@@ -140,7 +140,8 @@ fn ten_thousand_rows_are_a_hundred_in_the_page() {
     let told = page.browser.ask(scroll);
     let [worst_ms, most] = [0, 1].map(|n| told[n].as_f64().expect("a number"));
     assert!(most < 200.0, "{most} rows at once");
-    // How long a frame lasts is up to who else has the CPU; what is done for it, at its best of three times, is not.
+    // The length of a frame depends on other users of the CPU; its work, at the best of three
+    // times, does not.
     let work = page.browser.ask(
         "(() => { const place = document.getElementById('rows'); const best = []; \
          for (let turn = 0; turn < 3; turn++) for (let n = 0; n < 40; n++) { \
@@ -160,7 +161,7 @@ fn ten_thousand_rows_are_a_hundred_in_the_page() {
     page.is_quiet();
 }
 
-/// How long it took until all of a page was drawn, and what it holds.
+/// Time until the whole page was drawn, and the size of its data.
 const DRAWN: &str = "(() => { const at = performance.getEntriesByType('navigation')[0].loadEventEnd; \
     const model = exactop.model; return [Math.round(at), document.getElementById('data').textContent.length, \
     model.n, model.about.windows, model.rows.size, model.groups.size, model.threads.size].join(', '); })()";
@@ -177,7 +178,7 @@ fn an_hour_and_a_week_are_drawn_at_once() {
         println!("{name}: {} ({told})", page.words(DRAWN));
         page.is_quiet();
     }
-    // What a machine recorded: a page that 'exactop replay --html' made.
+    // A recorded page that 'exactop replay --html' made.
     let Some(path) = std::env::var_os("EXACTOP_TEST_PAGE") else { return };
     let Some(mut browser) = Browser::start() else { return };
     browser.look(1200, 900, false);

@@ -1,4 +1,4 @@
-//! Debian's Chromium, without a window, driven by its own protocol over two pipes.
+//! Debian's Chromium without a window, driven by its own protocol over two pipes.
 
 use serde_json::{json, Value};
 use std::ffi::OsStr;
@@ -10,9 +10,9 @@ use std::sync::mpsc::{channel, Sender};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// One at a time: each is several processes.
+/// One browser at a time: each is several processes.
 static ONE: Mutex<()> = Mutex::new(());
-/// A browser that says nothing any more is ended, so that a test fails and does not hang.
+/// A browser that does not answer is killed, so that a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A browser with one page.
@@ -28,14 +28,15 @@ pub struct Browser {
     _one: MutexGuard<'static, ()>,
 }
 
-/// Where it is; `None`: nowhere, which is said, and wrong where the browser is demanded.
+/// Path of Chromium; `None`: not installed, which is reported, or fails the test if a browser is
+/// required.
 fn chromium() -> Option<PathBuf> {
     let names = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let found = names.iter().map(PathBuf::from).find(|path| path.exists());
     if found.is_none() {
         let why = "no Chromium (apt-get install chromium): the page was tried in no browser";
         assert!(std::env::var_os("EXACTOP_TEST_WEB").is_none(), "{why}");
-        // Past the harness, which hides what tests that pass have to say.
+        // Bypasses the harness, which hides the output of passing tests.
         let stderr = OpenOptions::new().append(true).open("/dev/stderr");
         let _ = stderr.map(|mut stderr| writeln!(stderr, "NOT TESTED: {why}"));
     }
@@ -43,7 +44,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts it.
+    /// Starts the browser.
     pub fn start() -> Option<Browser> {
         let program = chromium()?;
         let one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -98,7 +99,7 @@ impl Browser {
         self.call("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
     }
 
-    /// Has something done; what it answers.
+    /// Runs a command and returns its answer.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -126,7 +127,7 @@ impl Browser {
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
-    /// How large the page is, and whether it is dark.
+    /// Sets the size of the page, and dark mode.
     pub fn look(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 640 });
         self.call("Emulation.setDeviceMetricsOverride", size);
@@ -135,7 +136,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
     }
 
-    /// Opens a page of a file, or of a server.
+    /// Opens a page from a file or a server.
     pub fn open(&mut self, url: &str) {
         self.load("about:blank");
         self.events.clear();
@@ -156,12 +157,12 @@ impl Browser {
         }
     }
 
-    /// A file as an address.
+    /// Opens a file.
     pub fn open_file(&mut self, path: &Path) {
         self.open(&format!("file://{}", path.display()));
     }
 
-    /// What an expression of the page's script comes to.
+    /// Value of an expression of the page's script.
     pub fn ask(&mut self, expression: &str) -> Value {
         let how = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let told = self.call("Runtime.evaluate", how);
@@ -169,7 +170,7 @@ impl Browser {
         told["result"]["value"].clone()
     }
 
-    /// Moves the mouse from one place to another with its button down.
+    /// Drags the mouse from one place to another.
     pub fn drag(&mut self, from: (f64, f64), to: (f64, f64), shift: bool) {
         let between = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
         let steps = [
@@ -194,7 +195,7 @@ impl Browser {
         }
     }
 
-    /// Presses a key that goes on, or chooses what is in focus.
+    /// Presses a key with a text, or activates the focused element.
     pub fn press(&mut self, key: &str, code: u32, text: &str) {
         for what in ["keyDown", "keyUp"] {
             let text = if what == "keyDown" { text } else { "" };
@@ -205,16 +206,16 @@ impl Browser {
         }
     }
 
-    /// All that went wrong in the page, and whom it asked for something, beside itself.
+    /// All errors of the page, and its requests to other servers.
     pub fn complaints(&mut self, own: &str) -> Vec<String> {
-        // What happened before this answer is there by then.
+        // Events before this answer have arrived by then.
         self.ask("1");
         let of = |event: &Value| {
             let parameters = &event["params"];
             match event["method"].as_str().map_or("", |method| method) {
                 "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),
                 "Runtime.consoleAPICalled" => Some(parameters["args"].to_string()),
-                // A warning is about how these tests read pixels.
+                // Warnings are about the way these tests read pixels.
                 "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
                     Some(parameters["entry"].to_string())
                 }
@@ -228,7 +229,7 @@ impl Browser {
         self.events.iter().filter_map(of).collect()
     }
 
-    /// What it looks like, where somebody wants to see it.
+    /// Saves a picture if EXACTOP_TEST_PICTURES asks for it.
     pub fn picture(&mut self, name: &str) {
         let Some(dir) = std::env::var_os("EXACTOP_TEST_PICTURES") else { return };
         let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
@@ -246,7 +247,7 @@ impl Drop for Browser {
     }
 }
 
-/// Ends a browser once patience does, unless it is over before.
+/// Kills a browser after PATIENCE, unless it ends before.
 fn watch(pid: u32) -> Sender<()> {
     let (over, is_over) = channel::<()>();
     std::thread::spawn(move || {

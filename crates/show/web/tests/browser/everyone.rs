@@ -1,4 +1,4 @@
-//! Whoever hears the page, has no mouse, or reads it on paper.
+//! The page for users of screen readers, of keyboards, and of paper.
 
 use super::drawn::Planted;
 use super::{shown, Shown};
@@ -11,7 +11,7 @@ fn planted() -> Planted {
 
 const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
-/// What a screen reader is told: of each thing its role and its name.
+/// The accessibility tree: role and name of each element.
 fn told(page: &mut Shown) -> Vec<(String, String)> {
     page.browser.call("Accessibility.enable", json!({}));
     let tree = page.browser.call("Accessibility.getFullAXTree", json!({}));
@@ -47,14 +47,14 @@ fn who_hears_the_page_has_a_table_of_each_picture() {
     page.is_quiet();
 }
 
-/// What has the focus, and what stands there.
+/// Id and text of the focused element.
 fn focused(page: &mut Shown) -> (String, String) {
     let told = page.browser.ask("[document.activeElement.id, document.activeElement.textContent]");
     let word = |n: usize| told[n].as_str().unwrap_or_default().to_string();
     (word(0), word(1))
 }
 
-/// Goes to something that Tab leads to.
+/// Focuses an element that Tab can reach.
 fn focus(page: &mut Shown, selector: &str) {
     let found = page.browser.ask(&format!(
         "(() => {{ const of = {selector}; of.focus(); return document.activeElement === of && of.tabIndex === 0; }})()"
@@ -101,7 +101,7 @@ fn on_paper_nothing_is_cut_off_and_all_is_light() {
         "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",
     );
     page.browser.ask("exactop.openGroup('path:/shop/capped')");
-    // A4 with Chromium's margins, of somebody whose screen is dark.
+    // A4 with Chromium's margins, with dark mode on.
     page.browser.look(718, 1000, true);
     let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
     page.browser.call("Emulation.setEmulatedMedia", json!({ "media": "print", "features": dark }));

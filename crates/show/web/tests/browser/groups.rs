@@ -1,4 +1,4 @@
-//! Control groups with what their limits cost, threads, and where findings lead.
+//! Control groups with the cost of their limits, threads, and targets of findings.
 
 use super::drawn::{Planted, HOSTILE};
 use super::{shown, Shown};
@@ -8,7 +8,7 @@ fn planted() -> Planted {
     Planted { quota: Some(1), threads: true, ..Planted::default() }
 }
 
-/// The cells of the line of this group, then what its limit costs.
+/// The cells of this group's line, then the cost of its limit.
 fn line(page: &mut Shown, name: &str) -> Vec<String> {
     let cells = page.words(&format!(
         "(() => {{ const tr = [...document.querySelectorAll('#groups tbody tr')].find(tr => tr.querySelector('button').textContent === {}); \
@@ -27,7 +27,7 @@ fn a_groups_limit_stands_beside_what_it_costs() {
         ["capped", "0.40", "1.00", "0.40", "50", "0.0", "60.0", "1 080/1 200", "0.40", "–", "0"];
     assert_eq!(capped[..11], expected);
     assert_eq!(capped[11], "asked for 1.00 CPUs, may use 0.40: 60 % of that time throttled");
-    // What is below is a part of what is above.
+    // A child's time is part of its parent's.
     assert_eq!(line(&mut page, "shop")[1..4], ["0.40", "1.00", "0.40"]);
     let told = page.words("document.getElementById('groups-told').textContent");
     assert!(told.contains("1 others did nothing"), "{told}");
@@ -66,7 +66,7 @@ fn a_finding_leads_to_its_group_and_its_processes() {
     let pixels: std::collections::BTreeMap<String, f64> =
         serde_json::from_str(&pixels).expect("JSON");
     let height = pixels.values().sum::<f64>();
-    // 0.4 got and 0.6 throttled of 1.05 CPUs, and a line where the quota is.
+    // 0.4 got and 0.6 throttled of 1.05 CPUs, and a line at the quota.
     let part = |colour: &str| pixels.get(colour).map_or(0.0, |n| n / height);
     assert!((part("210,75,62") - 0.6 / 1.05).abs() < 0.03, "throttled: {pixels:?}");
     assert!((part("47,116,201") - 0.4 / 1.05).abs() < 0.03, "got: {pixels:?}");
@@ -74,12 +74,12 @@ fn a_finding_leads_to_its_group_and_its_processes() {
     page.browser.picture("group");
     page.browser.ask("document.querySelector('#group-facts button').click()");
     assert_eq!(page.number("document.querySelectorAll('#rows tbody tr[data-key]').length"), 1.0);
-    // A link leads to the same.
+    // A link restores the view.
     let address = page.words("location.hash");
     let link = format!("{}{address}", page.url);
     page.browser.open(&link);
     assert_eq!(page.words("document.getElementById('group-title').textContent"), "/shop/capped");
-    // And a process's finding to it.
+    // A process's finding leads to the process.
     page.browser.ask("exactop.lead(exactop.model.marks.find(mark => mark.id === 'waiting'))");
     assert_eq!(page.words("document.getElementById('row-title').textContent"), "starved 12");
     page.is_quiet();

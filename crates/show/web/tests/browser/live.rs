@@ -1,4 +1,4 @@
-//! A page that windows come to as they are measured.
+//! A live page, which windows reach as they are measured.
 
 use super::drawn::{group_files, machine, snapshot, Planted, CPUS, OFFSET, SECOND};
 use super::driver::Browser;
@@ -15,15 +15,15 @@ pub struct Machine {
     live: Live,
     at: u64,
     pub planted: Planted,
-    /// Who looks at which process.
+    /// Pages that look at processes.
     pub looks: Arc<Looks>,
-    /// Where its page is.
+    /// Address of its page.
     pub own: String,
     _server: Server,
 }
 
 impl Machine {
-    /// Serves its page, for those who know the token.
+    /// Serves its page with a token.
     pub fn serve(planted: Planted) -> Machine {
         let hub = Arc::new(Hub::new(&beginning(&machine()).json().expect("JSON")));
         let mut book = Book::new();
@@ -53,7 +53,7 @@ impl Machine {
             self.at += 1;
             let mut now = snapshot(self.at, &self.planted);
             if self.at > 1 {
-                // Nothing happens to init any more.
+                // From now on init has no events.
                 now.complete = false;
                 now.tasks.retain(|task| task.key.tgid != 1);
             }
@@ -78,7 +78,7 @@ impl Machine {
     }
 }
 
-/// What a page keeps is bounded, and what it says of it stays true.
+/// A live page keeps a bounded number of windows and rows, and its sums stay right.
 fn bounded(browser: &mut Browser, machine: &mut Machine) {
     let lat = "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 0, 20) ?? 0), 0)";
     browser.ask("(exactop.most = 20, exactop.mostRows = 6, exactop.balance.point(26))");
@@ -108,7 +108,7 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     let run = "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 0, 25) ?? 0), 0) \
         === Number(exactop.model.sums([0, 25]).parts.slice(0, 2).reduce((sum, ns) => sum + ns, 0n))";
     assert_eq!(browser.ask(run), true, "rows are all of the tasks' time");
-    // One finding that goes on is one mark, whichever window told of it.
+    // A finding that continues is one mark.
     let marks = "exactop.model.marks.filter(mark => mark.id === 'waiting').map(mark => mark.windows).join()";
     assert_eq!(browser.ask(marks), "25");
     browser.ask("document.getElementById('pause').click()");
@@ -118,7 +118,8 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     browser.ask("document.getElementById('pause').click()");
     assert_eq!(browser.ask(&UNTIL.replace("WANTED", "28")), 28);
     browser.picture("live");
-    // Somebody who was told does nothing now, and is told all the same: what they do is a part of their own time.
+    // A process that was sent before is idle now, and its idle time is still sent: it is part of
+    // its own time.
     let asleep = "[...exactop.model.rows.values()].find(row => row.comm === 'init').sum(exactop.model.column('sleep_ns'), 0, 28)";
     assert_eq!(browser.ask(asleep), 28 * SECOND);
     let open = "(exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key), exactop.show(), \

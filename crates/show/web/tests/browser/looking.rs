@@ -1,4 +1,5 @@
-//! A process's panel on a live page: programs are wanted while it is open, and what they tell is shown.
+//! A process's panel on a live page: it requests programs while it is open, and shows their
+//! reports.
 
 use super::drawn::{Planted, HOSTILE};
 use super::driver::Browser;
@@ -7,7 +8,7 @@ use exactop_testkit::wait;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Waits until this is looked at, and whether with system calls.
+/// Waits until these processes are looked at; true: with system calls.
 fn until_wanted(machine: &Machine, wanted: &[(u32, bool)]) {
     let wanted = BTreeMap::from_iter(wanted.iter().copied());
     let look = || (machine.looks.wanted() == wanted).then_some(());
@@ -77,7 +78,7 @@ fn a_panel_tells_waits_wakers_and_calls_while_it_is_open() {
     let calls = until_shown(&mut browser, "row-calls", "read");
     assert!(calls.contains("1 200") && calls.contains("EAGAIN 3"), "{calls}");
     browser.picture("panel");
-    // A finding leads to its group on a live page, too.
+    // On a live page a finding also leads to its group.
     browser.ask("document.querySelector('#balance .lane .throttled').click()");
     until_shown(&mut browser, "group-title", "/shop/capped");
     until_shown(&mut browser, "group-facts", "0.40 CPUs by the quota of /shop");

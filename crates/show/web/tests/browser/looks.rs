@@ -1,4 +1,4 @@
-//! Names that are no markup, a phone, the dark, and paper.
+//! Names that look like markup, a phone, dark mode, and paper.
 
 use super::drawn::{Planted, HOSTILE};
 use super::shown;
@@ -21,7 +21,7 @@ fn hostile_names_are_text() {
     );
     assert_eq!(made, 0.0);
     assert_eq!(page.words("String(window.bad)"), "undefined");
-    // And what is not allowed does not run.
+    // A script that the policy forbids does not run.
     let blocked = page.browser.ask(
         "new Promise(done => { addEventListener('securitypolicyviolation', () => done('blocked')); \
          const made = document.createElement('div'); \

@@ -1,6 +1,6 @@
-//! The page in a real browser: what is drawn is what was measured, what is hostile is text, and nothing
-//! is asked of anybody. Without Chromium nothing is tested, and that is said; EXACTOP_TEST_WEB demands it,
-//! and EXACTOP_TEST_PICTURES names a directory that gets what was seen.
+//! The page in a real browser: drawn figures match measured ones, hostile text stays text, and the
+//! page loads nothing. Without Chromium the tests report that they did not run; EXACTOP_TEST_WEB
+//! makes that an error, and EXACTOP_TEST_PICTURES names a directory for pictures.
 
 #![allow(missing_docs)]
 
@@ -46,13 +46,13 @@ pub fn shown(planted: &Planted, limits: &Limits) -> Option<Shown> {
 }
 
 impl Shown {
-    /// Nothing went wrong, and nobody was asked.
+    /// Checks that the page had no errors and made no requests.
     pub fn is_quiet(&mut self) {
         let complaints = self.browser.complaints(&self.url);
         assert!(complaints.is_empty(), "{complaints:#?}");
     }
 
-    /// What an expression comes to, in words.
+    /// Value of an expression, as text.
     pub fn words(&mut self, expression: &str) -> String {
         match self.browser.ask(expression) {
             Value::String(words) => words,
@@ -60,7 +60,7 @@ impl Shown {
         }
     }
 
-    /// A number.
+    /// Value of an expression, as a number.
     pub fn number(&mut self, expression: &str) -> f64 {
         let told = self.browser.ask(expression);
         told.as_f64().unwrap_or_else(|| panic!("{expression}: {told}"))

@@ -1,10 +1,10 @@
-//! The table: a heading sorts, columns of the registry are chosen, and the address leads there and back.
+//! The table: headings sort, columns come from the registry, and the address restores the view.
 
 use super::drawn::Planted;
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 
-/// Who stands in the table, in its order.
+/// Names in the table, in its order.
 fn names(page: &mut Shown) -> Vec<String> {
     let names = page.words(
         "[...document.querySelectorAll('#rows tbody tr[data-key] td:first-child')].map(td => td.textContent).join('|')",
@@ -12,7 +12,7 @@ fn names(page: &mut Shown) -> Vec<String> {
     names.split('|').map(String::from).collect()
 }
 
-/// Its headings, with the order of the one that it is sorted by.
+/// Its headings, with the direction at the sort column.
 fn heads(page: &mut Shown) -> String {
     page.words("[...document.querySelectorAll('#rows thead th')].map(th => `${th.textContent}:${th.getAttribute('aria-sort') ?? ''}`).join(' ')")
 }
@@ -23,7 +23,7 @@ fn press(page: &mut Shown, heading: &str) {
     ));
 }
 
-/// Goes to and fro in the browser's history.
+/// Moves in the browser's history.
 fn go(page: &mut Shown, step: i32) {
     page.browser.ask(&format!(
         "new Promise(done => {{ addEventListener('hashchange', () => done(1), {{ once: true }}); history.go({step}); }})"
@@ -70,7 +70,7 @@ fn columns_are_those_of_the_registry() {
     page.browser.ask("document.querySelector('#columns-list input[value=user_ns]').click()");
     let (shown, address) = (heads(&mut page), page.words("location.hash"));
     assert!(shown.contains("SLEEP:none") && !shown.contains("USER:none"), "{shown}");
-    // A link leads to the same.
+    // A link restores the view.
     let link = format!("{}{address}", page.url);
     page.browser.open(&link);
     assert_eq!(heads(&mut page), shown);

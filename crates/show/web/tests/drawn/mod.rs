@@ -18,40 +18,41 @@ use std::sync::Arc;
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const CPUS: u64 = 4;
-/// The process whose main thread was never seen.
+/// The process whose main thread the source never saw.
 const HEADLESS: u32 = 20;
-/// PIDs from here on wait for a CPU.
+/// Processes from this PID on wait for a CPU.
 pub const STARVING: u32 = 50_000;
 /// Wall clock minus CLOCK_MONOTONIC.
 pub const OFFSET: i64 = 1_760_000_000_000_000_000;
-/// What the spike uses in its one window.
+/// CPU time of the spike in its one window.
 pub const SPIKE_NS: u64 = 3 * SECOND;
-/// What nobody may take for markup.
+/// Names that must not become markup.
 pub const HOSTILE: &str = "<img src=x>";
 pub const HOSTILE_PATH: &str = "/</script><script>window.bad=1</script>\u{2028}";
 
-/// The group that is held back.
+/// The throttled group.
 pub const CAPPED: &str = "/shop/capped";
 
-/// What is planted.
+/// Events of the drawn machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Planted {
     pub windows: u64,
-    /// In which window somebody uses three CPUs, and in no other.
+    /// The only window in which a process uses three CPUs.
     pub spike: u64,
-    /// How many do a little each.
+    /// Number of processes that each use a little CPU time.
     pub crowd: u64,
-    /// How many wait for a CPU all the time.
+    /// Number of processes that wait for a CPU all the time.
     pub starving: u64,
-    /// Each window has a CPU of a number that no other window has.
+    /// True: each window has a CPU with a number that no other window has.
     pub far_cpus: bool,
-    /// Nobody recorded before this window.
+    /// The window before this one is not recorded.
     pub gap: Option<u64>,
-    /// Somebody is held back by a quota, of which the kernel's files were read from this window on.
+    /// A group is throttled by a quota; the kernel's files were read from this window on.
     pub quota: Option<u64>,
-    /// Somebody has three threads.
+    /// True: a process has three threads.
     pub threads: bool,
-    /// A thread waits for a CPU all the time whose main thread was never seen, and its group is not known.
+    /// True: a thread, whose main thread was never seen and whose group is unknown, waits for a CPU
+    /// all the time.
     pub headless: bool,
 }
 
@@ -81,7 +82,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// A task that ran so long until the n-th window's end, and did something else the rest of the time.
+/// A task that ran for `run_ns` until the n-th window's end, and was in state `rest` otherwise.
 fn task(pid: u32, comm: &str, n: u64, run_ns: u64, rest: Counter) -> TaskSample {
     let key = TaskKey { tgid: pid, tid: pid, start_ns: SECOND };
     let ident =
@@ -109,13 +110,13 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         task(12, "starved", n, 0, Counter::LatNs),
         task(13, HOSTILE, n, n * SECOND / 50, Counter::BlockNs),
     ];
-    // Three threads' worth: its states are more than one second a second only in that window.
+    // Three threads: its states exceed one second per second only in that window.
     let mut spiky = task(11, "spiky", n, 0, Counter::SleepNs);
     spiky.counters.set(Counter::RunNs, spiked);
     spiky.counters.set(Counter::UserNs, spiked);
     tasks.push(spiky);
     if planted.quota.is_some() {
-        // Of 1.5 CPUs it gets 0.4.
+        // It gets 0.4 of 1.5 CPUs.
         let mut capped = task(14, HOSTILE, n, n * SECOND * 2 / 5, Counter::ThrottleNs);
         capped.ident.cgroup_id = Some(8);
         tasks.push(capped);
@@ -161,7 +162,7 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
     };
     now.cpus = (0..CPUS).map(|cpu| of_cpu(cpu, n, used)).collect();
     if planted.far_cpus {
-        // There at both ends of its window.
+        // Present at both ends of its window.
         now.cpus.extend([n, n + 1].map(|cpu| samples::cpu(1000 + cpu as u32)));
     }
     now.groups = vec![Arc::new(GroupName {
@@ -179,7 +180,7 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
     now
 }
 
-/// What the kernel's files say of groups at the n-th window's end.
+/// Figures from the kernel's files of groups at the n-th window's end.
 pub fn group_files(n: u64) -> Vec<GroupSample> {
     let group = |name: &str, id, usage_ns, allowed_cpus: Option<f64>| GroupSample {
         name: name.into(),
@@ -217,7 +218,7 @@ fn ancestors() -> [ProcessRef; 8] {
     ancestors
 }
 
-/// Records it. Who does the same all the time is told once, init three times.
+/// Records the machine. A task without changes is written once, init three times.
 pub fn record(path: &Path, planted: &Planted) {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let open = || Recorder::open(path, machine(), options.clone()).expect("a recorder");
@@ -255,7 +256,7 @@ pub fn document(planted: &Planted, limits: &Limits) -> Document {
     read([open(), open()], When::default(), limits).expect("it")
 }
 
-/// The same as whoever reads it has it.
+/// The document as JSON.
 pub fn json(planted: &Planted, limits: &Limits) -> serde_json::Value {
     let json = document(planted, limits).json().expect("JSON");
     serde_json::from_str(&json).expect("JSON")

@@ -1,4 +1,4 @@
-//! The second reading: figures into slots.
+//! The second reading: puts figures into slots.
 
 use super::groups::FillingGroups;
 use super::names::{update, words};
@@ -21,7 +21,7 @@ use exactop_recording::{Gap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A row of the page as far as it is read.
+/// A row of the page while it is read.
 #[derive(Debug, Default)]
 struct Line {
     words: Words,
@@ -29,7 +29,7 @@ struct Line {
     cells: Cells,
 }
 
-/// A document that is being filled.
+/// A document while it is filled.
 pub(crate) struct Filling {
     columns: Vec<&'static Column>,
     /// The slot of each window.
@@ -41,7 +41,7 @@ pub(crate) struct Filling {
     threads: FillingThreads,
     at: usize,
     peaks: Peaks,
-    /// Which CPUs have figures.
+    /// CPUs that have figures.
     strips: BTreeSet<u32>,
     cpus: BTreeMap<u32, Cpu>,
     marks: Marks,
@@ -78,7 +78,7 @@ impl Filling {
         }
     }
 
-    /// Whether there was another window when the first reading was done.
+    /// True while the first reading had more windows.
     pub fn wants_more(&self) -> bool {
         self.at < self.layout.len()
     }
@@ -90,7 +90,7 @@ impl Filling {
         }
     }
 
-    /// Takes a window, of which boot, and whether it goes on where the one before ended.
+    /// Takes a window of a boot; `goes_on`: it begins where the previous one ended.
     pub fn take(&mut self, moment: &dyn Moment, boot: u32, goes_on: bool) {
         let (window, span) = (moment.window(), moment.span());
         let slot = self.layout[self.at];
@@ -217,7 +217,7 @@ impl Filling {
         self.others.add(slot, &figures);
     }
 
-    /// Those who have a row, live and did nothing all through the window.
+    /// Adds rows that live and were idle for the whole window.
     fn still(&mut self, moment: &dyn Moment, seen: &FxHashSet<u32>, (of_boot, slot): (u32, u32)) {
         let (window, book) = (moment.window(), moment.book());
         let at = self.at as u32;
@@ -244,7 +244,7 @@ impl Filling {
         }
     }
 
-    /// All is read.
+    /// Finishes the document.
     pub fn finish(mut self) -> Document {
         self.end_slot();
         let slots = self.document.slots.from_us.len();
@@ -259,7 +259,7 @@ impl Filling {
         let leaders = Leaders::of(of.iter().map(|(who, _)| who));
         let mut rows: Vec<document::Row> = Vec::with_capacity(of.len() + 1);
         for ((who, _), line) in of.into_iter().zip(self.lines) {
-            // Who was expected and is gone.
+            // A chosen row without figures.
             if line.cells.is_empty() {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Control groups: what each was charged with by the ledger, and, where somebody read them, what the kernel's
-//! own files said of it and of all below it. The page adds up what is below by the paths.
+//! Control groups: the ledger's charges of each, and the kernel's figures of it and its subtree, if
+//! its files were read. The page adds up subtrees by the paths.
 
 use super::names::shortened_path;
 use crate::page::cells::Cells;
@@ -11,12 +11,12 @@ use exactop_model::SourceKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// The first of [`GROUP_COLUMNS`] are the ledger's.
+/// Number of [`GROUP_COLUMNS`] that come from the ledger.
 const LEDGER: usize = 4;
 
-/// What a window says of groups, by id.
+/// Figures of groups in a window, by id.
 struct Told {
-    /// `None`: the source charges nobody. Under no id: tasks whose group is not known.
+    /// `None`: the source charges no groups. The key `None` holds tasks of unknown group.
     uses: Option<FxHashMap<Option<u64>, GroupUse>>,
     files: BTreeMap<u64, GroupRow>,
 }
@@ -32,7 +32,7 @@ impl Told {
         }
     }
 
-    /// Whoever is told of.
+    /// Ids of all groups with figures.
     fn ids(&self) -> impl Iterator<Item = u64> + '_ {
         let charged = self.uses.iter().flat_map(|uses| uses.keys().copied().flatten());
         charged.filter(|id| !self.files.contains_key(id)).chain(self.files.keys().copied())
@@ -42,14 +42,14 @@ impl Told {
         Some(self.uses.as_ref()?.get(&Some(id)).copied().unwrap_or_default())
     }
 
-    /// How much speaks for a place: what it was charged with, else what all below it used.
+    /// Weight of a group: its charged time, else the time of its subtree.
     fn weight_ns(&self, id: u64) -> u64 {
         let charged = self.charged(id).filter(|used| used.wanted_ns() > 0);
         let below = || self.files.get(&id).and_then(|row| row.stat.usage_ns).unwrap_or(0);
         charged.map_or_else(below, |used| used.wanted_ns())
     }
 
-    /// Of tasks whose group is not known, if there are any.
+    /// Figures of tasks of unknown group, if there are any.
     fn unknown(&self) -> Option<Vec<Option<u64>>> {
         self.uses.as_ref()?.get(&None).map(|used| of_ledger(Some(*used)))
     }
@@ -72,7 +72,7 @@ impl Told {
     }
 }
 
-/// The first figures, which are the ledger's.
+/// The ledger's figures, which come first.
 fn of_ledger(used: Option<GroupUse>) -> Vec<Option<u64>> {
     let figure = |of: fn(GroupUse) -> u64| used.map(of);
     let figures: [_; LEDGER] = [
@@ -84,7 +84,7 @@ fn of_ledger(used: Option<GroupUse>) -> Vec<Option<u64>> {
     figures.to_vec()
 }
 
-/// Adds what speaks for every control group in a window, of which this is the number.
+/// Adds the weight of every control group in window number `at`.
 pub(crate) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: u32, at: u32) {
     let (told, length_ns) = (Told::of(moment), moment.window().length_ns());
     for id in told.ids() {
@@ -92,7 +92,7 @@ pub(crate) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: 
     }
 }
 
-/// A group as far as it is read.
+/// A group while it is read.
 #[derive(Debug, Default)]
 struct Line {
     path: Option<String>,
@@ -101,7 +101,7 @@ struct Line {
     cells: Cells,
 }
 
-/// Groups that are being filled.
+/// Groups while they are filled.
 #[derive(Debug)]
 pub(super) struct FillingGroups {
     chosen: FxHashMap<GroupId, Place>,
@@ -137,14 +137,14 @@ impl FillingGroups {
         }
     }
 
-    /// What the kernel says is of all below: of several together it is no sum.
+    /// The kernel's figures are of subtrees, so they cannot be summed over several groups.
     fn add_to_others(&mut self, slot: u32, figures: &[Option<u64>]) {
         let known = |(at, &figure): (usize, &Option<u64>)| figure.filter(|_| at < LEDGER);
         let figures: Vec<Option<u64>> = figures.iter().enumerate().map(known).collect();
         self.others.add(slot, &figures);
     }
 
-    /// All is read.
+    /// Finishes the groups.
     pub fn finish(self) -> Vec<Group> {
         let mut of: Vec<(GroupId, Place)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
@@ -167,7 +167,7 @@ impl FillingGroups {
 }
 
 impl Line {
-    /// What it is called, once somebody knows.
+    /// Sets the group's names once they are known.
     fn name(&mut self, id: u64, files: Option<&GroupRow>, moment: &dyn Moment) {
         let book = moment.book();
         if self.path.is_none() {
@@ -181,7 +181,7 @@ impl Line {
         }
     }
 
-    /// What it may use from a slot on, where that is something else than before.
+    /// Adds the group's limits from a slot on, if they changed.
     fn limit(&mut self, slot: u32, row: &GroupRow) {
         let sample = &row.sample;
         let (weight, cpus, max) = (sample.weight, sample.allowed_cpus, &sample.max);

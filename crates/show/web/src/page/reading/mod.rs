@@ -1,5 +1,5 @@
-//! A stretch that is read twice: who matters is known once all is read, and figures are kept of these
-//! alone, so that a week of windows takes no more memory than an hour.
+//! Reads a time range twice. The first reading finds the important rows; the second keeps figures
+//! of these only, so that a week of windows needs no more memory than an hour.
 
 mod filling;
 mod groups;
@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 pub(crate) use threads::of_processes;
 
-/// Who and what has figures of its own.
+/// Rows that have figures of their own.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
     pub rows: FxHashMap<Who, Place>,
@@ -28,7 +28,7 @@ pub(crate) struct Chosen {
     pub threads: FxHashMap<Thread, Place>,
 }
 
-/// What speaks for everyone and everything.
+/// Weights of all rows.
 #[derive(Debug)]
 struct Survey {
     rows: Weights,
@@ -47,7 +47,7 @@ impl Survey {
         threads::survey(&mut self.threads, moment, boot, at);
     }
 
-    /// Those for whom there is room beside all others together, who are in every slot.
+    /// Chooses the rows for which there is room besides the rest, which is in every slot.
     fn choose(&self, slots: &[u32], limits: &Limits) -> Chosen {
         let others = slots.last().map_or(1, |&slot| slot as usize + 1);
         let room = |cells: usize| cells.saturating_sub(others);
@@ -59,7 +59,7 @@ impl Survey {
     }
 }
 
-/// Reads a stretch of a recording, which is given twice, opened at the same time.
+/// Reads a time range of a recording, which is passed twice, opened at the same time.
 ///
 /// # Errors
 /// [`RecordingError`]: a file cannot be read.
@@ -104,7 +104,7 @@ pub fn read(
         filling.take(&moment, boot, goes_on);
     }
     if !filling.wants_more() {
-        // What lies behind the last window.
+        // Time after the last window.
         windows.advance()?;
     }
     filling.gaps(windows.gaps());
@@ -113,7 +113,7 @@ pub fn read(
     Ok(document)
 }
 
-/// Numbers of boots: one that comes again later is another one, as far as a page goes.
+/// Numbers of boots. On a page, a boot that returns later is another one.
 #[derive(Debug, Default)]
 struct Boots {
     last: Option<String>,
@@ -122,7 +122,8 @@ struct Boots {
 }
 
 impl Boots {
-    /// Goes on to a window: which boot it is of, and whether it goes on where the last one ended.
+    /// Enters a window: returns the number of its boot, and whether it begins where the last one
+    /// ended.
     fn enter(&mut self, moment: &dyn Moment) -> (u32, bool) {
         let boot_id = moment.machine().map(|machine| &machine.boot_id);
         if boot_id != self.last.as_ref() {
@@ -137,7 +138,7 @@ impl Boots {
     }
 }
 
-/// Adds what speaks for everyone in a window, of which this is the number.
+/// Adds the weights of all rows in window number `at`.
 pub(crate) fn survey(weights: &mut Weights, moment: &dyn Moment, boot: u32, at: u32) {
     let (window, book) = (moment.window(), moment.book());
     let length_ns = window.length_ns();
@@ -151,8 +152,8 @@ pub(crate) fn survey(weights: &mut Weights, moment: &dyn Moment, boot: u32, at: 
     }
 }
 
-/// Tasks that waited for a CPU all through a window and are in no row of its frame: nothing happened to any
-/// task of their processes.
+/// Tasks that waited for a CPU during a whole window and are in no row of its frame, because no
+/// task of their processes had an event.
 pub(crate) fn waiting_alone(moment: &dyn Moment, frame: &Frame) -> Vec<TaskDelta> {
     let mut waiting = moment.book().waited_throughout(moment.window());
     if !waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! Who a row is, in words that are harmless.
+//! Identity of a row as escaped text.
 
 use crate::page::document::{GroupNames, Words};
 use crate::page::entities::Who;
@@ -6,12 +6,12 @@ use crate::page::moment::Moment;
 use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{AccountId, Book, Detail, Ident};
 
-/// Bytes of a command line that are shown.
+/// Most bytes of a command line.
 const COMMAND_LINE: usize = 400;
-/// And of a path.
+/// Most bytes of a path.
 const PATH: usize = 1000;
 
-/// What is known of a row by now; the account is that of a process's leader.
+/// Known names of a row; the account is that of a process's leader.
 pub(super) fn words(
     who: &Who,
     ident: &Ident,
@@ -56,7 +56,7 @@ fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Mo
     }
 }
 
-/// A user's name, as it was read for some process of theirs; else their number.
+/// A user's name, as read for one of the user's processes; else the id.
 fn user(uid: u32, moment: &dyn Moment) -> String {
     let book = moment.book();
     let leaders = book.processes().filter_map(|(_, process)| process.leader);
@@ -70,7 +70,7 @@ pub(super) fn shortened_path(path: &[u8]) -> String {
     shortened(path, PATH)
 }
 
-/// So much of a text as tells it from others: some are kilobytes long.
+/// The beginning of a long text, with a mark that distinguishes it from others.
 fn shortened(text: &[u8], most: usize) -> String {
     match text.get(..most) {
         None => escape(text),
@@ -83,7 +83,7 @@ fn name(pid: u32, book: &Book) -> Option<String> {
     Some(book.task(leader)?.ident.comm.to_string())
 }
 
-/// What was known stays known.
+/// Updates names; known ones stay known.
 pub(super) fn update(known: &mut Words, now: Words) {
     let before = std::mem::take(known);
     *known = Words {

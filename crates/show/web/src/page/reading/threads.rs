@@ -1,4 +1,4 @@
-//! Threads of processes that have several: what each did, window by window.
+//! Threads of processes that have several: their figures, window by window.
 
 use crate::page::cells::Cells;
 use crate::page::columns::{of_still, of_thread};
@@ -9,7 +9,7 @@ use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Book, Column, Comm, TaskKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Adds what speaks for every thread that did something in a window.
+/// Adds the weight of every active thread in a window.
 pub(super) fn survey(weights: &mut Weights<Thread>, moment: &dyn Moment, boot: u32, at: u32) {
     let (window, book) = (moment.window(), moment.book());
     let length_ns = window.length_ns();
@@ -19,12 +19,12 @@ pub(super) fn survey(weights: &mut Weights<Thread>, moment: &dyn Moment, boot: u
     }
 }
 
-/// Whether it is one of several: the one of a process that has no other is the process.
+/// True if the process has more threads: a single thread is the process.
 fn has_others(task: &TaskDelta, book: &Book) -> bool {
     book.process(task.sample.key.tgid).is_some_and(|process| process.tasks.len() > 1)
 }
 
-/// All threads of some processes, those that used or wanted most in a window first; at most so many.
+/// Threads of some processes, at most `most`, the largest users of CPU time in a window first.
 pub(crate) fn of_processes(
     processes: &[u32],
     moment: &dyn Moment,
@@ -49,14 +49,14 @@ pub(crate) fn of_processes(
         .collect()
 }
 
-/// A thread as far as it is read.
+/// A thread while it is read.
 #[derive(Debug, Default)]
 struct Line {
     comm: Comm,
     cells: Cells,
 }
 
-/// Threads that are being filled.
+/// Threads while they are filled.
 #[derive(Debug)]
 pub(super) struct FillingThreads {
     chosen: FxHashMap<Thread, Place>,
@@ -88,7 +88,7 @@ impl FillingThreads {
             if thread.boot != boot || !place.has(at) || seen.contains(&place.number) {
                 continue;
             }
-            // It lives, and did one thing all the time.
+            // The thread lives, and stayed in one state all the time.
             let tasks = book.process(thread.key.tgid).into_iter().flat_map(|p| &p.tasks);
             let mut found =
                 tasks.filter(|&&task| book.task(task).is_some_and(|t| t.key == thread.key));
@@ -98,7 +98,7 @@ impl FillingThreads {
         }
     }
 
-    /// All is read; whose they are is told by their leaders' start.
+    /// Finishes the threads; the leaders' start times identify their processes.
     pub fn finish(self, leaders: &Leaders, columns: usize) -> Vec<document::Thread> {
         let mut of: Vec<(Thread, Place)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
@@ -123,12 +123,12 @@ impl Line {
     }
 }
 
-/// Of which process a PID was last.
+/// The last process of each PID.
 #[derive(Debug, Default)]
 pub(super) struct Leaders(FxHashMap<(u32, u32), Who>);
 
 impl Leaders {
-    /// Of processes that have rows.
+    /// Leaders of processes that have rows.
     pub fn of<'a>(rows: impl Iterator<Item = &'a Who>) -> Leaders {
         let process = |who: &Who| match *who {
             Who::Process { boot, tgid, .. } => Some(((boot, tgid), *who)),
