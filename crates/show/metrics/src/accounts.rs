@@ -1,16 +1,16 @@
-//! The machine's accounts since the start: where the CPUs' time went, and how far that can be relied on.
+//! The machine's accounts since the start: the CPUs' time, and its exactness.
 
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::{Books, ErrorCounts, ErrorKind, Window};
 
-/// A sum that began when it was first known.
+/// A sum with the time at which it was first known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Since {
     pub ns: u128,
     pub created_ns: u64,
 }
 
-/// Adds what is known.
+/// Adds a known figure.
 fn add(sum: &mut Option<Since>, ns: Option<u64>, t0_ns: u64) {
     if let Some(ns) = ns {
         sum.get_or_insert(Since { ns: 0, created_ns: t0_ns }).ns += u128::from(ns);
@@ -57,7 +57,7 @@ impl Accounts {
         self.cpus = window.cpus.len() as u64;
     }
 
-    /// By the words of the label.
+    /// The accounts by their label values.
     pub fn accounts(&self) -> [(&'static str, Option<Since>); 7] {
         [
             ("tasks", self.tasks),

@@ -1,8 +1,9 @@
-//! Who is large among those without a place, in memory that does not grow with their number.
+//! The largest groups among those without a place, in bounded memory.
 //!
-//! A Misra-Gries summary (Misra and Gries 1982; merged as in Agarwal et al., "Mergeable Summaries", 2012):
-//! each figure is at most what the group wanted, and less by no more than all of them together divided by
-//! the table's size. So a crowd of names that come once never looks like somebody large.
+//! A Misra-Gries summary (Misra and Gries 1982; merged as in Agarwal et al., "Mergeable Summaries",
+//! 2012): each figure is at most what the group wanted, and less by no more than the sum of all
+//! groups divided by the table's size. So a crowd of names that come once never looks like one
+//! large group.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -18,19 +19,19 @@ impl<K: Clone + Eq + Hash + Ord> Candidates<K> {
         Candidates { size, scores: FxHashMap::default() }
     }
 
-    /// What was counts less.
+    /// Scales down all figures.
     pub fn fade(&mut self, factor: f64) {
         self.scores.values_mut().for_each(|score| *score *= factor);
     }
 
-    /// Adds to one; the table may be too large until [`Candidates::trim`].
+    /// Adds to a group; the table may be too large until [`Candidates::trim`].
     pub fn add(&mut self, key: K, by: f64) {
         if by > 0.0 {
             *self.scores.entry(key).or_default() += by;
         }
     }
 
-    /// Brings the table back to its size.
+    /// Reduces the table to its size.
     pub fn trim(&mut self) {
         if self.scores.len() <= self.size {
             return;
@@ -45,7 +46,7 @@ impl<K: Clone + Eq + Hash + Ord> Candidates<K> {
         self.scores.shrink_to(self.size * 2);
     }
 
-    /// The largest, which is none then.
+    /// Takes the largest group out.
     pub fn take_largest(&mut self) -> Option<(K, f64)> {
         let (key, score) = self.largest()?;
         let key = key.clone();
@@ -53,7 +54,7 @@ impl<K: Clone + Eq + Hash + Ord> Candidates<K> {
         Some((key, score))
     }
 
-    /// The largest; of equals the first by name.
+    /// The largest group; of equals the first by name.
     pub fn largest(&self) -> Option<(&K, f64)> {
         let order = |(a, x): &(&K, &f64), (b, y): &(&K, &f64)| x.total_cmp(y).then(b.cmp(a));
         self.scores.iter().max_by(order).map(|(key, &score)| (key, score))

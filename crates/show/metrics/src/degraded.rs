@@ -1,11 +1,11 @@
-//! Detail that a daemon gives up to stay within its bound of memory.
+//! Details that a daemon drops to stay within its memory bound.
 
 use crate::family::{Family, Kind, Point, Unit, Value};
 
-/// True: it is given up.
+/// The dropped details; true: dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Degraded {
-    /// Past windows that wait for a slow reader.
+    /// Past windows kept for slow readers.
     pub history: bool,
     /// Rows of processes that exited.
     pub brief: bool,
@@ -24,7 +24,7 @@ impl Degraded {
         Family {
             name: "exactop_degraded",
             dotted: "exactop.degraded",
-            help: "1: this detail is given up, as the daemon is at its bound of memory. All sums stay exact.",
+            help: "1: the daemon has dropped this detail, as it is at its memory bound. All sums stay exact.",
             unit: Unit::One,
             kind: Kind::Gauge,
             points: all.into_iter().map(point).collect(),

@@ -1,31 +1,31 @@
-//! How sending what is recorded on to a store goes, as families beside those of the ledger.
+//! Progress of sending recorded windows to a store, as families.
 
 use crate::family::{Family, Kind, Point, Unit, Value};
 
-/// What an exporter says of itself.
+/// Figures of an exporter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exporting {
-    /// Windows that the store took,
+    /// Windows that the store accepted.
     pub sent: u64,
-    /// had already,
+    /// Windows that the store already had.
     pub there: u64,
-    /// has others of the same time of,
+    /// Windows that overlap others of the same time in the store.
     pub overlapping: u64,
-    /// or does not take any more because of their age.
+    /// Windows that are too old for the store.
     pub old: u64,
-    /// Batches that the store took.
+    /// Batches that the store accepted.
     pub batches: u64,
-    /// Attempts that failed.
+    /// Failed attempts.
     pub failed: u64,
-    /// Times at which the log had lost windows before they were sent.
+    /// Number of times that the log had lost windows before they were sent.
     pub losses: u64,
-    /// How much time that was.
+    /// Time of those windows, ns.
     pub lost_ns: u64,
-    /// Bytes of the log from the first window on that is not in the store.
+    /// Bytes of the log from the first window that the store lacks.
     pub pending_bytes: u64,
-    /// How long ago the last window ended that is in the store; `None`: none was sent yet.
+    /// Time since the end of the last window in the store, ns; `None`: none was sent yet.
     pub behind_ns: Option<u64>,
-    /// When all this stood at 0, on the monotonic clock.
+    /// When all counters were 0, on CLOCK_MONOTONIC, ns.
     pub created_ns: u64,
 }
 
@@ -49,7 +49,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_windows",
                 dotted: "exactop.export.windows",
-                help: "Recorded windows on their way to a store, by what became of them.",
+                help: "Recorded windows sent to a store, by result.",
                 unit: Unit::Windows,
                 kind: Kind::Counter,
                 points: counted("outcome", &windows),
@@ -57,7 +57,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_events",
                 dotted: "exactop.export.events",
-                help: "Batches a store took, attempts that failed, and times the log had lost windows before they were sent.",
+                help: "Batches that the store accepted, failed attempts, and losses of windows before they were sent.",
                 unit: Unit::Events,
                 kind: Kind::Counter,
                 points: counted("kind", &events),
@@ -65,7 +65,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_lost_seconds",
                 dotted: "exactop.export.lost",
-                help: "Time whose windows the log lost before they were sent, as far as it is of one boot.",
+                help: "Time of windows that the log lost before they were sent, within one boot.",
                 unit: Unit::Seconds,
                 kind: Kind::Counter,
                 points: vec![self.counter(None, Value::Ns(self.lost_ns.into()))],
@@ -73,7 +73,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_pending_bytes",
                 dotted: "exactop.export.pending",
-                help: "Bytes of the log's files from the first window on that is not in the store.",
+                help: "Bytes of the log's files from the first window that the store lacks.",
                 unit: Unit::Bytes,
                 kind: Kind::Gauge,
                 points: gauge(Value::Count(self.pending_bytes.into())),
@@ -81,7 +81,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_behind_seconds",
                 dotted: "exactop.export.behind",
-                help: "How long ago the last window ended that is in the store.",
+                help: "Time since the end of the last window in the store.",
                 unit: Unit::Seconds,
                 kind: Kind::Gauge,
                 points: self.behind_ns.map_or(Vec::new(), |ns| gauge(Value::Ns(ns.into()))),

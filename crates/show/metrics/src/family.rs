@@ -1,15 +1,15 @@
-//! What is told, before it is written in anybody's format.
+//! Figures before they are written in a format.
 
-/// How figures of a family behave.
+/// Kind of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows, from the beginning of each series on.
+    /// Only grows, from the start of each series on.
     Counter,
-    /// Stands anywhere.
+    /// Any value.
     Gauge,
 }
 
-/// In what they are told. Time is counted in ns and written in seconds.
+/// Unit of the figures. Time is counted in ns and written in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Unit {
@@ -19,12 +19,12 @@ pub enum Unit {
     Events,
     Cpus,
     Bytes,
-    /// None: the figure is 1, and its labels tell.
+    /// No unit: the figure is 1, and its labels carry the information.
     One,
 }
 
 impl Unit {
-    /// In the Unified Code for Units of Measure, as OTLP has it.
+    /// Name in the Unified Code for Units of Measure, as OTLP has it.
     pub(crate) const fn ucum(self) -> &'static str {
         match self {
             Unit::Seconds => "ns",
@@ -38,36 +38,36 @@ impl Unit {
     }
 }
 
-/// A figure, without loss.
+/// A figure, without loss of precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Nanoseconds.
     Ns(i128),
-    /// So many.
+    /// A count.
     Count(u128),
 }
 
 /// One series of a family, as of the boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Names and values; harmless, not yet quoted for a format.
+    /// Label names and values; escaped, but not yet quoted for a format.
     pub labels: Vec<(&'static str, String)>,
     /// The figure.
     pub value: Value,
-    /// When a counter stood at 0, on the monotonic clock.
+    /// When a counter was 0, on CLOCK_MONOTONIC, ns.
     pub created_ns: Option<u64>,
 }
 
 /// All series of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// For Prometheus, without the `_total` of counters.
+    /// Name for Prometheus, without the `_total` of counters.
     pub name: &'static str,
-    /// For OTLP.
+    /// Name for OTLP.
     pub dotted: &'static str,
-    /// One sentence.
+    /// Help text in one sentence.
     pub help: &'static str,
-    /// In what.
+    /// Unit of the figures.
     pub unit: Unit,
     /// Counter or gauge.
     pub kind: Kind,

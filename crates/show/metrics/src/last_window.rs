@@ -1,7 +1,8 @@
-//! The counters as of the last window that closed: one thread counts, others serve pages and send reports.
+//! The counters as of the last window that closed. One thread counts, others serve pages and send
+//! reports.
 //!
-//! A page is of the window that is there. Whoever scrapes asks for a newer one and has it where it comes at
-//! once; a reading that takes longer keeps nobody waiting.
+//! A page shows the last window. A scrape requests a newer window, and uses it if it closes
+//! quickly; a slow window delays no scrape.
 
 use crate::degraded::Degraded;
 use crate::exporting::Exporting;
@@ -15,25 +16,25 @@ use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a window that was asked for. It begins with the first who asks: those who come later wait
-/// for what is left of it.
+/// Longest wait for a requested window. It begins with the first request; later requests wait only
+/// for the rest of it.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 struct State {
     metrics: Metrics,
-    /// When the window was asked for that has not closed yet.
+    /// When the pending window was requested.
     asked: Option<Instant>,
-    /// Pages of the last window, made when they were asked for first.
+    /// Pages of the last window, each made at its first request.
     pages: Vec<(Format, Bytes)>,
-    /// Settings that the next window is counted with.
+    /// Counters with new settings, which the next window uses.
     next: Option<Metrics>,
 }
 
-/// The counters, and the word to the thread that closes windows.
+/// The counters, and the request to the thread that closes windows.
 pub struct LastWindow {
     state: Mutex<State>,
     closed: Condvar,
-    /// A window that ended so short a time ago is new enough.
+    /// A window that ended less than this long ago is new enough, ns.
     fresh_ns: u64,
     wake: Box<dyn Fn() + Send + Sync>,
 }
@@ -47,8 +48,8 @@ impl fmt::Debug for LastWindow {
 }
 
 impl LastWindow {
-    /// Without a window yet. `wake` tells the thread that closes windows that one is wanted, and returns at once; it is not
-    /// called where the last window ended less than `fresh_ns` ago.
+    /// Starts without a window. `wake` asks the closing thread for a window and returns at once; it
+    /// is not called if the last window ended less than `fresh_ns` ago.
     pub fn new(
         metrics: Metrics,
         fresh_ns: u64,
@@ -63,12 +64,12 @@ impl LastWindow {
         }
     }
 
-    /// A poisoned lock is harmless: a window that is half counted shows as a residual.
+    /// A poisoned lock is harmless: a half-counted window shows as a residual.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a window that closed; the book stands at its end. Pages are of it from now on.
+    /// Counts a window that closed; the book is at its end. Pages show it from now on.
     pub fn close(
         &self,
         window: &Window,
@@ -83,7 +84,7 @@ impl LastWindow {
             }
             state.metrics.settings().by.clone()
         };
-        // The longest part, for which no page waits.
+        // The longest part runs without the lock, so that no page waits for it.
         let groups = labelled(window, book, &by, names);
         let mut state = self.state();
         state.metrics.count(window, groups);
@@ -95,12 +96,12 @@ impl LastWindow {
         self.closed.notify_all();
     }
 
-    /// Counts anew from the next window on, with other counters. Until then pages are of these.
+    /// Replaces the counters from the next window on. Until then pages show the current ones.
     pub fn begin_anew(&self, metrics: Metrics) {
         self.state().next = Some(metrics);
     }
 
-    /// The page for somebody who scrapes; `None` before the first window closes.
+    /// The page for a scrape; `None` before the first window closes.
     pub fn page(&self, format: Format) -> Option<Bytes> {
         let mut state = self.newest();
         if let Some((_, page)) = state.pages.iter().find(|(of, _)| *of == format) {
@@ -111,7 +112,7 @@ impl LastWindow {
         let families = state.metrics.page();
         let clock = *state.metrics.clock();
         drop(state);
-        // Written without the lock: with many groups that takes a while.
+        // Written without the lock, because many groups take a while.
         let page = Bytes::from(crate::text::write(&families, &clock, format));
         let mut state = self.state();
         if state.metrics.boundary_ns() == Some(at_ns) {
@@ -120,17 +121,17 @@ impl LastWindow {
         Some(page)
     }
 
-    /// What a report to a collector is made of; `None` before the first window closes.
+    /// Makes a report for a collector; `None` before the first window closes.
     pub fn report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
         told(self.newest(), report)
     }
 
-    /// The same of the window that is there.
+    /// Makes a report of the last window.
     pub fn last_report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
         told(self.state(), report)
     }
 
-    /// With a window that just ended, if it closes in time.
+    /// Locks the state, with a window that just ended if it closes in time.
     fn newest(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         let before = state.metrics.boundary_ns();
@@ -154,7 +155,7 @@ fn told<T>(mut state: MutexGuard<'_, State>, report: impl FnOnce(&Metrics) -> T)
     Some(report(&state.metrics))
 }
 
-/// CLOCK_MONOTONIC, on which boundaries are.
+/// CLOCK_MONOTONIC, the clock of boundaries.
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -1,19 +1,23 @@
-//! Windows as metrics of Prometheus and OpenTelemetry: cumulative counters since the daemon's start. It takes
-//! windows and gives pages, reports, a server for the pages and a sender for the reports. The command and the
-//! fleet's simulator may depend on it.
+//! Windows as metrics of Prometheus and OpenTelemetry: cumulative counters since the daemon's
+//! start. It takes windows and returns pages, reports, a server for the pages and a sender for the
+//! reports. The command and the fleet's simulator may depend on it.
 //!
-//! The metrics are of the machine's accounts and of groups of tasks. Their sums are exact at every scrape.
+//! The metrics cover the machine's accounts and groups of tasks. Their sums are exact at every
+//! scrape.
 //!
-//! Windows come in ([`Metrics::advance`]), pages and reports go out ([`Metrics::scrape`], [`otlp`]). All of
-//! that is pure; what speaks to others is the server in [`http`] and the sender in [`otlp`], each in a thread
-//! of its own. docs/reference/metrics.md describes every family.
+//! Windows come in through [`Metrics::advance`]; pages and reports go out through
+//! [`Metrics::scrape`] and [`otlp`]. None of these does I/O. Only the server in [`http`] and the
+//! sender in [`otlp`] do, each in a thread of its own. docs/reference/metrics.md describes every
+//! family.
 //!
-//! Groups are bounded: the largest have a place and a series of their own, the time of all others is
-//! `~other`'s (the module `places`). No label is a PID, and none grows without bound.
+//! The number of groups is bounded: the largest have a place and a series of their own, and
+//! `~other` holds the time of all others (module `places`). No label is a PID, and no label's
+//! values grow without bound.
 //!
-//! Modules: `accounts`, `places` (who has a series of their own, by `candidates`), `last_window` (what closed last,
-//! for whoever scrapes), `metrics` (families; `exporting` those of an export, `own` those of the daemon itself),
-//! `text` (Prometheus, OpenMetrics), `otlp/` (reports and their sender), `http/` (the page; `pulse` the probes).
+//! Modules: `accounts`, `places` (the groups with a series of their own, chosen by `candidates`),
+//! `last_window` (the last closed window, for scrapes), `metrics` (families; `exporting` those of
+//! an export, `own` those of the daemon itself), `text` (Prometheus, OpenMetrics), `otlp/` (reports
+//! and their sender), `http/` (the page; `pulse` the probes).
 #![forbid(unsafe_code)]
 
 mod accounts;

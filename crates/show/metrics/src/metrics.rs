@@ -1,4 +1,4 @@
-//! All that is counted since the daemon began, and the families it is told as.
+//! The counters since the daemon's start, and their families.
 
 use crate::accounts::{Accounts, Since};
 use crate::clock::Clock;
@@ -13,12 +13,12 @@ use exactop_model::owner::{labelled, By, Labels, Names, Usage, WAITS};
 use exactop_model::{Book, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
-/// The counters of a daemon since it began.
+/// The counters of a daemon since its start.
 #[derive(Debug)]
 pub struct Metrics {
     settings: Settings,
     clock: Clock,
-    /// The first window's beginning, and the last one's end.
+    /// Start of the first window and end of the last one, on CLOCK_MONOTONIC, ns.
     span: Option<(u64, u64)>,
     accounts: Accounts,
     places: Places,
@@ -30,11 +30,11 @@ pub struct Metrics {
 /// A series of the groups.
 type Group = (Labels, Usage, u64);
 
-/// A figure of a group, with the label that tells it from the others of its family.
+/// A figure of a group, with the label that distinguishes it within its family.
 type Figure = (Option<(&'static str, &'static str)>, Value);
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// All counters at zero.
     pub fn new(mut settings: Settings, clock: Clock) -> Metrics {
         let mut seen = Vec::new();
         settings.by.retain(|dimension| {
@@ -55,29 +55,29 @@ impl Metrics {
         }
     }
 
-    /// What the page says of the daemon itself from now on.
+    /// Sets the daemon's own figures for the page.
     pub fn set_own(&mut self, own: Own) {
         self.own = Some(own);
     }
 
-    /// What is told of an exporter from now on; `None`: there is none.
+    /// Sets the exporter's figures; `None`: there is no exporter.
     pub fn set_exporting(&mut self, exporting: Option<Exporting>) {
         self.exporting = exporting;
     }
 
-    /// What is told of detail that is given up from now on; `None`: whoever counts gives none up.
+    /// Sets the dropped details; `None`: this process never drops any.
     pub fn set_degraded(&mut self, degraded: Option<Degraded>) {
         self.degraded = degraded;
     }
 
-    /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
-    /// its end.
+    /// Counts a window; each follows the previous one, and merged windows are allowed. The book is
+    /// at its end.
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
         let groups = labelled(window, book, &self.settings.by, names);
         self.count(window, groups);
     }
 
-    /// Counts a window with what groups did in it, as [`labelled`] has that.
+    /// Counts a window with the figures of its groups, as [`labelled`] returns them.
     pub(crate) fn count(&mut self, window: &Window, groups: FxHashMap<Labels, Usage>) {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
@@ -85,41 +85,41 @@ impl Metrics {
         self.places.advance(window.t0_ns, window.t1_ns, groups);
     }
 
-    /// What is counted, and by what.
+    /// The settings of the counters.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Somebody is about to be told, all of it as of the last boundary: groups that are new are shown at
-    /// 0 from now on, and count from here.
+    /// Prepares for a reader, as of the last boundary: new groups are shown at 0 from now on, and
+    /// count from here.
     pub fn look(&mut self) {
         if let Some((_, at_ns)) = self.span {
             self.places.look(at_ns);
         }
     }
 
-    /// The page for somebody who scrapes: [`Metrics::look`] and [`Metrics::render`].
+    /// The page for a scrape: [`Metrics::look`] and [`Metrics::render`].
     pub fn scrape(&mut self, format: Format) -> Vec<u8> {
         self.look();
         self.render(format)
     }
 
-    /// The page as it stands.
+    /// The page as it is.
     pub fn render(&self, format: Format) -> Vec<u8> {
         write(&self.page(), &self.clock, format)
     }
 
-    /// The last boundary on the monotonic clock; `None` before the first window.
+    /// The last boundary on CLOCK_MONOTONIC, ns; `None` before the first window.
     pub fn boundary_ns(&self) -> Option<u64> {
         self.span.map(|(_, t1_ns)| t1_ns)
     }
 
-    /// The clock that others read.
+    /// The clock for wall-clock times.
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Everything, before it is written; nothing before the first window.
+    /// All families; empty before the first window.
     pub fn families(&self) -> Vec<Family> {
         let Some((start_ns, t1_ns)) = self.span else { return Vec::new() };
         let mut families = vec![self.cpu_time()];
@@ -131,7 +131,7 @@ impl Metrics {
         families
     }
 
-    /// What the page has: everything, and what a report has as its resource.
+    /// The families of the page: all of them, and those that a report has as its resource.
     pub(crate) fn page(&self) -> Vec<Family> {
         let mut families = self.families();
         if self.span.is_some() {
@@ -145,7 +145,7 @@ impl Metrics {
         Family {
             name: "exactop_cpu_seconds",
             dotted: "exactop.cpu.time",
-            help: "Where the CPUs' time went; all accounts and the residual are CPUs x time.",
+            help: "CPU time by account; all accounts and the residual sum to CPUs x time.",
             unit: Unit::Seconds,
             kind: Kind::Counter,
             points: points.filter_map(|(word, sum)| since("account", word, sum)).collect(),
@@ -156,7 +156,7 @@ impl Metrics {
         let groups = self.places.series(start_ns);
         let mut families = vec![self.group_family(
             ("exactop_group_cpu_seconds", "exactop.group.cpu.time"),
-            "CPU time of tasks and of what exited, by group; all of them are the accounts tasks and exited.",
+            "CPU time of living and exited tasks, by group; all groups sum to the accounts tasks and exited.",
             Unit::Seconds,
             &groups,
             &|group| vec![(None, ns(group.1.run_ns))],
@@ -217,7 +217,7 @@ impl Metrics {
         Family { name, dotted, help, unit, kind: Kind::Counter, points }
     }
 
-    /// How far all this can be relied on, and what it cost.
+    /// Exactness of the figures, and the cost of measuring.
     fn trust(&self, start_ns: u64) -> [Family; 3] {
         let created_ns = Some(start_ns);
         let inexact = Value::Count(self.accounts.inexact_windows);
@@ -231,7 +231,7 @@ impl Metrics {
             Family {
                 name: "exactop_inexact_windows",
                 dotted: "exactop.inexact_windows",
-                help: "Windows in which something was missed that could not be set right, or whose books did not close.",
+                help: "Windows with a missed event that could not be repaired, or whose books did not close.",
                 unit: Unit::Windows,
                 kind: Kind::Counter,
                 points: vec![Point { labels: Vec::new(), value: inexact, created_ns }],
@@ -247,7 +247,7 @@ impl Metrics {
             Family {
                 name: "exactop_self_cpu_seconds",
                 dotted: "exactop.self.cpu.time",
-                help: "What looking cost: this process, and its programs in the kernel (events x calibrated cost).",
+                help: "Cost of measuring: this process, and its programs in the kernel (events x calibrated cost).",
                 unit: Unit::Seconds,
                 kind: Kind::Counter,
                 points: parts.into_iter().filter_map(|(part, sum)| since("part", part, sum)).collect(),

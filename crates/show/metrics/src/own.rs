@@ -1,4 +1,4 @@
-//! What the page says of the daemon itself. A report to a collector has it as its resource.
+//! The daemon's own figures on the page. A report to a collector has them as its resource.
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Unit, Value};
@@ -9,26 +9,26 @@ use exactop_model::text::escape::escape_str;
 pub struct Own {
     /// The version of the daemon.
     pub version: &'static str,
-    /// The commit that it was built from, where that is known.
+    /// The commit of its build, if known.
     pub commit: Option<&'static str>,
-    /// The name of its host.
+    /// Host name.
     pub host: String,
-    /// The ID of its boot: it differs where two hosts have one name.
+    /// Id of the boot; it distinguishes two hosts with one name.
     pub boot_id: String,
-    /// Reads what the daemon's process takes, for each page.
+    /// Reads the daemon's resource use, for each page.
     pub process: fn() -> Process,
 }
 
-/// What a process takes, as the kernel has it. A figure that cannot be read is not told.
+/// Resource use of a process by the kernel's count. A figure that cannot be read is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// When it began, on the monotonic clock, ns.
+    /// Start on CLOCK_MONOTONIC, ns.
     pub begun_ns: Option<u64>,
     /// CPU time of all its threads, ns.
     pub cpu_ns: u64,
-    /// Memory in RAM.
+    /// Resident memory.
     pub resident_bytes: Option<u64>,
-    /// File descriptors.
+    /// Open file descriptors.
     pub open_files: Option<u64>,
 }
 
@@ -50,14 +50,14 @@ impl Own {
         let labels = [("host", &self.host), ("boot_id", &self.boot_id)];
         info(
             "exactop_machine_info",
-            "The machine that is reported: the name of its host, and its boot.",
+            "The reported machine: its host name and its boot.",
             labels.map(|(name, value)| (name, escape_str(value))).into(),
         )
     }
 }
 
 impl Process {
-    /// As Prometheus's conventions call them.
+    /// The families under the names of Prometheus's conventions.
     fn families(&self, clock: &Clock) -> [Family; 4] {
         let plain = |value| Point { labels: Vec::new(), value, created_ns: None };
         let count = |n: Option<u64>| n.map(|n| plain(Value::Count(n.into()))).into_iter().collect();
@@ -75,12 +75,12 @@ impl Process {
                 count(self.resident_bytes),
             ),
             of_page(
-                ("process_open_fds", "File descriptors that the daemon's process has open."),
+                ("process_open_fds", "Open file descriptors of the daemon's process."),
                 (Unit::One, Kind::Gauge),
                 count(self.open_files),
             ),
             of_page(
-                ("process_start_time_seconds", "When the daemon's process began, since the epoch."),
+                ("process_start_time_seconds", "Start of the daemon's process since the epoch."),
                 (Unit::Seconds, Kind::Gauge),
                 begun.into_iter().collect(),
             ),
@@ -88,13 +88,13 @@ impl Process {
     }
 }
 
-/// A figure that is 1, for its labels.
+/// A figure of 1 that carries labels.
 fn info(name: &'static str, help: &'static str, labels: Vec<(&'static str, String)>) -> Family {
     let point = Point { labels, value: Value::Count(1), created_ns: None };
     of_page((name, help), (Unit::One, Kind::Gauge), vec![point])
 }
 
-/// A family of the page alone: in a report the resource says it.
+/// A family of the page only: a report has it as its resource.
 fn of_page(
     (name, help): (&'static str, &'static str),
     (unit, kind): (Unit, Kind),

@@ -1,37 +1,37 @@
-//! Who has a series of their own, and the sum of all who have none.
+//! Groups with a series of their own, and the sum of all other groups.
 //!
-//! At any instant, of every figure: the groups with a place + `~other` + `~left` = all that was ever
-//! counted. `~left` is what groups had used that lost their place: their series ends, and with it in
-//! `~other` that counter would leap by time which was another's. So rates are taken without `~left`, sums
-//! of values with it.
+//! At any instant, for every figure: the groups with a place + `~other` + `~left` = all that was
+//! ever counted. `~left` is the use of groups that lost their place. Their series ends, and adding
+//! it to `~other` would make that counter leap by another group's time. So rates are taken without
+//! `~left`, sums of values with it.
 
 use crate::candidates::Candidates;
 use crate::settings::Settings;
 use exactop_model::owner::{Labels, Usage, LABEL_LEFT, LABEL_OTHER};
 use rustc_hash::FxHashMap;
 
-/// Time after which what a group wanted counts half, when the largest are looked for.
+/// Time after which wanted CPU time counts half in the search for the largest groups, ns.
 const HALF_LIFE_NS: f64 = 600e9;
 
-/// Who wants a place that is taken must be so much larger than who has it.
+/// A group takes another's place only if it is larger by this factor.
 const LARGER: f64 = 2.0;
 
-/// All places can change hands once in this time: series that are given up still cost whoever stores
-/// them.
+/// Time in which at most all places change hands, ns: an ended series still costs the store of
+/// metrics.
 const TURNOVER_NS: f64 = 3600e9;
 
-/// As many groups without a place are watched, for each that has one.
+/// Number of watched groups without a place, for each group with one.
 const WATCHED: usize = 4;
 
 /// A group's counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Series {
     pub total: Usage,
-    /// When it stood at 0.
+    /// When it was 0.
     pub created_ns: u64,
     /// Windows that begin here or later count.
     counts_from_ns: u64,
-    /// What it wanted, the newest counting most.
+    /// The CPU time that it wanted, weighted by age.
     score: f64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Places {
     other: Usage,
     left: Usage,
     candidates: Candidates<Labels>,
-    /// So many may lose their place now.
+    /// Number of groups that may lose their place now.
     changes: f64,
 }
 
@@ -54,7 +54,7 @@ impl Places {
         Places { settings, placed: FxHashMap::default(), other, left, candidates, changes }
     }
 
-    /// Counts what groups did in a window.
+    /// Counts the figures of groups in a window.
     pub fn advance(&mut self, t0_ns: u64, t1_ns: u64, charges: FxHashMap<Labels, Usage>) {
         let length_ns = (t1_ns - t0_ns) as f64;
         let factor = (-length_ns / HALF_LIFE_NS).exp2();
@@ -78,8 +78,8 @@ impl Places {
         self.candidates.trim();
     }
 
-    /// Somebody is about to look, at this boundary. The largest get their places: they are shown at 0
-    /// now, and count from now on.
+    /// Prepares for a reader, at this boundary. The largest groups get their places: they are shown
+    /// at 0 now, and count from now on.
     pub fn look(&mut self, at_ns: u64) {
         while self.placed.len() < self.settings.groups {
             let Some((labels, score)) = self.candidates.take_largest() else { return };
@@ -120,14 +120,14 @@ impl Places {
         Some((labels.clone(), series.score))
     }
 
-    /// All of them by name, and the two made up here, which began when counting did.
+    /// All groups by name, and `~other` and `~left`, which count from the start.
     pub fn series(&self, start_ns: u64) -> Vec<(Labels, Usage, u64)> {
         let of = |(labels, s): (&Labels, &Series)| (labels.clone(), s.total, s.created_ns);
         let mut series: Vec<_> = self.placed.iter().map(of).collect();
         series.sort_by(|a, b| a.0.cmp(&b.0));
         let by = &self.settings.by;
         series.push((Labels::all(by, LABEL_OTHER), self.other, start_ns));
-        // With nothing to tell them by, there is one series only.
+        // Without labels there is only one series.
         match by.is_empty() {
             true => vec![(Labels::all(by, LABEL_OTHER), self.sum(), start_ns)],
             false => {

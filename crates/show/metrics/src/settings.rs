@@ -1,20 +1,20 @@
-//! What is set: what groups are made of, and how many there may be.
+//! Settings: the labels of groups, and their number.
 
 use exactop_model::owner::By;
 
-/// What is set.
+/// The settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The labels of groups, of [`By::LABELS`]. With none, all is one group.
+    /// Labels of groups, from [`By::LABELS`]. Without labels all tasks are one group.
     pub by: Vec<By>,
-    /// How many groups have a series of their own, beside `~other` and `~left`.
+    /// Most groups with a series of their own, besides `~other` and `~left`.
     pub groups: usize,
-    /// How long a new group stands at 0 before it counts; 0: for one scrape. Where several servers
-    /// scrape, the longest of their intervals, so that each has seen the 0.
+    /// Time that a new group stands at 0 before it counts, ns; 0: for one scrape. With several
+    /// servers that scrape, the longest of their intervals, so that each sees the 0.
     pub zero_for_ns: u64,
-    /// Tell user and system time of groups.
+    /// Count user and system time of groups.
     pub modes: bool,
-    /// Tell what groups waited for.
+    /// Count the waits of groups.
     pub waits: bool,
 }
 

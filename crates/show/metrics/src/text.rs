@@ -1,21 +1,21 @@
-//! The page: Prometheus's text (0.0.4) and OpenMetrics (1.0). Seconds are written from whole ns, digit
-//! by digit: as a double they would lose some after 104 days of CPU time.
+//! The page: Prometheus's text (0.0.4) and OpenMetrics (1.0). Seconds are written from whole ns,
+//! digit by digit: a double would lose digits after 104 days of CPU time.
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Unit, Value};
 use std::fmt::Write;
 
-/// How a page is written.
+/// Format of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Prometheus's text, version 0.0.4.
     Prometheus,
-    /// OpenMetrics 1.0: with the beginning of each counter.
+    /// OpenMetrics 1.0: with the start of each counter.
     OpenMetrics,
 }
 
 impl Format {
-    /// For the header Content-Type.
+    /// Value of the header Content-Type.
     pub const fn content_type(self) -> &'static str {
         match self {
             Format::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
@@ -50,7 +50,7 @@ fn head(page: &mut String, family: &Family, format: Format) {
         Kind::Counter => ("counter", "_total"),
         Kind::Gauge => ("gauge", ""),
     };
-    // In OpenMetrics a family is called without the suffix of its samples.
+    // In OpenMetrics a family is named without the suffix of its samples.
     let suffix = if format == Format::OpenMetrics { "" } else { suffix };
     let Family { name, help, unit, .. } = family;
     put!(page, "# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}\n");

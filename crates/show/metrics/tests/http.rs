@@ -1,4 +1,4 @@
-//! The server of metrics, against clients that are right, wrong, slow and many.
+//! The server of metrics against clients that are correct, wrong, slow and numerous.
 
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::Format;
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-/// A page of so many bytes that says its format.
+/// Serves a page of `bytes` bytes that names its format.
 fn server(bytes: usize) -> Server {
     let page = move |format| {
         let mut page = format!("{format:?}\n").into_bytes();
@@ -76,7 +76,7 @@ fn head_has_no_body_and_makes_no_page() {
         .expect("a server");
     let (head, body) = ask(&server, b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(head.starts_with("http/1.1 200") && head.contains("version=0.0.4"), "{head}");
-    // The length would have to be the page's.
+    // The length would have to be that of the page.
     assert!(!head.contains("content-length"), "{head}");
     assert_eq!((body, made.load(Ordering::Relaxed)), (Vec::new(), 0), "a page that is made counts");
     get(&server, "/metrics", "");
@@ -100,7 +100,8 @@ fn what_is_wrong_is_refused() {
         assert!(head.starts_with(&format!("http/1.1 {status}")), "{request:?}: {head}");
         assert_eq!(head.contains("allow: get, head"), status == "405", "{head}");
     }
-    // The server may hang up before all of it was sent, and the kernel then takes the answer back.
+    // The server may close the connection before the request is sent, and the kernel then drops the
+    // answer.
     let mut stream = connect(&server);
     let (sent, mut answer) = (stream.write_all(long.as_bytes()), Vec::new());
     let read = stream.read_to_end(&mut answer);
@@ -135,7 +136,7 @@ fn a_crowd_that_says_nothing_holds_nobody() {
 
 #[test]
 fn who_does_not_read_holds_nobody() {
-    // More than the kernel keeps for somebody who does not read.
+    // More than the kernel keeps for a client that does not read.
     let large = vec![b'x'; 32 << 20];
     let page = move |format| match format {
         Format::OpenMetrics => Some(large.clone().into()),
@@ -166,7 +167,7 @@ fn a_request_that_never_ends_is_hung_up() {
     let mut stream = connect(&server);
     stream.write_all(b"GET /metrics HTTP/1.1\r\nX: ").expect("a beginning");
     let mut answer = Vec::new();
-    // The end, or the kernel's word that it is gone: not the timeout of this test.
+    // The end of the connection or a reset, not the timeout of this test.
     match stream.read_to_end(&mut answer) {
         Ok(_) => assert!(!answer.starts_with(b"HTTP/1.1 200")),
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
@@ -185,7 +186,7 @@ fn an_address_that_is_taken_is_named() {
 
 #[test]
 fn a_server_that_is_dropped_is_gone() {
-    // Where no other test's server can have its port by then.
+    // An address at which no other test's server can get the port.
     let place = "127.0.0.2:0".parse().expect("an address");
     let server = Server::start(place, Front::default(), |_| None).expect("a server");
     let address = server.address();
@@ -193,7 +194,7 @@ fn a_server_that_is_dropped_is_gone() {
     assert!(TcpStream::connect(address).is_err());
 }
 
-/// Status and body of the answer to a request by this name.
+/// Status and body of the answer to a request under this host name.
 fn by_name(server: &Server, path: &str, host: &str) -> (String, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let (head, body) = ask(server, request.as_bytes());
@@ -206,7 +207,7 @@ fn a_request_by_another_name_is_refused_on_every_path() {
     let anywhere = "0.0.0.0:0".parse().expect("an address");
     let front = Front { names: vec!["node-7.example".into()], ..Front::default() };
     let server = Server::start(anywhere, front, page).expect("a server");
-    // An address cannot be led elsewhere: Prometheus asks a pod by its own.
+    // An address cannot be redirected: Prometheus addresses a pod by its own address.
     for host in ["localhost:1", "127.0.0.1", "[::1]:9464", "10.244.1.17:9464", "Node-7.example"] {
         assert_eq!(by_name(&server, "/metrics", host), ("200".into(), "page".into()), "{host}");
     }
@@ -240,7 +241,7 @@ fn probes_say_whether_windows_close() {
     assert_eq!(probe("/readyz"), ("503".into(), "no window has closed yet\n".into()));
     pulse.closes();
     assert_eq!(probe("/readyz"), ("200".into(), "ok\n".into()));
-    // Of windows without any length the last one has always closed too long ago.
+    // With an interval of zero, the last window is always too old.
     pulse.set_interval(std::time::Duration::ZERO);
     let (status, body) = probe("/readyz");
     assert_eq!(

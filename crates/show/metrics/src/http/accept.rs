@@ -1,8 +1,8 @@
-//! What a client takes, by its headers Accept and Accept-Encoding (RFC 9110, 12.5).
+//! Formats that a client accepts, by its headers Accept and Accept-Encoding (RFC 9110, 12.5).
 
 use crate::text::Format;
 
-/// An item of such a header: what, its parameters, and how much it is wanted, in thousandths.
+/// An item of such a header: value, parameters, and quality in thousandths.
 struct Item<'a> {
     what: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
@@ -22,13 +22,13 @@ fn items(header: &str) -> impl Iterator<Item = Item<'_>> {
     })
 }
 
-/// What is no number wants nothing.
+/// A q-value in thousandths. A value that does not parse counts as 0.
 fn thousandths(quality: &str) -> u32 {
     let value: f64 = quality.parse().unwrap_or(0.0);
     (value.clamp(0.0, 1.0) * 1000.0) as u32
 }
 
-/// OpenMetrics where it is wanted by name and no less than the other.
+/// OpenMetrics if the client names it and prefers it at least as much as the other format.
 pub(super) fn format(accept: Option<&str>) -> Format {
     let (mut open, mut plain) = (0, 0);
     for item in accept.into_iter().flat_map(items) {
@@ -36,7 +36,7 @@ pub(super) fn format(accept: Option<&str>) -> Format {
         let version = version.map(|&(_, version)| version);
         let what = item.what.to_ascii_lowercase();
         match (what.as_str(), version) {
-            // 0.0.1 was a draft of the same.
+            // 0.0.1 was a draft of the same format.
             ("application/openmetrics-text", None | Some("1.0.0" | "0.0.1")) => {
                 open = open.max(item.quality);
             }
@@ -50,12 +50,12 @@ pub(super) fn format(accept: Option<&str>) -> Format {
     }
 }
 
-/// Whether it may be compressed.
+/// True if the client accepts gzip.
 pub(super) fn gzip(accept_encoding: Option<&str>) -> bool {
     let named =
         |item: &Item| ["gzip", "x-gzip", "*"].iter().any(|n| item.what.eq_ignore_ascii_case(n));
     let mut fit: Vec<Item> = accept_encoding.into_iter().flat_map(items).filter(named).collect();
-    // What is said of gzip itself counts more than what is said of all.
+    // An item for gzip itself overrides one for all encodings.
     fit.sort_by_key(|item| item.what == "*");
     fit.first().is_some_and(|item| item.quality > 0)
 }

@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Answers requests.
 
 use super::accept;
 use super::pulse::Pulse;
@@ -20,29 +20,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Time in which a page has to be there, waiting for others' included.
+/// Longest time for a page, including the wait for others' pages.
 const PAGE: Duration = Duration::from_secs(10);
 
-/// Ways to write a page.
+/// Number of formats of a page.
 const FORMATS: usize = 2;
 
-/// The page of metrics.
+/// Path of the page of metrics.
 const PATH: &str = "/metrics";
-/// Probes: it lives, and windows close.
+/// Paths of the probes: the daemon lives, and windows close.
 const ALIVE: &str = "/healthz";
 const READY: &str = "/readyz";
-/// Characters of a name that are said again.
+/// Most characters of a refused host name that the answer repeats.
 const SHOWN: usize = 100;
 
 type Page = dyn Fn(Format) -> Option<Bytes> + Send + Sync;
 type Answer = Response<Full<Bytes>>;
 
-/// Where pages are had.
+/// Content of the answers.
 pub(super) struct Desk {
     hosts: Hosts,
     pulse: Arc<Pulse>,
     page: Arc<Page>,
-    /// One is made at a time, and of those that wait none holds a thread.
+    /// One page is made at a time; a waiting request holds no thread.
     turn: Arc<Semaphore>,
     compressed: Arc<Compressed>,
 }
@@ -83,7 +83,8 @@ impl Desk {
         };
         let format = accept::format(header(ACCEPT).as_deref());
         let gzip = accept::gzip(header(ACCEPT_ENCODING).as_deref());
-        // A page that is made counts as a scrape, in which a new group stands at 0; nobody reads this one.
+        // Making a page counts as a scrape, in which a new group stands at 0; a HEAD request must
+        // not count.
         if request.method() == Method::HEAD {
             return told(Bytes::new(), format, gzip);
         }
@@ -95,12 +96,12 @@ impl Desk {
         }
     }
 
-    /// The name by which it is asked where that is none of its names.
+    /// Checks the request's host name; else returns the wrong name.
     fn is_asked_by_name(&self, request: &Request<Incoming>) -> Result<(), String> {
         let mut values = request.headers().get_all(HOST).into_iter();
         let host = values.next().map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
         let host = host.unwrap_or_default();
-        // Two of them name two servers.
+        // Two Host headers would name two servers.
         match values.next().is_none() && self.hosts.has(&host) {
             true => Ok(()),
             false => Err(host),
@@ -119,20 +120,21 @@ impl Desk {
                 Some(page)
             }
         };
-        // Whoever panicked has printed why.
+        // A panic has already been printed.
         tokio::task::spawn_blocking(make).await.ok().flatten()
     }
 }
 
-/// Pages that were compressed last, one of each format: those who ask for the same one share the bytes.
+/// The pages that were compressed last, one per format, which requests for the same page share.
 #[derive(Debug, Default)]
 struct Compressed(Mutex<VecDeque<(Bytes, Bytes)>>);
 
 impl Compressed {
     fn of(&self, page: Bytes) -> Option<Bytes> {
-        // A poisoned lock is harmless: pairs are put in whole.
+        // A poisoned lock is harmless: pairs are inserted whole.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same bytes, not equal ones: as long as the page is kept here, nothing else lies where it does.
+        // Compares addresses, not bytes: while the page is kept here, no other page lies at its
+        // address.
         let is_same =
             |(of, _): &&(Bytes, Bytes)| of.as_ptr() == page.as_ptr() && of.len() == page.len();
         if let Some((_, compressed)) = last.iter().find(is_same) {
@@ -147,7 +149,7 @@ impl Compressed {
     }
 }
 
-/// Writing into memory does not fail.
+/// Writing into memory cannot fail.
 fn compressed(page: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(page).ok()?;
@@ -166,7 +168,7 @@ fn told(page: Bytes, format: Format, gzip: bool) -> Answer {
     answer
 }
 
-/// What to do where it is asked by another name.
+/// The text of a refusal for a wrong host name.
 fn elsewhere(host: &str) -> String {
     let host: String = harmless(host).chars().take(SHOWN).collect();
     format!(

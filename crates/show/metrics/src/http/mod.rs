@@ -1,8 +1,9 @@
-//! The page over HTTP: GET /metrics, for whoever may reach the address and asks by one of its names; and the probes /healthz
-//! and /readyz.
+//! The page over HTTP: GET /metrics, for clients that reach the address and use one of its names;
+//! and the probes /healthz and /readyz.
 //!
-//! The server runs in a thread of its own ([`exactop_http::Server`]) and asks for the page by a function, whose caller
-//! decides the instant; one page is made at a time, and who asks for the same one meanwhile has the same bytes.
+//! The server runs in a thread of its own ([`exactop_http::Server`]) and gets the page from a
+//! function, whose caller decides the instant. One page is made at a time; simultaneous requests
+//! for the same page share its bytes.
 
 mod accept;
 mod answer;
@@ -22,35 +23,36 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
 
-/// As many connections at once: of each that does not read, a page and what the kernel keeps for it are held.
+/// Most connections at once. Each unread one holds a page and the kernel's buffer for it.
 const MOST: usize = 1024;
-/// Connections that wait in the kernel until they are taken (listen(2); net.core.somaxconn bounds it).
+/// Most connections that wait in the kernel to be accepted (listen(2); net.core.somaxconn bounds
+/// it).
 const QUEUE: u32 = 4096;
-/// Bytes of an answer that the kernel keeps for a client until it reads them (SO_SNDBUF of socket(7)).
+/// Most bytes of an unread answer that the kernel keeps for a client (SO_SNDBUF of socket(7)).
 const UNREAD: u32 = 64 << 10;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The address cannot be had.
+    /// The address cannot be used.
     #[error("cannot listen on {address}: {source}: choose another address or port")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No thread, or nothing to wait with.
+    /// The thread or its runtime cannot be started.
     #[error(
         "cannot start the server of metrics: {0}: raise the limits of processes and open files"
     )]
     Start(#[source] io::Error),
 }
 
-/// By what the server is asked, and what its probes answer.
+/// Host names of the server, and the state for its probes.
 #[derive(Clone, Debug)]
 pub struct Front {
-    /// Names beside loopback's and the address.
+    /// Host names besides loopback names and the address.
     pub names: Vec<String>,
     /// When windows close.
     pub pulse: Arc<Pulse>,
@@ -62,7 +64,7 @@ impl Default for Front {
     }
 }
 
-/// A server; ends when it is dropped.
+/// A server; dropping it ends it.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -70,11 +72,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at once, and answers from a thread of its own. `page` is asked for each page in the format
-    /// that was asked for; `None`: there is none now, which the client is told (503).
+    /// Listens at once, and answers from a thread of its own. `page` returns the page in the
+    /// requested format; `None`: there is none now, and the client gets status 503.
     ///
     /// # Errors
-    /// [`HttpError`]: the address cannot be had, or there can be no thread.
+    /// [`HttpError`]: the address cannot be used, or the thread cannot be started.
     pub fn start(
         address: SocketAddr,
         front: Front,
@@ -91,7 +93,7 @@ impl Server {
         Ok(Server { address, _server: server.map_err(HttpError::Start)? })
     }
 
-    /// Where it listens: the port, if it was left to the kernel.
+    /// The address at which it listens, with the port if the kernel chose it.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -102,7 +104,7 @@ fn listen(runtime: &Runtime, address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // What the last server's connections left behind is no reason to wait for them.
+    // Connections that the last server left behind do not delay this one.
     socket.set_reuseaddr(true)?;
     socket.set_send_buffer_size(UNREAD)?;
     socket.bind(address)?;
@@ -116,6 +118,6 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
         let desk = Arc::clone(&desk);
         async move { Ok::<_, Infallible>(desk.answer(&request).await) }
     });
-    // A client that went away, or was too slow, is his own affair.
+    // A client that left or was too slow is not reported.
     let _ = tokio::time::timeout(CONNECTION, connection(stream, answer)).await;
 }

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 /// Intervals without a window after which the daemon is not ready.
 const READY: u32 = 3;
-/// Intervals, and at least this time, after which it is not alive: whoever waits for it starts it anew.
+/// Intervals without a window after which the daemon counts as dead, so that its supervisor
+/// restarts it; at least `ALIVE_LEAST`.
 const ALIVE: u32 = 10;
-/// The latter.
+/// Least time before the daemon counts as dead.
 const ALIVE_LEAST: Duration = Duration::from_secs(60);
 
-/// When windows closed. The thread that closes them writes it, the server reads it.
+/// When windows closed. The thread that closes windows writes it, the server reads it.
 #[derive(Debug)]
 pub struct Pulse {
     begun: Instant,
@@ -24,33 +25,33 @@ struct Beat {
 }
 
 impl Pulse {
-    /// Begins; a window is to close once in an interval.
+    /// Starts; a window should close once per interval.
     pub fn new(interval: Duration) -> Pulse {
         let beat = Mutex::new(Beat { interval, closed: None });
         Pulse { begun: Instant::now(), beat }
     }
 
-    /// A window has closed.
+    /// Notes that a window closed.
     pub fn closes(&self) {
         self.change(|beat| beat.closed = Some(Instant::now()));
     }
 
-    /// Windows are to close at another interval.
+    /// Sets the interval.
     pub fn set_interval(&self, interval: Duration) {
         self.change(|beat| beat.interval = interval);
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Beat) -> T) -> T {
-        // Both values are whole at any instant.
+        // Both values are consistent at every instant.
         change(&mut self.beat.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether it is alive; else why not.
+    /// Checks that the daemon is alive; else returns the reason.
     pub(super) fn is_alive(&self) -> Result<(), String> {
         self.alive_at(Instant::now())
     }
 
-    /// Whether a window closed lately; else why not.
+    /// Checks that a window closed recently; else returns the reason.
     pub(super) fn is_ready(&self) -> Result<(), String> {
         self.ready_at(Instant::now())
     }
@@ -97,7 +98,7 @@ mod tests {
         assert!(pulse.alive_at(after(101)).is_err());
         pulse.set_interval(Duration::from_secs(1));
         assert!(pulse.ready_at(after(4)).is_err());
-        // Windows of a second are no reason to be started anew after ten.
+        // With windows of one second, ten missing ones are no reason for a restart.
         assert_eq!((pulse.alive_at(after(59)), pulse.alive_at(after(61)).is_err()), (Ok(()), true));
     }
 }

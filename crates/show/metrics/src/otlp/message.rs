@@ -1,4 +1,4 @@
-//! A report: families as OpenTelemetry has them.
+//! A report: families in OpenTelemetry's form.
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Value};
@@ -12,7 +12,7 @@ use exactop_model::owner::{LABEL_LEFT, LABEL_OTHER, LABEL_UNKNOWN, LABEL_UNNAMED
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// Whose figures these are.
+/// The host of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Host {
     /// `host.id`: /etc/machine-id.
@@ -21,8 +21,8 @@ pub struct Host {
     pub name: Option<String>,
 }
 
-/// The report of all that is counted (an `ExportMetricsServiceRequest`); one without figures before the
-/// first window.
+/// The report of all counters (an `ExportMetricsServiceRequest`); without figures before the first
+/// window.
 pub fn request(metrics: &Metrics, host: &Host) -> Vec<u8> {
     let Some(boundary_ns) = metrics.boundary_ns() else { return Vec::new() };
     let writer = Writer { clock: metrics.clock(), boundary_ns };
@@ -62,7 +62,8 @@ fn resource(attributes: Vec<KeyValue>, metrics: Vec<Metric>) -> ResourceMetrics 
     }
 }
 
-/// Labels as OpenTelemetry's conventions call them; those it has no word for are ours.
+/// Labels under the names of OpenTelemetry's conventions; those without a convention keep their own
+/// names.
 fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, String> {
     let in_pod = labels.iter().any(|(name, _)| *name == "pod");
     let key = |name| match name {
@@ -79,7 +80,7 @@ fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, Strin
         "kind" => "exactop.event.kind",
         _ => "exactop.part",
     };
-    // A group made up here is no pod and no command.
+    // A group that exactop made up, such as `~other`, is no pod and no command.
     let named = |(name, value): &(&'static str, String)| match is_made_up(value) {
         true => ("exactop.group", value.clone()),
         false => (key(name), value.clone()),
@@ -91,7 +92,7 @@ fn is_made_up(value: &str) -> bool {
     [LABEL_OTHER, LABEL_LEFT].contains(&value)
 }
 
-/// Groups in containers, by what tells the container.
+/// Groups in containers, by the labels of the container.
 type Containers<'a> = BTreeMap<Vec<(&'static str, String)>, Vec<(Vec<KeyValue>, &'a Point)>>;
 
 fn containers(families: &[Family]) -> Containers<'_> {
@@ -132,7 +133,8 @@ impl Writer<'_> {
         metric(family.dotted, family.help, family.unit.ucum(), data)
     }
 
-    /// By command and whatever else groups are told by: a group that loses its place ends a series here,
+    /// Points by command and by all other labels. A group that loses its place ends a series, and
+    /// no sum of several series decreases.
     /// and no sum of several runs backwards.
     fn container(&self, points: &[(Vec<KeyValue>, &Point)]) -> Metric {
         let point = |(attributes, point): &(Vec<KeyValue>, &Point)| {
@@ -144,7 +146,7 @@ impl Writer<'_> {
         metric("container.cpu.time", "Total CPU time consumed.", "s", data)
     }
 
-    /// `None`: a clock that stands before 1970.
+    /// A point; `None`: the clock is before 1970.
     fn point(
         &self,
         attributes: Vec<KeyValue>,
@@ -154,7 +156,7 @@ impl Writer<'_> {
         let wall = |at_ns| u64::try_from(self.clock.wall_ns(at_ns)).ok();
         let start_time_unix_nano = match point.created_ns {
             Some(created_ns) => wall(created_ns)?,
-            // The protocol's word for none.
+            // The protocol's value for no start time.
             None => 0,
         };
         Some(NumberDataPoint {
@@ -166,7 +168,8 @@ impl Writer<'_> {
     }
 }
 
-/// `None`: 2^63 ns are 292 years of CPU time; what comes after has no place in the protocol.
+/// A whole number; `None`: beyond 2^63 ns, which is 292 years of CPU time, the protocol has no
+/// value.
 fn whole(value: Value) -> Option<Number> {
     let value = match value {
         Value::Ns(ns) => i64::try_from(ns),

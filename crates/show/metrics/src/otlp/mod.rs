@@ -1,8 +1,9 @@
-//! OpenTelemetry's protocol over HTTP: the same figures as the page, for a collector that does not scrape.
+//! OpenTelemetry's protocol over HTTP: the figures of the page, for a collector that does not
+//! scrape.
 //!
-//! All counters are cumulative with a beginning of their own, so a report that is lost loses nothing: the
-//! next one has it all. Time is told in whole ns; what OpenTelemetry's conventions have in seconds
-//! (`container.cpu.time`) is told beside it.
+//! All counters are cumulative and carry their start, so a lost report loses nothing: the next one
+//! has it all. Time is sent in whole ns; `container.cpu.time`, which OpenTelemetry's conventions
+//! define in seconds, is sent besides.
 
 mod message;
 mod sender;

@@ -1,7 +1,8 @@
-//! Reports, sent in a thread of its own.
+//! Sends reports from a thread of its own.
 //!
-//! A collector that is not there, or has too much to do, is asked again: after a second, then after twice as
-//! long each time, up to the interval. Each time the report is made anew, so that nothing old is kept.
+//! If a collector is unreachable or busy, the sender retries after a second, then after twice as
+//! long each time, up to the interval. Each attempt makes a new report, so that no old figures are
+//! kept.
 
 use crate::otlp::wire::ExportMetricsServiceResponse;
 use exactop_model::text::escape::harmless;
@@ -15,63 +16,63 @@ use std::time::{Duration, Instant};
 use ureq::http::Uri;
 use ureq::Agent;
 
-/// Time in which a report has to be taken.
+/// Longest time for a collector to accept a report.
 const REPORT: Duration = Duration::from_secs(10);
-/// After the first failure; doubled after each that follows.
+/// Pause after the first failure; doubled after each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Bytes of an answer that are read.
+/// Most bytes of an answer that are read.
 const ANSWER: u64 = 65_536;
-/// Characters of an error that are kept.
+/// Most characters of an error that are kept.
 const LONGEST: usize = 300;
 
 /// Why nothing is sent.
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
-    /// No address of HTTP.
+    /// The URL is not an HTTP address.
     #[error("'{url}' is no address to send metrics to ({why}): write http://HOST:4318")]
     Url {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
-    /// There can be no thread.
+    /// The thread cannot be started.
     #[error("cannot start the sender of metrics: {0}: raise the limit of processes")]
     Start(#[source] io::Error),
 }
 
-/// How it went so far.
+/// State of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Status {
-    /// Reports that were taken.
+    /// Reports that the collector accepted.
     pub sent: u64,
-    /// Attempts that failed.
+    /// Failed attempts.
     pub failed: u64,
-    /// Points that the collector refused out of reports it took.
+    /// Points that the collector rejected in reports that it accepted.
     pub rejected_points: u64,
-    /// What was wrong last, in one harmless line; `None` since the last report was taken whole.
+    /// The last error in one escaped line; `None` once a report was accepted completely.
     pub error: Option<String>,
 }
 
-/// What a report is, each time one is due; `None`: there are no figures yet.
+/// Makes a report, each time one is due; `None`: there are no figures yet.
 pub type Report = dyn Fn() -> Option<Vec<u8>> + Send;
 
-/// A sender; ends when it is dropped, after the report that is under way.
+/// A sender; dropping it ends it, after the report in progress.
 #[derive(Debug)]
 pub struct Sender {
     status: Arc<Mutex<Status>>,
-    /// The last report; without one it stops when this is dropped.
+    /// Takes the last report; dropping it stops the sender without one.
     last: mpsc::Sender<Vec<u8>>,
-    /// Nothing comes of it but its end.
+    /// Closed when the sender's thread has ended.
     ended: mpsc::Receiver<()>,
 }
 
 impl Sender {
-    /// Sends a report at once, and one each interval. Without a path it goes to `/v1/metrics`, where
-    /// collectors take it.
+    /// Sends a report at once, and one each interval. A URL without a path gets `/v1/metrics`, the
+    /// path of collectors.
     ///
     /// # Errors
-    /// [`OtlpError`]: the address is none, or there can be no thread.
+    /// [`OtlpError`]: the URL is invalid, or the thread cannot be started.
     pub fn start(url: &str, interval: Duration, report: Box<Report>) -> Result<Sender, OtlpError> {
         let url = endpoint(url)?;
         let status = Arc::new(Mutex::new(Status::default()));
@@ -93,22 +94,22 @@ impl Sender {
         Ok(Sender { status, last, ended })
     }
 
-    /// Sends a last report, which is waited for so long at most. How it went in the end.
+    /// Sends a last report, and waits at most `most` for it. Returns the final state.
     pub fn finish(self, last: Vec<u8>, most: Duration) -> Status {
-        // A thread that is gone takes none.
+        // A thread that has ended takes no report.
         if self.last.send(last).is_ok() {
             let _ = self.ended.recv_timeout(most);
         }
         self.status()
     }
 
-    /// How it went so far.
+    /// The current state.
     pub fn status(&self) -> Status {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Where reports go: the address, with the path that collectors have where it has none.
+/// The URL for reports, with the usual path of collectors if it has none.
 ///
 /// # Errors
 /// [`OtlpError::Url`]
@@ -130,12 +131,12 @@ pub fn endpoint(url: &str) -> Result<Uri, OtlpError> {
     whole.parse().map_err(|error: ureq::http::uri::InvalidUri| wrong(&error.to_string()))
 }
 
-/// What became of a report.
+/// Result of sending a report.
 enum Outcome {
     Taken,
-    /// It may be taken later: after this time, if the collector says so.
+    /// Retry later: after this time, if the collector names one.
     Later(Option<Duration>),
-    /// It will not be taken.
+    /// The collector will not accept it.
     Refused,
 }
 
@@ -168,7 +169,7 @@ impl Post {
                 }
                 Outcome::Taken | Outcome::Refused => {
                     pause = FIRST_PAUSE.min(interval);
-                    // Those that were missed meanwhile are not made up for.
+                    // Missed reports are not sent later.
                     due = (due + interval).max(now);
                 }
             }
@@ -192,7 +193,7 @@ impl Post {
                 let after = answer.headers().get("retry-after").and_then(|v| v.to_str().ok());
                 let after = after.and_then(|v| v.parse().ok()).map(Duration::from_secs);
                 match status.as_u16() {
-                    // The protocol's list of what to send again.
+                    // Status codes that the protocol retries.
                     429 | 502 | 503 | 504 => Outcome::Later(after),
                     _ => Outcome::Refused,
                 }
@@ -231,7 +232,7 @@ impl Post {
     }
 }
 
-/// What others wrote, harmless and not too long.
+/// A foreign text, escaped and shortened.
 fn shortened(text: &str) -> String {
     harmless(text).chars().take(LONGEST).collect()
 }

@@ -1,8 +1,8 @@
-//! The messages of a report, as far as this crate writes and reads them.
+//! The messages of a report that this crate writes and reads.
 //!
-//! Names, numbers and types are those of opentelemetry-proto 1.x (`collector/metrics/v1`, `metrics/v1`,
-//! `resource/v1`, `common/v1`). The crate `opentelemetry-proto` has all of them and brings an SDK; its
-//! decoder reads these bytes in the tests.
+//! Names, numbers and types are those of opentelemetry-proto 1.x (`collector/metrics/v1`,
+//! `metrics/v1`, `resource/v1`, `common/v1`). The crate `opentelemetry-proto` has all messages but
+//! also brings an SDK; the tests decode these bytes with it.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -69,7 +69,7 @@ pub struct Metric {
     pub data: Option<Data>,
 }
 
-/// What a metric is, with its points.
+/// Kind of a metric, with its points.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum Data {
     #[prost(message, tag = "5")]
@@ -114,7 +114,7 @@ pub struct NumberDataPoint {
     pub attributes: Vec<KeyValue>,
 }
 
-/// A point's figure.
+/// The figure of a point.
 #[derive(Clone, Copy, PartialEq, Oneof)]
 pub enum Number {
     #[prost(double, tag = "4")]
@@ -137,7 +137,7 @@ pub struct AnyValue {
     pub value: Option<Text>,
 }
 
-/// The only kind of value that a report has.
+/// The only kind of attribute value that a report has.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum Text {
     #[prost(string, tag = "1")]

@@ -1,5 +1,5 @@
-//! A real OpenTelemetry collector, which writes what it took into a file (`make test-collector` builds it
-//! from its Go modules); for every test that has reports to send.
+//! A real OpenTelemetry collector, which writes received reports into a file (`make test-collector`
+//! builds it from its Go modules), for every test that sends reports.
 
 use exactop_testkit::wait;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// Ends with its owner.
+/// A collector that ends when it is dropped.
 pub struct Collector {
     child: Child,
     dir: TempDir,
@@ -15,7 +15,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// One that takes reports; `None`: there is no program, and what makes one is said.
+    /// Starts a collector; `None`: it is not installed, and the test prints how to build it.
     pub fn start() -> Option<Collector> {
         let Ok(program) = std::env::var("EXACTOP_TEST_COLLECTOR") else {
             eprintln!("not run: no collector: 'make test-collector' builds it and runs this test");
@@ -42,19 +42,19 @@ impl Collector {
         Some(collector)
     }
 
-    /// Where it takes reports.
+    /// URL for reports.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Those that it took so far, in whole lines.
+    /// The reports so far, in whole lines.
     pub fn reports(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.dir.path().join("out.json")).unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         whole.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// Waits until it is so; the collector says what is wrong with it where it never is.
+    /// Waits until a condition holds. If it never does, prints the collector's log.
     #[track_caller]
     pub fn wait(&self, what: &str, so: impl Fn() -> bool) {
         let said = || format!("it says {:?}", std::fs::read_to_string(self.dir.path().join("log")));
@@ -73,7 +73,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The points of a metric in a report; sums are cumulative ones.
+/// The points of a metric in a report; sums must be cumulative.
 pub fn points<'a>(report: &'a Value, name: &'a str) -> impl Iterator<Item = &'a Value> {
     let scopes =
         list(&report["resourceMetrics"]).flat_map(|resource| list(&resource["scopeMetrics"]));
@@ -86,8 +86,8 @@ pub fn points<'a>(report: &'a Value, name: &'a str) -> impl Iterator<Item = &'a 
     })
 }
 
-/// The sum of a metric's whole numbers, of the points with one of these words in an attribute; of all
-/// without any.
+/// The sum of a metric's whole numbers over the points with one of these words in an attribute;
+/// without words, over all points.
 pub fn sum(report: &Value, name: &str, words: &[&str]) -> i128 {
     let told = |point: &Value| {
         let mut said = list(&point["attributes"]).map(|a| a["value"]["stringValue"].as_str());
@@ -97,7 +97,7 @@ pub fn sum(report: &Value, name: &str, words: &[&str]) -> i128 {
     points(report, name).filter(|point| words.is_empty() || told(point)).map(value).sum()
 }
 
-/// A whole number, as the protocol writes those of 64 bits in JSON.
+/// A whole number; the protocol writes 64-bit numbers as JSON strings.
 pub fn whole(number: &Value) -> i128 {
     number.as_str().expect("whole").parse().expect("a number")
 }

@@ -1,4 +1,4 @@
-//! Random histories of a made-up machine, scraped anywhere: what must hold of every page.
+//! Random histories of a made-up machine, scraped at random times: invariants of every page.
 
 #[path = "../../../../ledger/model/tests/model/histories/events.rs"]
 mod events;

@@ -1,8 +1,8 @@
-//! A page as somebody reads it who knows nothing of how it came to be.
+//! Reads a page without any knowledge of how it was made.
 
 use std::collections::BTreeMap;
 
-/// One page of OpenMetrics text: values and beginnings in ns, by name with labels.
+/// One page of OpenMetrics text: values and starts in ns, by name with labels.
 #[derive(Debug, Default)]
 pub struct Page {
     pub values: BTreeMap<String, i128>,
@@ -27,7 +27,7 @@ impl Page {
         read
     }
 
-    /// The sum of a family, of the series with all of these words.
+    /// The sum of a family over the series with all of these words.
     pub fn sum(&self, family: &str, words: &[&str]) -> i128 {
         let of = |name: &&String| {
             name.split('{').next() == Some(family) && words.iter().all(|word| name.contains(word))
@@ -36,7 +36,7 @@ impl Page {
     }
 }
 
-/// Whole numbers of events stand as they are, seconds in ns.
+/// Whole numbers are counts of events, decimals are seconds, here in ns.
 fn ns(value: &str) -> i128 {
     let Some((whole, part)) = value.split_once('.') else {
         return value.parse().expect("a number");

@@ -1,5 +1,5 @@
 //! At every scrape of every history: accounts are CPUs x time, groups are tasks + exited, waits and
-//! exits are everyone's, no counter runs backwards, and who is new has stood at 0.
+//! exits are those of all tasks, no counter decreases, and a new group has stood at 0.
 
 use crate::events::{event, happens, Event};
 use crate::machine::{Machine, CPUS};
@@ -11,10 +11,10 @@ use exactop_model::owner::{By, NoNames};
 use exactop_model::{Book, Counter, Frame, FrameOptions, Still, Window};
 use proptest::prelude::*;
 
-/// More than the events know names, fewer, and none.
+/// Numbers of places: more than there are names, fewer, and none.
 const PLACES: [usize; 4] = [100, 2, 1, 0];
 
-/// What is waited for, and the counter.
+/// Kinds of waits, and their counters.
 const WAITS: [(&str, Counter); 4] = [
     ("runqueue", Counter::LatNs),
     ("throttled", Counter::ThrottleNs),
@@ -22,7 +22,7 @@ const WAITS: [(&str, Counter); 4] = [
     ("block", Counter::BlockNs),
 ];
 
-/// All that happened so far, from frames of all tasks.
+/// Sums of all events so far, from frames of all tasks.
 #[derive(Default)]
 struct Truth {
     length_ns: u64,
@@ -47,7 +47,7 @@ impl Truth {
     }
 }
 
-/// Somebody who counts, and whom somebody scrapes.
+/// Counters, and the page of the previous scrape.
 struct Scraped {
     metrics: Metrics,
     truth: Truth,
@@ -91,7 +91,7 @@ impl Scraped {
         self.before = Some(page);
     }
 
-    /// No counter ran backwards that did not begin anew, and a new one stands at 0.
+    /// Checks that no counter decreased unless it started again, and that a new one stands at 0.
     fn against_before(&self, page: &Page) {
         let Some(before) = &self.before else { return };
         for (name, created) in &page.created {
@@ -109,14 +109,14 @@ impl Scraped {
     }
 }
 
-/// Lets a history happen; a window is scraped where `look` says so.
+/// Runs a history; a window is scraped where `looks` says so.
 fn history(events: &[Event], looks: &[bool], groups: usize, by: &[By]) {
     let (mut machine, mut book) = (Machine::new(), Book::new());
     let mut scraped = Scraped::new(groups, by.to_vec());
-    // Two who count only when they are scraped. To one windows come joined,
+    // Two counters that count only when they are scraped. One gets merged windows,
     let mut joined = Joined::default();
     let mut at_times = Scraped::new(groups, by.to_vec());
-    // to the other those of snapshots that were merged.
+    // the other gets windows of merged snapshots.
     let (mut merged, mut merged_book) = (Merged::new(), Book::new());
     let mut seldom = Scraped::new(groups, by.to_vec());
     let mut looks = looks.iter().cycle();

@@ -8,7 +8,7 @@ use exactop_model::owner::CgroupNames;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// So many reports are enough.
+/// Number of reports that the test needs.
 const REPORTS: usize = 5;
 
 #[test]
@@ -24,7 +24,7 @@ fn a_real_collector_has_the_same_sums() {
     let told = Arc::clone(&wanted);
     let report = move || {
         let mut made = made.lock().expect("nobody panicked");
-        // More than a double holds to the nanosecond, after a few.
+        // After a few windows, a double no longer holds these sums to the nanosecond.
         made.window(&[ran("a", 1_234_567_891), ran("b", 987_654_321)]);
         made.metrics.look();
         told.lock().expect("nobody panicked").push(i128::from(made.named_ns()));

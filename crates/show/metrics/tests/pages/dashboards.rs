@@ -1,4 +1,5 @@
-//! The dashboards of the fleet, as Grafana imports them: no panel shows a bare number without a colour for what is wrong.
+//! The fleet's dashboards as Grafana imports them: no panel shows a number without a unit and a
+//! colour for wrong values.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ const FILES: [&str; 2] = [
 ];
 const ALERTS: &str = include_str!("../../../../../deploy/prometheus/alerts.yml");
 
-/// Units of Grafana that the panels use; one of our own is `suffix: WORD`.
+/// Grafana's units that the panels use; other units are `suffix: WORD`.
 const UNITS: [&str; 5] = ["short", "s", "ns", "percent", "percentunit"];
 
 fn panels() -> Vec<Value> {
@@ -25,7 +26,7 @@ fn is_unit(unit: &Value) -> bool {
     UNITS.contains(&unit) || unit.strip_prefix("suffix: ").is_some_and(|word| !word.is_empty())
 }
 
-/// The values from which on there is another colour; `None`: these are no thresholds.
+/// The values at which the colour changes; `None`: not thresholds.
 fn steps(thresholds: &Value) -> Option<Vec<f64>> {
     let steps = thresholds["steps"].as_array()?;
     let is_coloured =
@@ -38,14 +39,14 @@ fn steps(thresholds: &Value) -> Option<Vec<f64>> {
     (is_whole && is_coloured && rises).then_some(values)
 }
 
-/// Values of a property that columns have.
+/// Values of a property that columns override.
 fn overridden<'a>(panel: &'a Value, id: &str) -> Vec<&'a Value> {
     let overrides = panel["fieldConfig"]["overrides"].as_array().expect("a list").iter();
     let properties = overrides.flat_map(|one| one["properties"].as_array().expect("a list"));
     properties.filter(|property| property["id"] == id).map(|property| &property["value"]).collect()
 }
 
-/// What is wrong with a panel.
+/// The fault of a panel.
 fn wrong(panel: &Value) -> Option<String> {
     let defaults = &panel["fieldConfig"]["defaults"];
     let units = [vec![&defaults["unit"]], overridden(panel, "unit")].concat();
@@ -68,7 +69,7 @@ fn every_panel_has_units_and_thresholds() {
     for panel in &panels {
         assert_eq!(wrong(panel), None, "{}", panel["title"]);
     }
-    // It would say so.
+    // The test finds planted faults.
     for (path, value) in [
         ("/fieldConfig/defaults/unit", Value::Null),
         ("/fieldConfig/defaults/unit", "bananas".into()),
@@ -82,7 +83,7 @@ fn every_panel_has_units_and_thresholds() {
     }
 }
 
-/// A column's limit stands at a column that the panel's question answers.
+/// A column's limit belongs to a column that the panel's query returns.
 #[test]
 fn every_column_with_a_unit_is_one_of_its_panel() {
     let mut seen = BTreeSet::new();
@@ -100,7 +101,7 @@ fn every_column_with_a_unit_is_one_of_its_panel() {
     assert!(seen.contains("steal %") && seen.contains("accounts apart, ns"), "{seen:?}");
 }
 
-/// A dashboard is red where the alert comes.
+/// A panel turns red at the limit of its alert.
 #[test]
 fn limits_are_those_of_the_alerts() {
     let limit = |title: &str| {

@@ -1,4 +1,4 @@
-//! Who has a place, who loses it, and that nothing is lost on the way.
+//! Groups with a place, groups that lose it, and sums that stay complete.
 
 use crate::made::{ran, Cgroups, Did, Made, SECOND};
 use exactop_metrics::{Format, Settings};
@@ -90,7 +90,7 @@ fn a_storm_of_names_makes_no_more_series_and_pushes_nobody_out() {
         series.push(made.scrape(Format::Prometheus).lines().count());
         held.push(format!("{:?}", made.metrics).len());
     }
-    // Of 100,000 names nothing is left but those of who has a place or may get one.
+    // Of 100,000 names only those with a place, or watched for one, are kept.
     let most = |of: &[usize]| of.iter().copied().max().unwrap_or(0);
     assert!(most(&series[5..]) <= most(&series[..5]), "{series:?}");
     assert!(most(&held[5..]) <= most(&held[..5]) + most(&held[..5]) / 10, "{held:?}");
@@ -101,13 +101,13 @@ fn places_change_hands_no_faster_than_all_of_them_in_an_hour() {
     let mut made = Made::new(by_command(10), Cgroups::default());
     let mut seen = std::collections::BTreeSet::new();
     for round in 0..200 {
-        // Each ten times as large as the one before, again and again.
+        // Each round is ten times as large as the previous one, again and again.
         let size = 10_u64.pow(round % 6);
         let names: Vec<Did> = (0..10).map(|n| ran(&format!("r{round}n{n}"), 300 * size)).collect();
         made.window(&names);
         seen.extend(made.groups().into_keys());
     }
-    // Those of the beginning, as many again at once, and one in six minutes.
+    // The initial places, as many again at once, and one every six minutes.
     assert!(seen.len() > 12 && seen.len() <= 10 + 10 + 1 + 2, "{}", seen.len());
 }
 
@@ -197,7 +197,7 @@ fn what_was_used_before_a_change_of_group_stays_there() {
     made.told_otherwise(&both, |snapshot| snapshot.moves.push(moved));
     let groups = made.groups();
     assert_eq!((groups["unit=\"a\""], groups["unit=\"b\""]), (130, 70));
-    // More than there is cannot have moved.
+    // More time than exists cannot have moved.
     let all = GroupMove { run_ns: 1_000_000, ..moved };
     made.told_otherwise(&both, |snapshot| snapshot.moves.push(all));
     let groups = made.groups();

@@ -1,4 +1,4 @@
-//! Pages of the last window that closed, whoever asks how often and however long the next one takes.
+//! Pages of the last closed window, at any rate of scrapes and with a slow next window.
 
 use crate::made::{ran, Cgroups, Made, WALL};
 use exactop_metrics::{Clock, Format, LastWindow, Metrics, Settings};
@@ -25,7 +25,7 @@ fn boundary(last: &LastWindow) -> Option<String> {
 fn a_page_is_of_the_last_window_while_the_next_one_does_not_come() {
     let asked = Arc::new(AtomicU32::new(0));
     let asks = Arc::clone(&asked);
-    // Made-up windows ended long ago, so each page asks for a newer one, and nobody closes any.
+    // Made-up windows ended long ago, so each page requests a newer one, which never closes.
     let last = LastWindow::new(metrics(), 0, move || {
         asks.fetch_add(1, Ordering::Relaxed);
     });
@@ -48,7 +48,7 @@ fn a_window_that_closes_when_it_is_asked_for_is_on_the_page() {
     let place: Arc<OnceLock<Arc<LastWindow>>> = Arc::default();
     let (sender, receiver) = std::sync::mpsc::channel();
     let last = Arc::new(LastWindow::new(metrics(), 0, move || {
-        // The thread has closed as many as it was to.
+        // The thread has closed all its windows.
         let _ = sender.send(());
     }));
     assert!(place.set(Arc::clone(&last)).is_ok());

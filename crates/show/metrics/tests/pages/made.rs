@@ -1,4 +1,4 @@
-//! A machine on which nothing lives: in each window those ran and exited who are named.
+//! A made-up machine without living tasks: in each window the named ones run and exit.
 
 use exactop_metrics::{Clock, Format, Metrics, Settings};
 use exactop_model::ledger::key::AccountId;
@@ -10,16 +10,16 @@ use exactop_model::{
 use exactop_testkit::samples;
 use std::collections::BTreeMap;
 
-/// Length of its windows.
+/// Length of its windows, ns.
 pub const SECOND: u64 = 1_000_000_000;
 
 /// CPUs of the machine.
 pub const CPUS: u64 = 4;
 
-/// What one wall clock said at 0 of the monotonic one.
+/// Wall clock at 0 of CLOCK_MONOTONIC, ns since the epoch.
 pub const WALL: i128 = 1_700_000_000_000_000_000;
 
-/// Who did what in a window.
+/// Activity of one name in a window.
 #[derive(Clone, Debug)]
 pub struct Did {
     pub comm: Vec<u8>,
@@ -28,7 +28,7 @@ pub struct Did {
     pub lat_ns: u64,
 }
 
-/// One that only ran.
+/// A name that only ran.
 pub fn ran(comm: &str, run_ns: u64) -> Did {
     Did { comm: comm.into(), cgroup: Some(1), run_ns, lat_ns: 0 }
 }
@@ -43,7 +43,7 @@ pub struct Made {
     names: Cgroups,
 }
 
-/// Names of control groups by id; of others nothing is known.
+/// Names of control groups by id; other groups have no names.
 #[derive(Clone, Default)]
 pub struct Cgroups(pub BTreeMap<u64, CgroupNames>);
 
@@ -67,13 +67,13 @@ impl Made {
         made
     }
 
-    /// Lets a window pass in which these ran.
+    /// Runs a window with this activity.
     pub fn window(&mut self, did: &[Did]) {
         let window = self.told_otherwise(did, |_| ());
         assert_eq!(Books::of(&window).residual_ns, 0);
     }
 
-    /// The same, told with a difference.
+    /// Same, with a changed snapshot.
     pub fn told_otherwise(&mut self, did: &[Did], change: impl Fn(&mut Snapshot)) -> Window {
         self.at_ns += SECOND;
         let run_ns: u64 = did.iter().map(|d| d.run_ns).sum();
@@ -125,7 +125,7 @@ impl Made {
         String::from_utf8(self.metrics.scrape(format)).expect("UTF-8")
     }
 
-    /// The groups' CPU time in ns by label, as scraped.
+    /// The groups' CPU time in ns by labels, as scraped.
     pub fn groups(&mut self) -> BTreeMap<String, i128> {
         let text = self.scrape(Format::Prometheus);
         let lines = text.lines().filter_map(|l| l.strip_prefix("exactop_group_cpu_seconds_total"));
@@ -137,7 +137,7 @@ impl Made {
         lines.map(group).collect()
     }
 
-    /// The accounts of tasks and of what exited, together.
+    /// Sum of the accounts tasks and exited.
     pub fn named_ns(&self) -> u64 {
         self.task_ns
     }

@@ -1,4 +1,5 @@
-//! Pages and reports of made-up windows: which groups have a place, what the formats' own readers say.
+//! Pages and reports of made-up windows: the groups with a place, and checks by the formats' own
+//! readers.
 
 mod collector;
 mod dashboards;

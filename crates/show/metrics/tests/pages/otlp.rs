@@ -1,4 +1,4 @@
-//! Reports: what is in them, and that they arrive.
+//! Reports: their content, and their delivery.
 
 use crate::made::{ran, Cgroups, Did, Made, SECOND, WALL};
 use crate::receiver;
@@ -184,7 +184,7 @@ fn the_last_report_does_not_wait_for_its_time_nor_for_who_does_not_answer() {
     let last = requests.recv_timeout(wait::LIMIT).expect("the last").body;
     flate2::read::GzDecoder::new(&last[..]).read_to_end(&mut body).expect("gzip");
     assert_eq!(body, [2]);
-    // Nobody takes what comes to this one.
+    // A listener that accepts no connection.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", silent.local_addr().expect("an address"));
     let sender = Sender::start(&url, hour, Box::new(|| None)).expect("a sender");

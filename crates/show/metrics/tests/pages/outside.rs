@@ -1,5 +1,5 @@
-//! What others' programs say of the page: promtool (Debian's package prometheus), and the strict parser of
-//! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
+//! Checks of the page by other programs: promtool (Debian's package prometheus), and the strict
+//! parser of OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
 use exactop_metrics::{Degraded, Exporting, Format, Own, Process, Settings};
@@ -7,7 +7,7 @@ use exactop_model::owner::CgroupNames;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Names that are not nice, and figures that a double does not hold.
+/// Names with special characters, and figures that exceed a double.
 fn made() -> Made {
     let hostile = CgroupNames {
         namespace: Some("a\"b\\c\nd".into()),
@@ -38,7 +38,7 @@ fn made() -> Made {
     made
 }
 
-/// Runs it with this input; `None`: there is no such program, and `how` it is had.
+/// Runs a program with this input; `None`: it is not installed, and `how` says how to get it.
 fn run(program: &str, arguments: &[&str], input: &[u8], how: &str) -> Option<Output> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -69,7 +69,7 @@ fn promtool_takes_the_page() {
     assert!(!output.expect("it is there").status.success(), "it would say so");
 }
 
-/// Reads a page from standard input, strictly, and prints the sums of families in ns.
+/// Reads a page from standard input strictly, and prints the sums of families in ns.
 const STRICT: &str = "
 import sys
 from decimal import Decimal
@@ -130,7 +130,7 @@ fn the_rules_are_right() {
     }
 }
 
-/// A family that the rules name and nobody tells would make an alert that never comes.
+/// An alert rule on a family that does not exist would never fire.
 #[test]
 fn the_rules_name_what_is_told() {
     let page = made().scrape(Format::Prometheus);
@@ -145,7 +145,7 @@ fn the_rules_name_what_is_told() {
     ];
     let [.., manual] = files;
     for text in files {
-        // What the rules record has colons in its name.
+        // Names that the rules record contain colons.
         let names = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c));
         let is_ours = |name: &&str| name.starts_with("exactop_") || name.starts_with("process_");
         for name in names.filter(is_ours).filter(|name| *name != "process_") {

@@ -1,5 +1,5 @@
-//! A real Prometheus (Debian's package prometheus) scrapes a storm of names, and its own language says
-//! whether sums come out. Each scrape is a window.
+//! A real Prometheus (Debian's package prometheus) scrapes a storm of names, and its query language
+//! checks the sums. Each scrape is a window.
 
 use crate::made::{ran, Cgroups, Did, Made};
 use exactop_metrics::http::{Front, Server};
@@ -11,10 +11,10 @@ use std::sync::Mutex;
 /// Groups with a series of their own.
 const GROUPS: usize = 20;
 
-/// So many scrapes are enough.
+/// Number of scrapes that the test needs.
 const SCRAPES: f64 = 8.0;
 
-/// Some who stay, and many who come once.
+/// Some names that stay, and many that come once.
 fn storm(window: usize) -> Vec<Did> {
     let steady = (0..10).map(|n| ran(&format!("steady{n}"), 100_000_001 + n));
     let once = (0..500).map(|n| ran(&format!("once{}", window * 500 + n), 1_000_003));
@@ -44,7 +44,7 @@ fn a_real_prometheus_adds_up() {
     };
     let scrapes = || prometheus.ask("count_over_time(exactop_boundary_seconds[1h])");
     wait::until("eight scrapes", || scrapes() >= Some(SCRAPES));
-    // All of one scrape: an instant at which there are samples, and one some scrapes earlier.
+    // Two scrapes: an instant with samples, and one some scrapes earlier.
     let (then, now) = prometheus.span("exactop_boundary_seconds").expect("samples");
     assert!(then < now, "{then} {now}");
     let at = |expression: &str, time: f64| prometheus.at(expression, time);
@@ -62,7 +62,7 @@ fn a_real_prometheus_adds_up() {
     assert!(grew(boundary) >= 1.0);
     same(grew(all), 4.0 * grew(boundary));
     same(grew(groups), grew(named));
-    // Nobody with a place lost a nanosecond to having been new: all began within a window.
+    // No group with a place lost a nanosecond at its start: all of them began within a window.
     let steady = "sum(exactop_group_cpu_seconds_total{command=~\"steady.*\"} @)";
     assert!(at(steady, now) > 0.0);
 }

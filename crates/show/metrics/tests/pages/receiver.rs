@@ -1,4 +1,4 @@
-//! A collector as small as can be: takes requests, answers what it is told to.
+//! A minimal collector: it takes requests and sends the given answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,8 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// Answers one connection after the other with these; an empty one hangs up. Ends after the last.
+/// Sends these answers, one per connection; an empty one closes the connection. Ends after the
+/// last.
 pub fn start(answers: Vec<Vec<u8>>) -> (SocketAddr, mpsc::Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

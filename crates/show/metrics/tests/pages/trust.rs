@@ -1,4 +1,4 @@
-//! What the page says of itself: missed events, books that do not close, figures that are not known.
+//! The page's figures on itself: missed events, books that do not close, unknown figures.
 
 use crate::made::{ran, Cgroups, Made, CPUS};
 use exactop_metrics::{Format, Settings};
@@ -51,7 +51,7 @@ fn what_is_not_measured_is_not_there_until_it_is() {
     let page = made.scrape(Format::OpenMetrics);
     assert!(!page.contains("account=\"steal\"") && !page.contains("part=\"bpf\""), "{page}");
     assert!(page.contains("account=\"irq\""), "{page}");
-    // The first that is measured has one before it to be measured from.
+    // The first measured window has no earlier one to subtract.
     made.window(&[]);
     made.window(&[]);
     let page = made.scrape(Format::OpenMetrics);
