@@ -1,5 +1,5 @@
-//! The lab and the switch log as someone uses them. Runs where the ledger opens, and in emulated
-//! machines, where the program is the one that EXACTOP_PROGRAM names.
+//! The lab and the switch log as a user runs them. Runs where the ledger opens, and in emulated
+//! machines with the program that EXACTOP_PROGRAM names.
 #![cfg(feature = "bpf")]
 
 #[path = "helpers/mod.rs"]
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A directory with an experiment of one's own.
+/// A directory with an own experiment.
 struct Own {
     home: TempDir,
     program: String,
@@ -32,7 +32,8 @@ impl Own {
         Own { home, program: program() }
     }
 
-    /// With a copy of the program, so that its workers are told from those of others' runs.
+    /// With a copy of the program, so that its workers are distinguishable from those of other
+    /// runs.
     fn with_a_copy(body: &str) -> Own {
         let own = Own::new(body);
         let copy = own.home.path().join("exactop");
@@ -40,7 +41,7 @@ impl Own {
         Own { program: copy.display().to_string(), ..own }
     }
 
-    /// Processes that run this very file.
+    /// Number of processes that run this very file.
     fn running(&self) -> usize {
         let file = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
         let own = file(Path::new(&self.program));
@@ -60,7 +61,7 @@ impl Own {
         let mut own = Command::new(&self.program);
         own.args(["lab", "run", &self.file(), "--seed", "1", "--out"]).arg(self.out()).args(more);
         own.stdin(Stdio::null());
-        // As it is started elsewhere.
+        // With the environment of other tests.
         for (name, value) in command(&[]).get_envs() {
             match value {
                 Some(value) => own.env(name, value),
@@ -79,12 +80,12 @@ impl Own {
         text.split_inclusive('\n').filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Those of the experiment itself.
+    /// Points of the experiment itself.
     fn own_points(&self) -> Vec<Value> {
         self.points().into_iter().filter(|p| p["experiment"] == "own").collect()
     }
 
-    /// What others had of a CPU in the middle one of them, per cent.
+    /// CPU time of others in the median point, per cent of one CPU.
     fn others_pct(&self) -> f64 {
         let points = self.own_points();
         let mut others: Vec<f64> =
@@ -219,16 +220,16 @@ fn a_disturbed_trial_is_discarded_and_says_why() {
     assert!(said.contains("2 of 2 discarded because foreign CPU time"), "{said}");
 }
 
-/// Processes whose command line has such an argument.
+/// Number of processes whose command line has this argument.
 fn with_argument(argument: &str) -> usize {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     let lines = entries.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
     lines.filter(|line| line.split(|&b| b == 0).any(|word| word == argument.as_bytes())).count()
 }
 
-/// A run that is at work.
+/// A run in progress.
 fn half_way(own: &Own) -> Child {
-    // More than it takes to be seen at work, and no more, as the controls that come first repeat as often.
+    // Enough to be seen at work, and no more, because the controls that come first repeat as often.
     let mut command = own.command(&["--quick", "--repeats", "4"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     child
@@ -237,7 +238,7 @@ fn half_way(own: &Own) -> Child {
 #[test]
 fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
     let Some(_alone) = alone() else { return };
-    // A worker with a child of its own, which nobody but the lab's guard ends.
+    // A worker with a child, which only the lab's guard ends.
     let nap = format!("4242.{}", std::process::id());
     let worker =
         format!("{{ name = 'b', command = ['sh', '-c', 'sleep {nap} & while :; do :; done'] }}");
@@ -245,7 +246,7 @@ fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
     for signal in [INT, KILL] {
         let own = Own::with_a_copy(&body);
         let mut child = half_way(&own);
-        // The controls come first, and what others spoil is tried again.
+        // The controls come first, and disturbed trials are repeated.
         wait::until_within(2 * wait::LIMIT, "a trial of its own", || !own.own_points().is_empty());
         wait_until("a worker", || with_argument(&nap) > 0);
         send(child.id(), signal);
@@ -272,7 +273,7 @@ fn what_cannot_be_written_is_said_in_one_line() {
     let said = nowhere.err;
     assert_eq!(nowhere.code, Some(1), "{said}");
     assert!(said.lines().count() == 1 && said.contains("/proc/nowhere"), "{said}");
-    // A disk that is full after a trial: the run's own file takes two pages of it, and a trial as many.
+    // A disk that fills up after a trial: the run's own file takes two pages, and so does a trial.
     let disk = own.home.path().join("disk");
     fs::create_dir(&disk).expect("a directory");
     let line = format!(
@@ -330,7 +331,7 @@ fn a_trace_holds_every_event_it_counts() {
     let mut load = command(&["load", "pingpong", "--duration", "600"]);
     let load = Load::start(load.stderr(Stdio::null()));
     let output = run(&["trace", "-d", "0.5", "--buffer", "64", "-o", &path]);
-    // A buffer that is too small says how much is missing.
+    // A buffer that is too small reports how much is missing.
     let small = home.path().join("small.pftrace").display().to_string();
     let lossy = run(&["trace", "-d", "0.5", "--buffer", "1", "-o", &small]);
     drop(load);
@@ -359,8 +360,8 @@ fn a_trace_holds_every_event_it_counts() {
     assert_eq!(nowhere.err.lines().count(), 1);
 }
 
-/// Each holds what workers get of a CPU against a prediction: the lab discards what others disturb, and then there
-/// is nothing to hold.
+/// Each compares the workers' share of a CPU with a prediction. The lab discards disturbed trials,
+/// and then there is nothing to compare.
 mod alone {
     use super::*;
 
@@ -399,7 +400,7 @@ mod alone {
         assert_eq!(fs::read(own.out().join("report.md")).expect("a report"), before);
         let same = run(&["lab", "compare", &dir, &dir]).out;
         assert!(same.contains("no difference shown") && !same.contains("differs"), "{same}");
-        // Another run does not go into the same place.
+        // Another run does not go into the same directory.
         let again = own.run(&[]);
         assert_eq!(again.code, Some(1));
         assert!(again.err.contains("there is a run in it already"));
@@ -408,7 +409,7 @@ mod alone {
     #[test]
     fn weights_and_quotas_are_what_was_predicted() {
         let Some(_alone) = alone() else { return };
-        // A test that failed may have left some.
+        // A failed test may have left some.
         let before = groups_of_runs();
         let own = Own::new(
             "metric = 'share'\nwindow_s = 0.6\nsettle_s = 0.2\nrepeats = 6\ndelta = 0.06\n\
@@ -440,7 +441,7 @@ mod alone {
             for (name, below, above) in allowed {
                 let finding = own.finding(name);
                 if finding["values"].as_array().is_some_and(|kept| kept.len() < 3) {
-                    // Others had the CPUs now and then, and the lab says so.
+                    // Others used the CPUs now and then, and the lab reports it.
                     let why = finding["discarded"].to_string();
                     assert!(why.contains("foreign CPU time"), "{finding}");
                     continue;

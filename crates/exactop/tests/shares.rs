@@ -1,6 +1,6 @@
-//! What a niceness, a weight and a quota give, seen by the ledger while two tasks want one CPU. Runs
-//! where control groups of either version can be made, and in emulated machines, where the program
-//! is the one that EXACTOP_PROGRAM names.
+//! Shares of a CPU by niceness, weight and quota, measured by the ledger while two tasks want one
+//! CPU. Runs where control groups of either version can be made, and in emulated machines with the
+//! program that EXACTOP_PROGRAM names.
 #![cfg(feature = "bpf")]
 
 #[path = "helpers/mod.rs"]
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// The CPU that they want: the last one that may be used, as the first serves interrupts.
+/// The contested CPU: the last allowed one, because the first serves interrupts.
 fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/self/status").expect("a status");
     let allowed = text.lines().find(|l| l.starts_with("Cpus_allowed_list")).expect("the CPUs");
@@ -61,7 +61,7 @@ fn window(seconds: &str) -> Value {
 fn run_ns(window: &Value, spinner: &Spinner) -> f64 {
     let tasks = window["tasks"].as_array().expect("tasks");
     let row = tasks.iter().find(|task| task["pid"] == spinner.pid);
-    // One that did nothing has a row all the same; without one it is not there.
+    // An idle process has a row with 0; one without a row is gone.
     let ran = row.and_then(|row| row["run_ns"].as_f64());
     ran.unwrap_or_else(|| panic!("no time of {}", spinner.pid))
 }
@@ -71,7 +71,7 @@ fn length_ns(window: &Value) -> f64 {
     ends.map(|(t1, t0)| t1 - t0).expect("a length")
 }
 
-/// What everyone else had, per cent of a CPU.
+/// CPU time of all others, per cent of a CPU.
 fn others_pct(window: &Value, spinners: &[&Spinner]) -> f64 {
     let is_other = |task: &&Value| spinners.iter().all(|spinner| task["pid"] != spinner.pid);
     let rows = ["tasks", "exited"].map(|kind| window[kind].as_array().expect("rows"));
@@ -80,10 +80,10 @@ fn others_pct(window: &Value, spinners: &[&Spinner]) -> f64 {
     100.0 * ran_ns / length_ns(window)
 }
 
-/// A share, and what others had of a CPU meanwhile, both per cent.
+/// A share, and the CPU time of others meanwhile, both in per cent.
 type Seen = (f64, f64);
 
-/// The share of the first, per cent of what both had; the later one is started first.
+/// The first command's share of both, per cent; the second one is started first.
 fn share(first: &[&str], second: &[&str], seconds: &str) -> Seen {
     let cpu = cpu();
     let second = Spinner::start(&[second, &["--cpus", &cpu]].concat());
@@ -115,9 +115,9 @@ fn ran(pid: u32) -> f64 {
     ns.sum::<f64>() / 1e9
 }
 
-/// Waits for the next time that a throttled task may run again: when, and what it had by then. None if
-/// it is not throttled: others leave it less than its quota. That is a figure as another, so this is no
-/// wait that may take as long as a machine under load needs.
+/// Waits for the next time that a throttled task may run again: the time, and the CPU time by then.
+/// `None`: it is not throttled, because others leave it less than its quota. The wait has its own
+/// limit, since this is a result and not a delay of the machine.
 fn next_period(pid: u32) -> Option<(Instant, f64)> {
     let patience = Instant::now() + Duration::from_secs(20);
     let (mut before, mut since) = (ran(pid), Instant::now());
@@ -136,7 +136,7 @@ fn next_period(pid: u32) -> Option<(Instant, f64)> {
     }
 }
 
-/// Each says what somebody gets of a CPU: beside others' work it would be another share.
+/// Each measures a share of a CPU, which other load would change.
 mod alone {
     use super::*;
 
@@ -151,7 +151,7 @@ mod alone {
     #[test]
     fn the_ends_of_niceness_are_all_and_nothing() {
         let Some(_alone) = alone() else { return };
-        // The least turn of the other one, a tick or two, is a thousandth of some seconds.
+        // The shortest turn of the other one, a tick or two, is a thousandth of these seconds.
         let (share, others) = share(&["--nice", "-20"], &["--nice", "19"], "12");
         measured(others, || assert!(share >= 99.9, "{share:.3} %"));
     }
@@ -170,7 +170,7 @@ mod alone {
         let share = 100.0 * run_ns(&window, &spinner) / length_ns(&window);
         let others = others_pct(&window, &[&spinner]);
         println!("{share:.2} % of a CPU; others had {others:.1} %");
-        // Emulated CPUs stand still at times with a slice of the quota that nobody uses up.
+        // Emulated CPUs stop at times while a slice of the quota is left unused.
         let emulated = std::env::var_os("EXACTOP_TEST_EMULATED").is_some();
         is_about((share, others), 40.0, if emulated { 2.5 } else { 1.0 });
     }
@@ -180,7 +180,7 @@ mod alone {
         let Some(_alone) = alone() else { return };
         let spinner = Spinner::start(&["--max", "400000/1000000"]);
         let (start, busy, had) = (Instant::now(), busy_s(), ran(spinner.pid));
-        // From the start of one period to the start of another, so that no part of one counts.
+        // From the start of one period to the start of another, so that only whole periods count.
         let starts: Option<Vec<_>> = (0..=10).map(|_| next_period(spinner.pid)).collect();
         let others_s = busy_s() - busy - (ran(spinner.pid) - had);
         let others = 100.0 * others_s / start.elapsed().as_secs_f64();

@@ -1,5 +1,6 @@
-//! `exactop run` beside a program that leaves tens of thousands of zombies: a user's way to use up
-//! what a ledger has room for. A test program of its own, as nothing else is tested beside them.
+//! `exactop run` beside a program that leaves tens of thousands of zombies, with which a user can
+//! use up a ledger's slots. It is a test program of its own, because other tests cannot run beside
+//! it.
 #![cfg(feature = "bpf")]
 
 #[path = "helpers/mod.rs"]
@@ -11,7 +12,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// stress-ng's stressor, two of 10,000 each.
+/// stress-ng's stressor, two with 10,000 zombies each.
 struct Zombies(Child);
 
 impl Zombies {
@@ -29,7 +30,7 @@ impl Zombies {
 
 impl Drop for Zombies {
     fn drop(&mut self) {
-        // Its stressors end by themselves when it does, and their zombies with them.
+        // Its stressors end with it, and so do their zombies.
         let pid = rustix::process::Pid::from_child(&self.0);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         let _ = self.0.wait();
@@ -42,7 +43,7 @@ fn processes() -> usize {
     names.filter(|entry| entry.file_name().to_str().is_some_and(is_pid)).count()
 }
 
-/// "0m1.250s 0m0.030s": times(1p) of a shell.
+/// Sum of times(1p) of a shell, such as "0m1.250s 0m0.030s".
 fn seconds(line: &str) -> f64 {
     let of = |word: &str| {
         let (minutes, seconds) = word.trim_end_matches('s').split_once('m')?;
@@ -51,7 +52,7 @@ fn seconds(line: &str) -> f64 {
     line.split(' ').map(|word| of(word).unwrap_or_else(|| panic!("{line}"))).sum()
 }
 
-/// They take most process numbers that the kernel has: others could not fork beside them.
+/// The zombies take most PIDs of the kernel, so that others could not fork beside them.
 mod alone {
     use super::*;
 
@@ -68,7 +69,7 @@ mod alone {
         let _zombies = Zombies::start();
         let report = tempfile::NamedTempFile::new().expect("a file");
         let path = |path: &Path| path.to_str().expect("UTF-8").to_string();
-        // Short lives and long ones, and the shell's own word for what all of them used.
+        // Short and long lives, and the shell's own count of their use.
         let script =
             "for i in $(seq 60); do bash -c 'for ((j = 0; j < 20000; j++)); do :; done'; done
                       for i in 1 2 3; do bash -c 'for ((j = 0; j < 600000; j++)); do :; done'; done
@@ -85,9 +86,10 @@ mod alone {
         println!(
             "{said} s by themselves, {counted} s by exactop, of {exited_processes}; {there} there"
         );
-        // The shell, seq, and 63 more: a kernel that hides switches takes the names of a few.
+        // The shell, seq, and 63 more; a kernel that hides switches loses the names of a few.
         assert!((63..=65).contains(&exited_processes), "{exited:?}");
-        // What comes before exec is counted here and not there; what the kernel's clock leaves out, too.
+        // exactop also counts the time before exec, and the time that the kernel's clock leaves
+        // out.
         assert!((counted - said).abs() < said / 50.0 + 0.1, "{counted} {said}");
     }
 }

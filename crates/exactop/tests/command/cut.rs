@@ -1,4 +1,4 @@
-//! A stretch of a recording as one file.
+//! A time range of a recording as one file.
 
 use crate::helpers::run::run;
 use crate::made_up_proc::tree;
@@ -57,7 +57,7 @@ fn a_recording_is_not_cut_into_itself() {
         }
     }
     assert_eq!(run(&["replay", "--json", "-c", text(&path)]).fine(), live);
-    // Another file in its place is replaced.
+    // A different file in its place is replaced.
     let other = dir.path().join("other");
     std::fs::write(&other, "before").expect("a file");
     run(&["record", "cut", "-t", "1h ago+1h", text(&path), "-o", text(&other)]).fine();

@@ -1,5 +1,4 @@
-//! Two stretches of recorded time, compared: the change of busy time is that of its rows, whatever was
-//! measured.
+//! Two time ranges compared: the change of busy time is that of its rows, for every source.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::run;

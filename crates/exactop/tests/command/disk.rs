@@ -1,4 +1,4 @@
-//! Disk I/O of rows, held against a worker that counts what it is given and the kernel's own file.
+//! Disk I/O of rows, compared with the bytes that a worker gets and with the kernel's own file.
 
 use crate::helpers::processes::{until_stuck, Load};
 use crate::helpers::run::command;
@@ -21,7 +21,7 @@ fn ns(window: &Value, key: &str) -> u64 {
     window["window"][key].as_u64().expect("a time")
 }
 
-/// Bytes that a window tells.
+/// Bytes of a window.
 fn told(window: &Value, pid: u32) -> f64 {
     let rows = window["tasks"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["pid"] == pid).expect("a row");
@@ -45,7 +45,7 @@ fn what_a_worker_writes_is_what_its_row_has() {
     let lines = BufReader::new(exactop.0.stdout.take().expect("a pipe")).lines();
     let mut windows =
         lines.map(|line| -> Value { serde_json::from_str(&line.expect("UTF-8")).expect("JSON") });
-    // With the end of the first window it is looked at, and nothing is written before.
+    // The end of the first window reads the worker's I/O, and the worker writes nothing before.
     windows.next().expect("a window");
     let before = written(pid);
     for _ in 0..PIECES {
@@ -64,7 +64,8 @@ fn what_a_worker_writes_is_what_its_row_has() {
         is_over = ns(&window, "t0_ns") > ended_ns;
         all += told(&window, pid);
     }
-    // Of all that was written. Rates go by the looks at the file, which on a busy machine are not a window apart.
+    // Compared with all written bytes. Rates use the times of reading, which on a busy machine are
+    // not exactly a window apart.
     let part = all / of_kernel as f64;
     assert!((0.5..2.0).contains(&part), "{all} of {of_kernel}");
 }

@@ -1,4 +1,4 @@
-//! What is generated or written down must say what the program does.
+//! Generated and written documents match the program.
 
 use crate::helpers::run::{run, run_on};
 use crate::made_up_proc::tree;
@@ -79,7 +79,8 @@ fn each_command_has_a_manual_page_of_its_own() {
     for name in names.lines().skip(1) {
         let page = run(&["man", name]).fine();
         assert!(page.contains(&format!("\n.TH {name} 1 ")), "{name}: {page}");
-        // Whatever its help lists, explained: the synopsis has every name, and notes some.
+        // Every option in the help is explained: the synopsis has all names, and notes mention
+        // some.
         let words: Vec<&str> = name.split('-').skip(1).chain(["--help"]).collect();
         let help = run(&words).fine();
         let explained = page.split("\n.SH DESCRIPTION\n").nth(1).expect("a description");

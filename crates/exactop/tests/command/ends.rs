@@ -1,4 +1,4 @@
-//! How output ends: a reader that goes away, a full disk, signals.
+//! How output ends: a reader that leaves, a full disk, signals.
 
 use crate::helpers::processes::{send, until_stuck, HUP, INT, TERM};
 use crate::helpers::run::{command, done, program, run};
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
-/// Every way to print something.
+/// Every way to print.
 const PRINTING: &[&[&str]] = &[
     &["--help"],
     &["--version"],
@@ -65,7 +65,7 @@ fn a_signal_ends_windows_with_its_number() {
     for signal in [INT, TERM, HUP] {
         let mut child = windows(tree.path(), "--json");
         let mut out = child.stdout.take().expect("a pipe");
-        // At a full pipe a signal cuts a line; this one takes seconds to fill.
+        // At a full pipe a signal cuts a line; this larger pipe takes seconds to fill.
         rustix::pipe::fcntl_setpipe_size(&out, 1 << 20).expect("a large pipe");
         out.read_exact(&mut [0; 10]).expect("a window");
         send(child.id(), signal);
@@ -77,7 +77,7 @@ fn a_signal_ends_windows_with_its_number() {
     }
 }
 
-/// A reader that does not read fills the pipe; the signal must get through all the same.
+/// A reader that does not read fills the pipe; a signal must still end the command.
 #[test]
 fn a_signal_ends_a_blocked_write() {
     let tree = tree();
@@ -90,8 +90,8 @@ fn a_signal_ends_a_blocked_write() {
     assert_eq!(child.wait().expect("an end").code(), Some(143));
 }
 
-/// A pipe takes whole pages, so how many bytes fill it depends on the writes; it is full when no
-/// more come, though windows are due all the time.
+/// A pipe takes whole pages, so the writes determine how many bytes fill it. It is full when no
+/// more bytes come although windows are due.
 fn until_full(pipe: &impl std::os::fd::AsFd) {
     let held = || rustix::io::ioctl_fionread(pipe).expect("a count");
     let (mut before, mut unchanged) = (held(), 0);

@@ -1,5 +1,4 @@
-//! Files that someone put in the way: as the configuration, as the time zone, as the place for a
-//! report.
+//! Files that another user planted: as the configuration, as the time zone, as the output.
 
 use super::live::live;
 use crate::helpers::run::{done, program, Done};
@@ -10,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// The command, ended where it would not end.
+/// The command, with limits so that it always ends.
 fn watched(args: &[&str]) -> Command {
     let mut watched = Command::new("timeout");
-    // What reads without end is not to take the machine with it.
+    // A read without end must not use up the machine.
     watched.args(["-s", "KILL", "120", "prlimit", "--data=1000000000", &program()]).args(args);
     watched.stdin(Stdio::null()).env("HOME", "/nonexistent").env("TZ", "UTC");
     watched
@@ -37,7 +36,7 @@ fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo(1)").success());
 }
 
-/// What reads the configuration and prints.
+/// Reads the configuration and prints.
 const WITH_IT: [&str; 7] = ["-b", "-n", "1", "-d", "0.05", "--preset", "mine"];
 
 #[test]
@@ -113,7 +112,7 @@ fn keeping_settings_follows_no_planted_name() {
     let (home, file) = place();
     let victim = home.path().join("victim");
     fs::write(&victim, "what root keeps").expect("written");
-    // Whoever can write there can guess the next process ids.
+    // A user who can write there can guess the next process ids.
     let own = std::process::id();
     for pid in own..own + 3_000 {
         symlink(&victim, file.with_extension(format!("toml.{pid}"))).expect("a link");
@@ -150,7 +149,7 @@ mod outputs {
         (home, path.display().to_string())
     }
 
-    /// It ends after a SIGTERM.
+    /// Checks that the command ends after SIGTERM.
     fn ends_by_a_signal(mut child: Load) {
         until_stuck("one that waits for a reader", child.pid());
         assert!(child.0.try_wait().expect("a child").is_none(), "it waits for a reader");
@@ -191,7 +190,7 @@ mod outputs {
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_to_string(&victim).expect("there"), "what root keeps");
-        // A link of someone else's is refused with his number.
+        // A link of another user is refused with the owner's uid.
         fs::remove_file(&path).expect("removed");
         symlink(&victim, &path).expect("a link");
         if std::os::unix::fs::lchown(&path, Some(65_534), None).is_ok() {

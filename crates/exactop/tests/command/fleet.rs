@@ -1,4 +1,4 @@
-//! The books of many machines: what is said of them, and with which exit status.
+//! The books of many machines: reports and exit codes.
 
 use crate::helpers::run::{run, Done};
 use exactop_export::{FleetTables, Had};
@@ -21,7 +21,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A directory with the tables of a host; one whose name is not nice.
+/// A directory with the tables of a host, whose name holds special characters.
 fn exported(into: &Path, directory: &str, host: &str) {
     let (mut tables, mut book) = (FleetTables::default(), Book::new());
     for n in 0..=WINDOWS {
@@ -75,7 +75,7 @@ fn a_balance_ends_with_what_there_is_to_find() {
     }
 }
 
-/// What is of no use with a directory is refused there.
+/// Options of a store, which are refused with a directory.
 const OF_A_STORE: [&[&str]; 5] = [
     &["--database", "x"],
     &["--login", "/nonexistent"],
@@ -84,7 +84,8 @@ const OF_A_STORE: [&[&str]; 5] = [
     &["--connect-timeout", "1s"],
 ];
 
-/// What is said last of a store that does not answer, after one attempt; before it at most what is waited for.
+/// Checks the last line about a store that does not answer, after one attempt; only lines on
+/// waiting may precede it.
 fn is_dead(done: &Done, why: &str) {
     assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{}", done.err);
     let (last, before) = done
@@ -102,7 +103,7 @@ fn is_dead(done: &Done, why: &str) {
     );
 }
 
-/// A port at which nobody takes connections: the queue of a listener is full.
+/// A port that accepts no connections: the listener's queue is full.
 fn full() -> (OwnedFd, Vec<OwnedFd>, u16) {
     let tcp = || socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
     let listener = tcp();
@@ -129,7 +130,7 @@ fn full() -> (OwnedFd, Vec<OwnedFd>, u16) {
 fn a_store_that_is_dead_is_told_while_it_is_waited_for_and_then_an_error() {
     let (_listener, _waiting, port) = full();
     let dead = format!("http://127.0.0.1:{port}");
-    // It takes connections, and answers nothing.
+    // It accepts connections, and answers nothing.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mute = format!("http://{}", silent.local_addr().expect("its address"));
     for (words, url, why) in [
@@ -144,7 +145,8 @@ fn a_store_that_is_dead_is_told_while_it_is_waited_for_and_then_an_error() {
     }
 }
 
-/// Of ten thousand hosts' files one is always half copied: it is a finding, and all others are read.
+/// With ten thousand hosts one file is always half copied: that is a finding, and all others are
+/// read.
 #[test]
 fn a_file_that_cannot_be_read_is_a_finding() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -169,11 +171,11 @@ fn a_file_that_cannot_be_read_is_a_finding() {
     let told: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
     assert_eq!((&told["holds"], &told["unread"][0]["path"]), (&false.into(), &text(&half).into()));
     assert_eq!(told["sums"]["cpus_x_time_ns"], (2 * WINDOWS * 2 * WINDOW).to_string());
-    // Who needs all of it says which file it is.
+    // A command that needs all files names the unreadable one.
     let name = "accounts.parquet: it is not a table of 'exactop export'";
     run(&["fleet", "report", "--from", text(&books)]).refused(1, name);
     run(&["diff", text(&books), text(&books)]).refused(1, name);
-    // Nothing else is there: no balance, but a finding.
+    // If no other files exist, there is no balance, but a finding.
     let alone = run(&["fleet", "check", "--from", text(&books.join("half\x1b[2J/day=2025-10-09"))]);
     assert_eq!(alone.code, Some(3), "{}", alone.out);
 }
@@ -196,12 +198,12 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(of(&["--by", "unit", "--format", "html", "-o", text(&page)]).fine(), "");
     let html = std::fs::read_to_string(&page).expect("a page");
     assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 2);
-    // What is there stays there.
+    // An earlier report stays.
     of(&["-t", "now+1m", "-o", text(&page)]).refused(1, "no host has a window that ends");
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
-    // A store takes what it takes to ask it, and a directory does not.
+    // A store takes the options of its connection, and a directory does not.
     let store = |words: &[&str]| run(&[&["fleet", "report", "--from"], words].concat());
     is_dead(&store(&["http://127.0.0.1:1", "-o", text(&page)]), "Connection refused");
     store(&["ftp://store"]).refused(2, "write https://HOST:8443");
@@ -212,7 +214,7 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
 }
 
-/// Whoever a store does not know is told so in a line, of which nothing moves a cursor.
+/// A store that rejects the user is reported in one line, without control characters.
 #[test]
 fn a_store_that_refuses_is_told_in_one_line() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -241,7 +243,7 @@ fn a_store_that_refuses_is_told_in_one_line() {
     store.join().expect("it was asked");
 }
 
-/// Hosts of which one side is the first half, the other the second.
+/// Hosts whose first half is one side, and second half the other.
 #[test]
 fn two_stretches_of_many_machines_are_compared() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -282,7 +284,7 @@ fn two_stretches_of_many_machines_are_compared() {
     for said in OF_A_STORE {
         of(&[&halves[..], said].concat()).refused(2, "are about a store, and none is named");
     }
-    // Of one machine nothing of it is asked.
+    // A recording of one machine refuses the options for many.
     let recording = dir.path().join("recording");
     let words =
         ["--json", "-n", "2", "-d", "0.1", "--source", "procfs", "--record", text(&recording)];

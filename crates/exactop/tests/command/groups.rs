@@ -1,4 +1,4 @@
-//! Control groups of `exactop run`: a limit lives as long as what it limits.
+//! Control groups of `exactop run`: a limit lasts as long as the processes that it limits.
 
 use crate::helpers::processes::{first_line, is_over, send, KILL, TERM};
 use crate::helpers::run::{command, done, run};
@@ -23,7 +23,7 @@ fn members(group: &Path) -> Vec<u32> {
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// The quota as it stands.
+/// The current quota.
 fn quota(group: &Path) -> String {
     let files = ["cpu.max", "cpu.cfs_quota_us"];
     let read = files.iter().find_map(|file| fs::read_to_string(group.join(file)).ok());
@@ -50,7 +50,7 @@ impl Limited {
         Limited { run, group, sleeper: line.trim().parse().expect("a PID") }
     }
 
-    /// Nobody has moved it, nobody has lifted its limit.
+    /// Checks that no process moved it, and that its limit is unchanged.
     fn is_limited(&self, when: &str) {
         assert_eq!(members(&self.group), [self.sleeper], "{when}");
         assert!(quota(&self.group).starts_with("20000"), "{when}");
@@ -107,7 +107,7 @@ fn a_daemon_left_behind_keeps_its_limit() {
     assert!(!its.exists(), "{}", its.display());
 }
 
-/// A start time is another number there, a PID another process.
+/// In other namespaces a start time and a PID have other values.
 #[test]
 fn from_other_namespaces_nobody_is_taken_for_gone() {
     let Some(dir) = groups() else { return };

@@ -1,11 +1,11 @@
-//! What 'make install' leaves to do by hand is said, and nothing else.
+//! 'make install' prints the remaining manual steps, and nothing else.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A machine as the script sees it: whether it has the group, and whether systemd runs.
+/// A machine as the script sees it: with or without the group, and systemd.
 struct Machine {
     dir: tempfile::TempDir,
     systemd: PathBuf,
@@ -58,5 +58,5 @@ fn what_is_left_to_do_for_the_service_is_said_where_it_is_not_done() {
 fn who_needs_nothing_is_told_nothing() {
     assert_eq!(Machine::with(true, false).hints(&[("PREFIX", "/usr/local")]), "");
     let packs = Machine::with(false, true).hints(&[("PREFIX", "/usr"), ("DESTDIR", "/tmp/x")]);
-    assert_eq!(packs, "", "whoever makes a package");
+    assert_eq!(packs, "", "the packager has no manual steps");
 }

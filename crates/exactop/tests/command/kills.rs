@@ -1,6 +1,6 @@
-//! A recorder killed at random moments while processes come and go as fast as they can: each window
-//! that was shown, and so was synced before, is there once; windows and gaps are all the time there
-//! was. `make test-kills` kills a thousand times.
+//! A recorder killed at random moments while processes come and go at full speed. Each window that
+//! was shown, and so was synced before, is in the recording once; windows and gaps cover the whole
+//! time. `make test-kills` kills a thousand times.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{command, without_ledger};
@@ -13,19 +13,19 @@ use std::process::Stdio;
 use std::sync::mpsc::{channel, Sender};
 use std::time::{Duration, Instant};
 
-/// Kills when nothing is said.
+/// Default number of kills.
 const KILLS: u32 = 20;
 
-/// When a recorder is killed.
+/// Moment of a kill.
 #[derive(Clone, Copy)]
 enum Moment {
-    /// So long after it was started.
+    /// This long after the start.
     Started(Duration),
-    /// So long after it showed its first window.
+    /// This long after the first window.
     Shown(Duration),
 }
 
-/// How long it took until the first window was shown, and the windows that were shown whole.
+/// Time until the first window was shown, and the windows that were shown completely.
 struct Killed {
     first_after: Option<Duration>,
     shown: Vec<u64>,
@@ -54,27 +54,27 @@ fn killed(path: &str, moment: Moment) -> Killed {
     Killed { first_after, shown: reader.join().expect("lines") }
 }
 
-/// The ends of the windows that were shown. The last line may have been cut.
+/// The ends of the windows that were shown. The last line may be cut.
 fn shown(mut lines: impl BufRead, first: &Sender<()>) -> Vec<u64> {
     let mut shown = Vec::new();
     let mut line = String::new();
     while lines.read_line(&mut line).is_ok_and(|n| n > 0) && line.ends_with('\n') {
         let told: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         shown.push(told["window"]["t1_ns"].as_u64().expect("ns"));
-        // Nobody waits for the second.
+        // The test waits only for the first window.
         let _ = first.send(());
         line.clear();
     }
     shown
 }
 
-/// Between nothing and 1.
+/// A random number from 0 to 1.
 fn drawn() -> f64 {
     RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
 
-/// All windows, and the gaps between them. Who was killed after its keyframe and before its first window
-/// leaves a gap that no window follows, if nobody records after it.
+/// All windows, and the gaps between them. A recorder killed between its keyframe and its first
+/// window leaves a gap that no window follows, unless a later recorder runs.
 fn all(path: &Path) -> (Vec<Span>, Vec<Gap>) {
     let mut replay = Replay::new(Reader::new(Recording::open(path).expect("a recording")));
     let (mut windows, mut gaps, mut since) = (Vec::new(), Vec::new(), Vec::new());

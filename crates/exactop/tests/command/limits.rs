@@ -1,4 +1,4 @@
-//! Little memory, few open files: a source that fits, or one line that says what failed.
+//! Little memory, few open files: a fallback source, or one line that names the failure.
 
 use crate::helpers::run::{command, done, without_ledger, Done};
 use exactop_testkit::wait;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Two tests may want the same limit at a time.
+/// Two tests may need the same limit at a time.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A control group with a limit of memory; `None` where none can be made.
+/// A control group with a memory limit; `None`: none can be made.
 struct Group(PathBuf);
 
 impl Group {
@@ -23,7 +23,7 @@ impl Group {
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
         {
             let directory = Path::new(root).join(&name);
-            // Where version 1 is, the second root is a file system like any other.
+            // With version 1 the second root is an ordinary file system.
             let is_there = Path::new(root).join("cgroup.procs").exists();
             if !is_there || fs::create_dir(&directory).is_err() {
                 continue;
@@ -40,7 +40,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The kernel takes a moment to let go of what was charged.
+        // The kernel takes a moment to release charged memory.
         let is_gone = || fs::remove_dir(&self.0).is_ok() || !self.0.exists();
         match std::thread::panicking() {
             true => drop(fs::remove_dir(&self.0)),
@@ -49,7 +49,7 @@ impl Drop for Group {
     }
 }
 
-/// One window, from within the group.
+/// One window, from inside the group.
 fn inside(group: &Group, args: &[&str]) -> Done {
     let procs = group.0.join("cgroup.procs");
     let inner = command(args);
@@ -61,7 +61,8 @@ fn inside(group: &Group, args: &[&str]) -> Done {
 
 #[test]
 fn with_little_memory_something_smaller_is_taken_and_nobody_is_killed() {
-    // The program's own pages are charged to whoever reads them first: not to the group, then.
+    // The program's pages are charged to the first process that reads them, so read them outside of
+    // the group first.
     done(command(&["--json", "-n", "1", "-d", "0.2"]));
     for mib in [16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 96] {
         let Some(group) = Group::of_mib(mib) else { return };
@@ -112,7 +113,7 @@ fn with_too_few_the_error_says_what_failed() {
     }
 }
 
-/// A low soft limit is no limit.
+/// A low soft limit has no effect.
 #[test]
 fn the_soft_limit_is_raised() {
     if without_ledger() {

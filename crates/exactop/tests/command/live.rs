@@ -6,7 +6,7 @@ use crate::helpers::terminal::Terminal;
 use crate::made_up_proc::tree;
 use std::path::Path;
 
-/// The live view on a made-up /proc; how it ended stays on the screen.
+/// The live view on a made-up /proc; its exit code stays on the screen.
 pub fn live(root: &Path, config: &Path, options: &str) -> Terminal {
     let home = format!("XDG_CONFIG_HOME={}", config.display());
     let terminal = Terminal::new(100, 30, &[&home]);

@@ -1,4 +1,4 @@
-//! `exactop load`: workloads to look at, run by the command itself.
+//! `exactop load`: demonstration workloads, run by the command itself.
 
 use crate::helpers::processes::{children, first_line, send, INT};
 use crate::helpers::run::{command, run};
@@ -22,14 +22,16 @@ fn count(object: &Value, key: &str) -> u64 {
 #[test]
 fn a_herd_serves_what_it_accepts_and_stops_by_itself() {
     for wake in ["all", "one"] {
-        // Seldom enough for all to sleep again before the next one comes, on a busy machine, too.
+        // Connections are rare enough that all workers sleep again in between, also on a busy
+        // machine.
         let done = herd(&["--threads", "20", "--wake", wake, "--rate", "50"]);
         assert_eq!(done["wake"], wake);
         assert_eq!(done["client"]["failed"], 0, "{done}");
         assert!(count(&done, "served") > 0, "{done}");
         assert_eq!(count(&done, "served"), count(&done, "accepted"), "{done}");
         assert!(count(&done, "server_cpu_ns") > 0, "{done}");
-        // A worker that is about to sleep may take a wake-up meant for one that sleeps: both wake.
+        // A worker that is about to sleep may take a wake-up meant for a sleeping one; then both
+        // wake.
         let many = count(&done, "wakeups") > 2 * count(&done, "accepted");
         assert_eq!(many, wake == "all", "{done}");
     }
@@ -41,7 +43,7 @@ fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
     let pid = child.id();
-    // It catches signals once it has said so.
+    // It catches signals once it has printed this line.
     assert!(first_line(child.stderr.take()).contains("or at Ctrl-C"));
     wait::until("a herd", || thread_count(pid) == Some(6) && client_of(pid).is_some());
     let client = client_of(pid).expect("the client");
@@ -54,7 +56,7 @@ fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
     assert_eq!(stat_field(client, 4), None, "the client lives on");
 }
 
-/// The child of a process that is named as the client is.
+/// The child of a process that has the client's name.
 fn client_of(pid: u32) -> Option<u32> {
     let is_client = |pid: &u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
@@ -157,7 +159,7 @@ fn a_thread_is_busy_for_the_part_it_is_told() {
     let done = lines(&done.out).pop().expect("a last word");
     let cpu_ns = done["cpu_ns"][0].as_u64().expect("its CPU time");
     let part = cpu_ns as f64 / count(&done, "elapsed_ns") as f64;
-    // Less where the machine was somebody else's; a thread that knows no pause has all there is.
+    // The share is smaller on a shared machine; a thread without pauses would use all of a CPU.
     assert!(part > 0.0 && part < 0.26, "{part}");
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Two idle CPUs and three processes, one of them with a hostile name. What the files say stays
-/// the same, so every change in a window is 0.
+/// Two idle CPUs and three processes, one of them with a hostile name. The files never change, so
+/// every change in a window is 0.
 pub fn tree() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = |path: &str, text: &[u8]| write(dir.path(), path, text);

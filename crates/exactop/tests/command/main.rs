@@ -1,4 +1,4 @@
-//! The command as a whole, run as a person or a script runs it, on a made-up /proc.
+//! The whole command, run as a person or a script runs it, on a made-up /proc.
 
 #[cfg(feature = "bpf")]
 mod containers;

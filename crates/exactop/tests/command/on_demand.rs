@@ -1,4 +1,5 @@
-//! `exactop syscalls`, `wakeups`, `waits` and `moves` on the real machine: each format, and what they find.
+//! `exactop syscalls`, `wakeups`, `waits` and `moves` on the real machine: each format, and their
+//! findings.
 
 use crate::helpers::processes::{until_stuck, Load};
 use crate::helpers::run::{command, run, without_ledger};
@@ -32,7 +33,7 @@ fn system_calls_in_every_format() {
     let text = run(&["syscalls", "-p", &pid, "--by", "thread", "0.3", "1"]).fine();
     let mut lines = text.lines();
     assert!(lines.next().expect("a line").starts_with("Window "), "{text}");
-    // The kernel may have hidden some, which is told above the table.
+    // The kernel may have hidden some, which a line above the table reports.
     let heading = lines.find(|line| !line.contains(" unseen: ")).expect("a heading");
     let heading: Vec<&str> = heading.split_whitespace().collect();
     assert_eq!(heading[..4], ["PID", "NAME/TID", "DISP/s", "CALLS"]);
@@ -78,7 +79,8 @@ fn a_herd_is_found_by_its_name_and_a_pool_is_not() {
             let begins = format!("thundering herd: each futex wake by herd-all/{pid} woke ");
             assert!(text.starts_with(&begins), "{text}");
             assert!(text.contains("went back to the same lock"), "{text}");
-            // Of a hundred, those who sleep by then: on a busy machine not all of them do. Of a pool it is one.
+            // Of a hundred threads, those asleep by then; on a busy machine that is not all of
+            // them. A pool wakes one.
             assert!(verdicts[0]["evidence"]["mean"].as_f64() > Some(10.0), "{verdicts:?}");
         }
         let text = run(&["wakeups", "-p", &pid, "0.3", "-n", "1", "--rows", "3"]).fine();
@@ -124,7 +126,7 @@ fn moves_in_every_format() {
     if without_ledger() {
         return;
     }
-    // As many as make the kernel balance.
+    // Enough threads that the kernel balances them.
     let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
     let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
     let pid = load.pid().to_string();

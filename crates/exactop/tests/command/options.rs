@@ -1,14 +1,14 @@
-//! The same option does the same in every command that reads windows.
+//! An option has the same effect in every command that reads windows.
 
 use crate::helpers::run::{run, run_on};
 use crate::made_up_proc::tree;
 use serde_json::Value;
 
-/// Five windows of a source that keeps no books.
+/// Five windows of a source without books.
 const RECORDED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../keep/recording/tests/recordings/form-1-procfs.rec");
 
-/// Lines below the summary's.
+/// Lines below the summary.
 fn rows(text: &str) -> Vec<&str> {
     text.lines().skip_while(|line| !line.is_empty()).skip(2).collect()
 }
@@ -62,14 +62,14 @@ fn a_stretch_has_the_same_windows_everywhere() {
     let ns = |name: &str| all["stretch"][name].as_i64().expect("ns");
     let (from, to) = (ns("from_wall_ns"), ns("to_wall_ns"));
     let middle = jiff::Timestamp::from_nanosecond(((from + to) / 2).into()).expect("a time");
-    // From the middle on, and as much before it as a second has.
+    // From the middle on, with one second more before it.
     let before = jiff::Timestamp::from_nanosecond((from - 1_000_000_000).into()).expect("a time");
     let half = format!("{before}+{}s", 1 + (to - from) / 2_000_000_000);
     for (time, some) in [(middle.to_string(), true), (half, true), ("boot".into(), false)] {
         let told = told(&["-t", &time]);
         let windows = told["stretch"]["windows"].as_u64().expect("a number");
         assert_eq!(windows > 0 && windows < 5, some, "{time}: {windows}");
-        // On standard error: when the recording begins, if that is later.
+        // Standard error reports the recording's beginning if it is later.
         for words in [&["replay", RECORDED][..], &["ptop", "--replay", RECORDED]] {
             let printed = run(&[words, &["--json", "-t", &time]].concat());
             let lines = printed.out.lines().count() as u64;

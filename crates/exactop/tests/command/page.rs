@@ -8,7 +8,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// What the page's script reads.
+/// The data that the page's script reads.
 fn data(page: &str) -> Value {
     let begin = "<script type=\"application/json\" id=\"data\">";
     let (_, data) = page.split_once(begin).expect("where data are");

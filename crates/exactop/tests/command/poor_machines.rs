@@ -1,5 +1,5 @@
-//! Machines and users that give less: no privileges, namespaces, hidden processes, full disks,
-//! and more processes than anyone looks at. On the real /proc.
+//! Restricted machines and users: no privileges, namespaces, hidden processes, full disks, and very
+//! many processes. On the real /proc.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{command, copied, done, without_ledger, Done};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Nobody in particular, on most systems.
+/// The user nobody on most systems.
 const NOBODY: u32 = 65534;
 
-/// The program where every user can reach it.
+/// The program at a path that every user can reach.
 struct Reachable {
     _home: TempDir,
     program: PathBuf,
@@ -31,7 +31,7 @@ impl Reachable {
         Reachable { _home: home, program: copy }
     }
 
-    /// A run without any privileges.
+    /// Runs without any privileges.
     fn unprivileged(&self, args: &[&str]) -> Done {
         let mut command = Command::new(&self.program);
         command.args(args).stdin(Stdio::null());
@@ -41,8 +41,7 @@ impl Reachable {
         done(command)
     }
 
-    /// A run at the end of a line of shell in namespaces of its own, of which `{}` is the
-    /// program.
+    /// Runs a line of shell in namespaces of its own; `{}` in it is the program.
     fn apart(&self, unshare: &[&str], line: &str) -> Done {
         let mut command = Command::new("unshare");
         let line = line.replace("{}", &self.program.display().to_string());
@@ -55,7 +54,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Namespaces are made by root only; nobody else can run these tests.
+/// Only root makes namespaces and can run these tests.
 fn can_unshare() -> bool {
     if !is_root() {
         eprintln!("left out: making namespaces needs root");
@@ -67,7 +66,7 @@ fn window(text: &str) -> Value {
     serde_json::from_str(text).expect("one window as JSON")
 }
 
-/// A window of /proc that says why, in one line; its unnamed time in ns.
+/// A window of /proc that names the reason in one line. Returns its unnamed time in ns, too.
 fn fallen_back(done: Done, why: &str) -> (Value, i64) {
     let window = window(&done.fine());
     let source = &window["source"];
@@ -78,7 +77,7 @@ fn fallen_back(done: Done, why: &str) -> (Value, i64) {
     (window, unnamed)
 }
 
-/// A wrong choice of source: one line, and the code of things that failed.
+/// A failed choice of source: one line, and the exit code of a failure.
 fn refused(done: &Done, why: &str) {
     done.refused(1, why);
     assert!(done.err.starts_with("exactop: "), "{}", done.err);
@@ -117,7 +116,8 @@ fn in_a_pid_namespace_of_its_own_it_reads_proc_and_says_why() {
     refused(&run("--once --source ledger"), "PID namespace");
 }
 
-/// The programs read the machine's clock, we our own: no figure of theirs could be held against it.
+/// The BPF programs read the machine's clock and exactop its own, so their figures could not be
+/// compared.
 #[test]
 fn in_a_time_namespace_with_another_clock_nothing_that_reads_the_kernels_clock_runs() {
     if !can_unshare() || !cfg!(feature = "bpf") || !Path::new("/proc/self/ns/time").exists() {
@@ -167,7 +167,7 @@ fn windows_on_a_full_disk_are_an_error() {
     }
 }
 
-/// Windows that begin before, and end while, ever so many processes begin and end.
+/// Very many processes start and exit across the windows' boundaries.
 #[test]
 fn processes_that_vanish_between_listing_and_reading_are_no_error() {
     let _storm =
@@ -177,7 +177,7 @@ fn processes_that_vanish_between_listing_and_reading_are_no_error() {
     assert_eq!(text.lines().map(window).count(), 20);
 }
 
-/// Everyone has a row, in every source, and the books close as well as they do with few.
+/// Every task has a row in every source, and the books close as well as with few tasks.
 fn many(processes: usize) {
     let sleepers = Sleepers::start(processes).expect("sleepers");
     let source = |name: &str| {
@@ -193,7 +193,7 @@ fn many(processes: usize) {
     };
     source("procfs");
     if cfg!(feature = "bpf") && !without_ledger() {
-        // What others do beside it may keep a window from being exact, which it says then.
+        // Other load on the machine may make a window inexact, and the window says so.
         wait::until("an exact window", || {
             let window = source("ledger");
             let is_late = window["window"]["errors"]["late"] != 0;

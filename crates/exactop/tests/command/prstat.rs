@@ -1,4 +1,4 @@
-//! `exactop prstat` as someone from illumos uses it.
+//! `exactop prstat` as a user of illumos runs it.
 
 use crate::helpers::processes::{send, HUP, INT, TERM};
 use crate::helpers::run::{command, done, program, run, run_on, without_ledger};
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const HEADER: &str =
     "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       ";
 
-/// Arguments, and words the one line must contain.
+/// Arguments, and words that the one line must contain.
 const REFUSED: &[(&[&str], &str)] = &[
     (&["-C", "1"], "processor sets"),
     (&["-h", "1"], "locality groups"),
@@ -142,7 +142,7 @@ fn signals_that_end_it_are_no_failure() {
     }
 }
 
-/// What it shows on a terminal, which script(1) makes; `keys` are typed.
+/// Output on a terminal, which script(1) makes; `keys` are typed.
 fn on_terminal(args: &str, keys: &[u8]) -> (Option<i32>, String) {
     let tree = tree();
     let line = format!(
@@ -190,7 +190,7 @@ fn q_ends_it_and_any_other_key_refreshes() {
     assert_eq!((code, text.matches("PID").count()), (Some(0), 2), "{text:?}");
 }
 
-/// The sum of a row's states in tenths of a per cent; `None`: it has none, as a zombie.
+/// The sum of a row's states in tenths of a per cent; `None`: a zombie has no states.
 fn sum_of_states(row: &[&str]) -> Option<u64> {
     let states = row[2..10].iter().filter(|cell| **cell != "-").map(|cell| {
         (cell.parse::<f64>().unwrap_or_else(|_| panic!("{cell} in {row:?}")) * 10.0).round() as u64
@@ -198,7 +198,7 @@ fn sum_of_states(row: &[&str]) -> Option<u64> {
     states.reduce(|a, b| a + b)
 }
 
-/// Threads that are born, execute another program, stop and end in every window.
+/// Threads that start, execute another program, stop and exit in every window.
 #[test]
 fn microstates_sum_to_100_in_a_storm_of_births_and_ends() {
     if without_ledger() {
@@ -230,7 +230,7 @@ fn microstates_sum_to_100_in_a_storm_of_births_and_ends() {
     assert!(rows - without > 200, "{rows} rows, {without} without states");
 }
 
-/// Where the ledger cannot be had, the refusal says why.
+/// If the ledger does not open, the refusal names the reason.
 #[test]
 fn microstates_of_real_threads_sum_to_100() {
     let load = PipePingPong::start(8).expect("a load");

@@ -1,4 +1,4 @@
-//! Recording beside what is shown, and replaying it: the same bytes.
+//! Recording while printing, and replaying: the bytes are the same.
 
 use crate::helpers::processes::Load;
 #[cfg(feature = "bpf")]
@@ -13,7 +13,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Prints windows and records them, and replays them with the same options. How many lines.
+/// Prints and records windows, and replays them with the same options. Returns the number of lines.
 fn same_bytes(source: &str, options: &[&str]) -> usize {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
@@ -25,7 +25,7 @@ fn same_bytes(source: &str, options: &[&str]) -> usize {
     live.lines().count()
 }
 
-/// What is shown in many ways.
+/// Formats to compare.
 const WAYS: [&[&str]; 5] = [
     &["--json"],
     &["--csv"],
@@ -34,7 +34,7 @@ const WAYS: [&[&str]; 5] = [
     &["-b", "--preset", "ptop"],
 ];
 
-/// The same of a command that prints windows in its own way.
+/// Same for a command with its own format.
 fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str]) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
@@ -92,7 +92,7 @@ fn what_is_replayed_from_the_ledger_is_what_was_shown() {
     if without_ledger() {
         return;
     }
-    // Short lives and pipes; with the shell all of it ends.
+    // Short lives and pipes, which end together with the shell.
     let _storm = Load::shell("while :; do echo x | cat; done");
     for way in WAYS {
         assert!(same_bytes("ledger", way) > 3);
@@ -116,12 +116,12 @@ fn it_records_until_it_is_told_to_stop_and_others_are_refused() {
     assert!(list.contains("exactop-00000001.rec") && !list.contains("not closed"), "{list}");
     let verified = run(&["record", "verify", text(&path)]).fine();
     assert!(verified.contains("whole") && verified.contains("; 0 gaps"), "{verified}");
-    // From a time on, and not from one after all of it.
+    // From a time on, but not from a time after the end.
     let one = run(&["replay", text(&path), "--json", "--once", "-t", "1h ago"]);
     assert_eq!((one.code, one.out.lines().count()), (Some(0), 1));
     assert!(one.err.contains("the recording begins after that time, at "), "{}", one.err);
     run(&["replay", text(&path), "--json", "-t", "2200-01-01 00:00"]).refused(1, "ends before");
-    // One byte that is not what was written is told; behind the header, without which nothing is read.
+    // A changed byte is reported if it is behind the header, without which nothing is read.
     let file = path.join("exactop-00000001.rec");
     let mut bytes = std::fs::read(&file).expect("the file");
     let late = bytes.len() * 7 / 8;
@@ -147,7 +147,7 @@ fn command_lines_are_kept_or_not() {
 
 #[test]
 fn a_recorder_may_be_told_to_keep_no_command_lines() {
-    // The name of who is asked to sleep, in its command line alone.
+    // A unique argument of the sleeper, which only its command line holds.
     let secret = format!("86399.{}", std::process::id());
     let _sleeper = Load(std::process::Command::new("sleep").arg(&secret).spawn().expect("sleep"));
     for (option, there) in [(&[][..], true), (&["--no-command-lines"][..], false)] {
@@ -229,7 +229,7 @@ fn a_header_of_someone_else_writes_nothing_to_the_terminal() {
     }
 }
 
-/// A file whose header says that a later version with a hostile name wrote it.
+/// A file whose header claims a later version with a hostile name.
 fn later_form(file: &[u8]) -> Vec<u8> {
     let json = br#"{"format":99,"exactop":"9\u001b[2J"}"#;
     let mut header = file[8..64].to_vec();

@@ -1,4 +1,4 @@
-//! Wrong use: one line on standard error that says what was found and what to do, and the code.
+//! Wrong use: one line on standard error with the found value and the remedy, and the exit code.
 
 use crate::helpers::run::{command, done, program, run, run_on};
 use crate::made_up_proc::tree;
@@ -6,7 +6,7 @@ use crate::made_up_proc::tree;
 /// Arguments, and words that the one line must contain.
 const REFUSED: &str = include_str!("refused.txt");
 
-/// Whose name the line begins with, where it is of one.
+/// Subcommands whose name begins the line.
 const SUBCOMMANDS: [&str; 21] = [
     "run",
     "doctor",
@@ -75,7 +75,7 @@ fn hostile_arguments_cannot_write_to_the_terminal() {
     assert!(!done.err.contains('\x1b'), "{:?}", done.err);
 }
 
-/// A terminal is made by script(1), which comes with every Debian.
+/// script(1), which every Debian has, makes the terminal.
 #[test]
 fn a_broken_configuration_is_refused_with_file_and_line() {
     let home = tempfile::tempdir().expect("a temporary directory");

@@ -1,7 +1,7 @@
-//! Real windows compared: beside a steady load nothing is beyond noise, and of what is planted, a
-//! worker's piece of work a fifth longer and a command called a hundred times as often, both are the
-//! first rows. `make test-regressions` does so with 20 pairs. Where others use the machine meanwhile
-//! their changes are changes, too: then nothing was measured.
+//! Real windows compared. Beside a steady load nothing is beyond noise. Then two changes are
+//! planted: a worker's piece of work takes a fifth longer, and a command is called a hundred times
+//! as often. Both must be the first rows. `make test-regressions` runs 20 pairs. Other load on the
+//! machine would also be a change, so then the test measures nothing.
 
 use crate::helpers::processes::Load;
 use crate::helpers::quiet::measured;
@@ -12,23 +12,24 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Pairs when nothing is said.
+/// Default number of pairs.
 const PAIRS: usize = 2;
 
-/// Between two calls of the command, s.
+/// Time between two calls of the command, s.
 const PAUSE_S: u64 = 20;
 
-/// What the load is made of, and what it calls.
+/// Processes of the load and of its calls.
 const OURS: [&str; 5] = ["worker", "caller", "check", "sleep", "exactop"];
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A worker with pieces of work of 15 ms, some in every window, so that what a window has of it is
-/// told from noise, with a pause of 85 after each, so that longer pieces are more of the CPU; and somebody who calls a command now and then.
+/// A worker with pieces of work of 15 ms, several per window so that they stand out from noise. A
+/// pause of 85 ms follows each, so that longer pieces use more of the CPU. A caller runs a command
+/// now and then.
 struct Shop {
-    /// Ends before its directory goes.
+    /// Ends before its directory is removed.
     load: Vec<Load>,
     dir: tempfile::TempDir,
     /// Rounds of a shell's loop in a millisecond of CPU time.
@@ -64,7 +65,7 @@ impl Shop {
         std::fs::write(self.dir.path().join(what), format!("{to}\n")).expect("a file");
     }
 
-    /// The fastest of some: others may take the CPU meanwhile.
+    /// The fastest of several runs, because others may take the CPU meanwhile.
     fn rounds_in_a_millisecond(&self) -> u64 {
         const ROUNDS: u64 = 100_000;
         self.set("check.size", ROUNDS);
@@ -82,14 +83,14 @@ impl Shop {
         self.set("pause", PAUSE_S);
     }
 
-    /// Both are slower or more often from now on: whoever calls the command has to wake up first.
+    /// Makes the worker slower and the caller more frequent from now on, once the caller wakes up.
     fn planted(&self) {
         self.set("piece", self.rounds * 18);
         self.set("pause", 0.1);
         std::thread::sleep(Duration::from_secs(PAUSE_S + 1));
     }
 
-    /// Records so many windows of it, under a name.
+    /// Records this number of windows under a name.
     fn record(&self, name: &str, windows: u32) -> String {
         let path = self.dir.path().join(name);
         let windows = windows.to_string();
@@ -100,10 +101,10 @@ impl Shop {
     }
 }
 
-/// What a difference says.
+/// Result of a comparison.
 struct Said {
     verdict: String,
-    /// Who differs beyond noise, as printed.
+    /// Rows beyond noise, as printed.
     beyond: Vec<String>,
     /// What others used, per cent of one CPU.
     others_pct: f64,
@@ -133,7 +134,7 @@ fn what_is_planted_comes_first_and_the_same_differs_in_nothing() {
     }
     let pairs = std::env::var("EXACTOP_PAIRS").map_or(PAIRS, |n| n.parse().expect("a number"));
     let shop = Shop::open();
-    // A minute each: a virtual CPU is now faster, now slower, by several per cent.
+    // A minute each: the speed of a virtual CPU varies by several per cent.
     let before = shop.record("before", 240);
     shop.planted();
     let after = shop.record("after", 240);
@@ -156,6 +157,6 @@ fn what_is_planted_comes_first_and_the_same_differs_in_nothing() {
         }
     }
     println!("{} of {pairs} pairs: nothing beyond noise", pairs - differ.len());
-    // Once in a hundred times the same is said to differ.
+    // By chance, one of a hundred equal pairs differs.
     measured(others_pct, || assert!(differ.len() <= 1, "{differ:?}"));
 }

@@ -1,4 +1,4 @@
-//! What is said of recorded time, and what is exported of it.
+//! Reports of recorded time, and exports of it.
 
 use crate::helpers::run::{command, done, run};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -45,7 +45,7 @@ fn a_report_sums_up_in_every_form() {
     run(&["report", "--html", "--json", path]).refused(2, "cannot be used with");
 }
 
-/// A stretch with some of a recording's windows, and not all.
+/// A time range with some of a recording's windows, but not all.
 fn part_of(path: &Path) -> String {
     let report = |words: &[&str]| run(&[&["report", "--json", text(path)], words].concat()).fine();
     let whole: serde_json::Value = serde_json::from_str(&report(&[])).expect("JSON");
@@ -70,7 +70,7 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
             assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{file}");
         }
     }
-    // Not less than what is there.
+    // A shorter export does not replace a longer one.
     let stretch = part_of(&path);
     let part = ["export", "parquet", "--to", text(&out), "-t", &stretch, text(&path)];
     run(&part).refused(1, "has windows that this export lacks");
@@ -90,7 +90,7 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
 
 #[test]
 fn a_time_of_day_is_that_of_the_day_on_which_a_recording_ends() {
-    // Of some day in the past.
+    // Of a day in the past.
     let kept = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../keep/recording/tests/recordings/form-1-ledger.rec"
@@ -118,7 +118,8 @@ fn a_time_of_day_is_that_of_the_day_on_which_a_recording_ends() {
     in_utc(&["report", "-t", &time[..5], kept]);
 }
 
-/// A store that has nothing and takes everything; how often it was asked. It ends with the test.
+/// A store that is empty and accepts everything, with its number of requests. It ends with the
+/// test.
 fn store() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -127,7 +128,7 @@ fn store() -> (String, Arc<AtomicUsize>) {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             counts.fetch_add(1, Ordering::SeqCst);
-            answer(&mut stream).expect("whoever asks waits for the answer");
+            answer(&mut stream).expect("the client waits for the answer");
         }
     });
     (url, asked)
@@ -147,7 +148,7 @@ fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
-/// With its rights given up, too.
+/// Also after exactop has given up its rights.
 #[test]
 fn a_store_is_reached_and_what_is_wrong_is_said() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -164,7 +165,7 @@ fn a_store_is_reached_and_what_is_wrong_is_said() {
     export(&[&url, "-t", "now+1m", text(&path)]).refused(1, "no window ends in that time");
     assert_eq!(asked.load(Ordering::SeqCst), before, "nobody was asked");
     export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "does not answer");
-    // Files, too.
+    // The same for files.
     let export = |words: &[&str]| run(&[&["export", "parquet", "--to"], words].concat());
     let before = asked.load(Ordering::SeqCst);
     let told = export(&[&format!("{url}/books"), text(&path)]).fine();

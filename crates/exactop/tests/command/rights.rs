@@ -1,4 +1,4 @@
-//! Rights: what a running exactop has, against the table of docs/explanation/security.md.
+//! Rights of a running exactop, compared with the table of docs/explanation/security.md.
 
 use crate::helpers::processes::Load;
 use crate::helpers::rights::{documented, each_thread_has, field, of};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
 
-/// A command whose first output waits for ever: the pipe is full.
+/// A command whose first output blocks: the pipe is full.
 struct Stuck {
     load: Load,
     _pipe: OwnedFd,
@@ -32,7 +32,7 @@ impl Stuck {
         self.load.pid().to_string()
     }
 
-    /// Waits until it has fenced itself in, the last thing that it gives up.
+    /// Waits until it has installed its filters, the last right that it gives up.
     fn await_fence(&mut self, words: &[&str]) {
         wait::until("a fence", || {
             if let Some(status) = self.load.0.try_wait().expect("wait") {
@@ -43,7 +43,7 @@ impl Stuck {
     }
 }
 
-/// Starts it, and compares each of its threads with the document.
+/// Starts a command, and compares each of its threads with the document.
 fn check(words: &[&str], command: &str, source: &str) {
     let mut stuck = Stuck::start(words);
     stuck.await_fence(words);

@@ -1,4 +1,4 @@
-//! `exactop run`: statuses, trees that lose their children, control groups, formats.
+//! `exactop run`: exit codes, trees that lose their children, control groups, formats.
 
 use crate::helpers::processes::{children, first_line, is_over, send, until_stuck, Load, KILL};
 use crate::helpers::run::{command, copied_from, done, piped, program, run, without_ledger};
@@ -79,14 +79,14 @@ fn the_slowest_processes_are_told_one_by_one() {
     let report = json(&["--", "sh", "-c", script]);
     let tree = &report["tree"];
     let Some(slowest) = tree["slowest"].as_array() else {
-        // Such as in a container: it says so.
+        // For example in a container: the report says so.
         return assert!(tree["slowest_missing"].is_string(), "{tree}");
     };
     assert_eq!(slowest.len(), 10, "{slowest:?}");
     let elapsed: Vec<u64> = slowest.iter().map(|one| ns(one, "elapsed_ns")).collect();
     assert!(elapsed.is_sorted_by(|a, b| a >= b), "{elapsed:?}");
     let of = |command: &str| slowest.iter().find(|one| one["command"] == command);
-    // They lived when somebody looked.
+    // These lived long enough for their command lines to be read.
     for (command, least_ns) in [("sleep 3.2", 3_190_000_000), ("sleep 2.8", 2_790_000_000)] {
         let one = of(command).unwrap_or_else(|| panic!("{command}: {slowest:?}"));
         assert_eq!(one["comm"], "sleep");
@@ -169,8 +169,9 @@ fn no_child_is_lost() {
     let me = program();
     let dir = tempfile::tempdir().expect("a directory");
     let at = dir.path().to_str().expect("UTF-8");
-    // A daemon in a session of its own, an orphan, and one nobody waits for because the signal of
-    // its end is ignored. Each says that it has ended. Long enough for what starts them not to count.
+    // A daemon in a session of its own, an orphan, and a child that nobody waits for because
+    // SIGCHLD is ignored. Each prints that it has ended. They run long enough that starting them is
+    // negligible.
     let script = format!(
         "trap '' CHLD
          work() {{ {me} load spin --threads 1 --duration 6 --json >{at}/$1 2>/dev/null; : >{at}/$1.ended; }}
@@ -191,11 +192,12 @@ fn no_child_is_lost() {
     let counted = ns(&report, "cpu_ns");
     println!("they say {said} ns, exactop says {counted} ns; {}", report["cgroup"]);
     assert!(counted >= said, "{counted} {said}");
-    // Nobody counts twice: each is a third. The rest is what it takes to start them, which differs from machine to
-    // machine.
+    // Nothing counts twice: each is a third. The rest is the cost of starting them, which differs
+    // between machines.
     assert!(counted - said <= said / 6, "{counted} {said}");
     if let Some(usage) = report["cgroup"]["usage_ns"].as_u64() {
-        // The kernel's own count of the same time; what comes before exec is not the group's.
+        // The kernel's own count of the same time; it lacks the time before exec, which is not the
+        // group's.
         assert!(counted.abs_diff(usage) <= usage / 50, "{counted} {usage}");
     }
     let waited = &report["waited_for"];
@@ -205,7 +207,7 @@ fn no_child_is_lost() {
     assert_eq!(report["tree"]["living_threads"], 0);
 }
 
-/// Where groups are made here; `None` if they cannot be.
+/// Directory in which groups can be made; `None`: they cannot.
 pub fn groups() -> Option<PathBuf> {
     let dir = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(PathBuf::from);
     let dir = dir.into_iter().find(|dir| dir.join("cgroup.procs").exists())?;
@@ -220,7 +222,7 @@ fn a_quota_holds_and_the_kernel_agrees() {
     let Some(dir) = groups().filter(|_| !without_ledger()) else { return };
     let me = program();
     let spin = [&me, "load", "spin", "--threads", "2", "--duration", "2"];
-    // So much before others that it is its quota that keeps it from running.
+    // The weight is so high that only the quota keeps it from running.
     let limits = ["--max", "40%", "--weight", "10000", "--"];
     let report = json(&[&limits[..], &spin].concat());
     let group = &report["cgroup"];
@@ -230,15 +232,15 @@ fn a_quota_holds_and_the_kernel_agrees() {
     assert_eq!(group["allowed_cpus"], 0.4);
     assert!(ns(group, "nr_throttled") > 0 && ns(group, "nr_throttled") <= ns(group, "nr_periods"));
     let (usage, ledger) = (ns(group, "usage_ns"), ns(&report, "cpu_ns"));
-    // What comes before exec is not the group's.
+    // The time before exec is not the group's.
     assert!(usage.abs_diff(ledger) < usage / 10, "cpu.stat {usage}, ledger {ledger}");
     assert!(ns(&report["tree"]["counters"], "throttle_ns") > 0);
     let path = group["path"].as_str().expect("its name").trim_start_matches('/');
     assert!(!dir.join(path).exists(), "it is gone");
 }
 
-/// A group of the cpu controller's hierarchy in version 1 that cpuacct's has not, where that is another one;
-/// removed at the end.
+/// A group of the cpu controller's hierarchy in version 1 that cpuacct's hierarchy lacks, if the
+/// two are separate; removed at the end.
 struct Elsewhere(PathBuf);
 
 impl Elsewhere {
@@ -347,7 +349,8 @@ fn groups_are_listed_set_and_explained() {
     assert_eq!(of_all.len(), 4, "{listed}");
     let sum = |key: &str| of_all.iter().map(|row| ns(row, key)).sum::<u64>();
     let (kernel, ledger) = (sum("usage_ns"), sum("ledger_run_ns"));
-    // The files are read a while before the ledger's windows end: those of both are as long, and not the same.
+    // The files are read a little before the ledger's windows end, so the two cover windows of
+    // equal length that are shifted.
     assert!(kernel < 2 * ledger && ledger < 2 * kernel, "{kernel} {ledger}");
     let rows = windows[3]["groups"].as_array().expect("rows");
     let group = rows.iter().find(is_ours).expect("its group");
@@ -357,7 +360,7 @@ fn groups_are_listed_set_and_explained() {
     assert!(sum("ledger_throttle_ns") > 0 && sum("nr_throttled") > 0);
     match group["words"].as_str() {
         Some(words) => assert!(words.contains("may use 0.3, waited throttled "), "{words}"),
-        // On a busy machine it is others that keep it from running, not its quota.
+        // On a busy machine other tasks keep it from running, not its quota.
         None => assert!(ns(group, "ledger_lat_ns") > ns(group, "ledger_throttle_ns"), "{group}"),
     }
     let root = &rows[0];
@@ -426,10 +429,11 @@ fn ten_thousand_children_are_counted() {
         let named = exited.iter().find(|e| e["comm"] == name);
         named.map_or(0, |e| ns(e, "processes"))
     };
-    // A kernel that hides switches (docs/explanation/accuracy.md) takes the names of a few; it invents none.
+    // A kernel that hides switches (docs/explanation/accuracy.md) loses the names of a few
+    // processes; it invents none.
     assert!((9_900..=10_000).contains(&of("true")), "{exited:?}");
     assert!((1..=3).contains(&of("sh")), "{exited:?}");
-    // The kernel counts in ticks or less; wait4(2) knows of all of these.
+    // The kernel counts in ticks or finer; wait4(2) knows all of these processes.
     let waited = &report["waited_for"];
     let waited = ns(waited, "user_ns") + ns(waited, "system_ns");
     let counted = ns(&report, "cpu_ns");

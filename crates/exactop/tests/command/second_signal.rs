@@ -1,4 +1,4 @@
-//! Whatever a command is doing, signals end it: the first in good order, a second at once.
+//! Signals end a command at any moment: the first in good order, a second at once.
 
 use crate::helpers::processes::{children, is_over, send, until_stuck, Load, INT, TERM};
 use crate::helpers::run::{command, program};
@@ -10,10 +10,10 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Longer than what counts as one wish.
+/// Longer than the time in which two signals count as one request.
 const LATER: Duration = Duration::from_millis(300);
 
-/// Everything that goes on until someone ends it; `DIR` is a directory of its own.
+/// Every command that runs until a signal ends it; `DIR` is a directory of its own.
 const LASTING: &[&[&str]] = &[
     &["-b", "-d", "0.1"],
     &["--json", "-d", "0.1"],
@@ -42,7 +42,7 @@ const LASTING: &[&[&str]] = &[
     &["load", "pingpong"],
 ];
 
-/// Moments that differ from one test run to the next.
+/// Moments that differ between test runs.
 struct Moments(u64);
 
 impl Moments {
@@ -62,7 +62,7 @@ impl Moments {
     }
 }
 
-/// Waits for an end; who does not come to one is killed with their owner.
+/// Waits for the end. If it never comes, dropping the child kills it.
 fn end_of(child: &mut Load, what: &str) -> Option<i32> {
     wait::find(what, || child.0.try_wait().expect("a status")).code()
 }
@@ -97,7 +97,7 @@ fn each_command_ends_at_a_signal_whenever_it_comes() {
     }
 }
 
-/// Bytes until the pipe takes no more.
+/// Writes bytes until the pipe is full.
 fn fill(pipe: &mut (impl Write + AsFd)) {
     let flags = rustix::fs::fcntl_getfl(&*pipe).expect("flags");
     rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("set");
@@ -106,8 +106,9 @@ fn fill(pipe: &mut (impl Write + AsFd)) {
     rustix::fs::fcntl_setfl(&*pipe, flags).expect("put back");
 }
 
-/// Sends signals until it is over, and says how many. Two that a process finds at once are one, however long after
-/// the first the second was sent: that one is not always the second that the process hears.
+/// Sends signals until the process is over, and returns their number. A process may receive two at
+/// once as one, however far apart they were sent, so the second one sent is not always the second
+/// one received.
 fn signalled_until_over(pid: u32) -> u32 {
     let mut sent = 0;
     wait::until("an end by signals", || {
@@ -122,7 +123,7 @@ fn signalled_until_over(pid: u32) -> u32 {
     sent
 }
 
-/// A thread of this one waits in a write that nobody reads, and its end is waited for.
+/// A thread waits in a write that nobody reads, and the command waits for that thread.
 #[test]
 fn the_second_signal_ends_what_the_first_cannot() {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
@@ -137,7 +138,7 @@ fn the_second_signal_ends_what_the_first_cannot() {
     drop(reader);
 }
 
-/// What timeout(1) does: a signal for its child, and one for the group that the child is in.
+/// timeout(1) does this: a signal for its child, and one for the group of the child.
 #[test]
 fn two_signals_at_once_are_one_wish() {
     for _ in 0..10 {
@@ -145,7 +146,7 @@ fn two_signals_at_once_are_one_wish() {
         let mut process = command(&["--json", "-d", "0.01", "--proc-root"]);
         let mut child = process.arg(tree.path()).stdout(Stdio::piped()).spawn().expect("a start");
         let mut out = child.stdout.take().expect("a pipe");
-        // At a full pipe a signal cuts a line; this one takes seconds to fill.
+        // At a full pipe a signal cuts a line; this larger pipe takes seconds to fill.
         rustix::pipe::fcntl_setpipe_size(&out, 1 << 20).expect("a large pipe");
         out.read_exact(&mut [0; 10]).expect("a window");
         send(child.id(), TERM);
@@ -159,8 +160,8 @@ fn two_signals_at_once_are_one_wish() {
     }
 }
 
-/// prstat draws on a terminal and then reads a file that never comes to an end: the second signal
-/// finds the terminal taken over and gives it back.
+/// prstat draws on a terminal and then reads a file that never ends: the second signal restores the
+/// terminal.
 #[test]
 fn the_second_signal_gives_the_terminal_back() {
     let tree = tree();
@@ -190,7 +191,8 @@ fn the_second_signal_gives_the_terminal_back() {
     std::fs::remove_file(&status).expect("removed");
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &status, kind, mode, 0).expect("a FIFO");
-    // Somebody holds it open to write: who opens it to read waits for what comes, and is seen to have it open.
+    // The test holds the FIFO open for writing, so that a reader of it blocks and is visible with
+    // it open.
     let _writer = File::options().read(true).write(true).open(&status).expect("the FIFO");
     let prstat = children(shell)[0];
     wait::until("a reader of the FIFO", || {

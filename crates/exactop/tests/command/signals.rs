@@ -1,4 +1,4 @@
-//! `exactop run` and the signals that are meant for its command.
+//! `exactop run` and signals for its command.
 
 use crate::helpers::processes::{
     first_line, is_over, send, state, CONT, HUP, INT, QUIT, TERM, TSTP, USR1, USR2,
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A shell under `exactop run` that has said its PID: it is there, with its traps.
+/// A shell under `exactop run` that has printed its PID: its traps are set.
 struct Shell {
     run: Child,
     out: BufReader<ChildStdout>,
@@ -37,7 +37,7 @@ impl Shell {
         Shell { run, out, pid }
     }
 
-    /// The exit status and what was said.
+    /// The exit code and the output.
     fn end(mut self) -> (Option<i32>, String) {
         let code = self.run.wait().expect("an end").code();
         let mut said = String::new();
@@ -51,7 +51,7 @@ fn each_signal_reaches_the_command_once() {
     for (signal, name) in
         [(TERM, "TERM"), (HUP, "HUP"), (INT, "INT"), (QUIT, "QUIT"), (USR1, "USR1"), (USR2, "USR2")]
     {
-        // A second one of the kind would be told, too.
+        // A second signal of the kind would also print.
         let script = format!("trap 'echo {name}' {name}; trap 'sleep 0.3; exit 7' CONT");
         let mut shell = Shell::start(&[], &script);
         send(shell.run.id(), signal);
@@ -76,7 +76,7 @@ fn a_command_that_a_signal_kills_ends_us_with_its_number() {
 
 #[test]
 fn what_the_command_sends_is_not_sent_back() {
-    // One that came back would come at once; nothing tells that it does not.
+    // A signal that was sent back would come at once; there is no other sign to wait for.
     let script = "trap 'echo TERM' TERM; kill -TERM $PPID; sleep 0.5; echo $$; exit 3";
     let shell = Shell::start(&[], script);
     assert_eq!(shell.end(), (Some(3), String::new()));
@@ -105,7 +105,7 @@ fn the_terminals_ctrl_c_comes_once() {
     let me = program();
     let script =
         "trap \"echo one-INT\" INT; trap \"exit 4\" QUIT; echo ready; while :; do sleep 0.05; done";
-    // exec: not every shell lets the last command take its place, and one that waits has the
+    // With exec: some shells do not replace themselves by the last command, and would get the
     // signals, too.
     let line = format!("exec {me} run -q -- sh -c '{script}'");
     let mut terminal = Command::new("script");
@@ -122,7 +122,7 @@ fn the_terminals_ctrl_c_comes_once() {
     line.clear();
     out.read_line(&mut line).expect("a line");
     assert!(line.contains("one-INT"), "{line:?}");
-    // A second one would come at once; nothing tells that it does not.
+    // A second signal would come at once; there is no other sign to wait for.
     std::thread::sleep(std::time::Duration::from_millis(500));
     keys.write_all(b"\x1c").expect("Ctrl-\\");
     let mut rest = String::new();
@@ -144,7 +144,7 @@ fn an_end_is_asked_for_once_and_no_run_follows() {
 #[test]
 fn at_the_gate_a_signal_ends_both() {
     let mut run = piped(&["run", "-q", "--gate", "--", "echo", "gone"]);
-    // Held open: its end would open the gate.
+    // Held open: closing it would open the gate.
     let _gate = run.stdin.take();
     let line = first_line(run.stderr.take());
     let pid = line.trim().strip_prefix("PID: ").and_then(|pid| pid.parse().ok()).expect("a PID");

@@ -1,5 +1,5 @@
-//! A session beside storms of births and deaths: its rows add up to its books in every window, and afterwards no
-//! row is left of a task that is gone.
+//! A session during storms of births and exits: its rows add up to its books in every window, and
+//! afterwards no row of an exited task is left.
 
 use crate::helpers::run::{command, without_ledger};
 use exactop_testkit::wait;
@@ -12,10 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver};
 use std::time::Instant;
 
-/// How long each storm lasts; `EXACTOP_TEST_STORM_SECONDS` says otherwise.
+/// Length of each storm; `EXACTOP_TEST_STORM_SECONDS` overrides it.
 const STORM_SECONDS: u64 = 8;
 
-/// Windows of a second, read as they come so that the session is never held up.
+/// Windows of a second, read as they come so that the session never blocks.
 struct Session {
     process: Child,
     windows: Receiver<Value>,
@@ -39,7 +39,7 @@ impl Session {
         Session { process, windows }
     }
 
-    /// The next window, whose rows are held against its books.
+    /// The next window, after checking its rows against its books.
     fn window(&self) -> Value {
         let window = self.windows.recv_timeout(wait::LIMIT).expect("a window within two minutes");
         let sum = |list: &str| rows(&window, list).filter_map(|row| row["run_ns"].as_u64()).sum();
@@ -51,7 +51,7 @@ impl Session {
         window
     }
 
-    /// Closes windows for as long as `storm` lasts.
+    /// Closes windows while `storm` runs.
     fn beside(&self, mut storm: Child) {
         loop {
             self.window();
@@ -73,7 +73,7 @@ fn rows<'a>(window: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
     window[list].as_array().expect("rows").iter()
 }
 
-/// A control group that holds at most 20,000 tasks, removed when it is dropped.
+/// A control group for at most 20,000 tasks, removed on drop.
 struct Group(PathBuf);
 
 impl Group {
@@ -106,21 +106,21 @@ impl Drop for Group {
     }
 }
 
-/// Zombies as ps(1) counts them.
+/// Number of zombies by ps(1).
 fn zombies_of_ps() -> u64 {
     let ps = Command::new("ps").args(["-eo", "stat="]).output().expect("ps(1)");
     let text = String::from_utf8(ps.stdout).expect("UTF-8");
     text.lines().filter(|line| line.starts_with('Z')).count() as u64
 }
 
-/// Processes of a window that /proc does not have.
+/// Processes of a window that /proc lacks.
 fn not_in_proc(window: &Value) -> HashSet<u64> {
     let pids = rows(window, "tasks").filter_map(|row| row["pid"].as_u64());
     pids.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()).collect()
 }
 
-/// A window after the storm with as many zombies as ps counts, and no row that /proc lacked since the window
-/// before.
+/// Waits for a window after the storm with as many zombies as ps counts, and without a row that
+/// /proc has lacked since the previous window.
 fn settles(session: &Session) {
     let mut ended = not_in_proc(&session.window());
     let mut last = String::new();

@@ -1,11 +1,13 @@
-//! `exactop run` with other rights than one's own: more for nobody, all that belongs to the user.
+//! `exactop run` with another user's rights: never more than that user's, and all that belong to
+//! the user.
 
 use crate::helpers::run::{command, copied, done, run};
 use std::collections::HashMap;
 use std::os::unix::fs::{chown, PermissionsExt};
 use std::os::unix::process::CommandExt;
 
-/// The first user of /etc/passwd who is neither root nor without a home; `None`: not root here.
+/// The first user in /etc/passwd who is not root and has a home; `None`: the test does not run as
+/// root.
 fn somebody() -> Option<(String, String, String, String)> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("left out: only root may become someone else");
@@ -72,7 +74,7 @@ fn no_more_rights_if_it_is_asked_for() {
     assert_eq!(of(&["--no-new-privs"]), "NoNewPrivs:\t1\n");
 }
 
-/// Were it obeyed, everybody could run and write what they like as its owner.
+/// Otherwise every user could run commands and write files as its owner.
 #[test]
 fn a_setuid_copy_does_nothing() {
     if somebody().is_none() {

@@ -9,10 +9,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// A server, ended with this.
+/// A server, ended on drop.
 struct Web {
     child: Child,
-    /// What it printed: where the page is.
+    /// The address that it printed.
     url: String,
 }
 
@@ -27,7 +27,7 @@ impl Web {
         Web { child, url: url.trim().into() }
     }
 
-    /// Where it listens, and the rest of the page's address.
+    /// The server's address, and the rest of the page's address.
     fn place(&self) -> (&str, &str) {
         let rest = self.url.strip_prefix("http://").expect("an address");
         rest.split_once('/').expect("a path")
@@ -67,7 +67,7 @@ fn windows_are_served_to_this_machine_until_a_signal_comes() {
     let data = lines
         .map_while(Result::ok)
         .filter_map(|line| Some(line.strip_prefix("data: ")?.to_string()));
-    // What only the page itself is told is none of these.
+    // Skips the event with the key, which only the page itself gets.
     let data = data.filter(|data| !data.starts_with("{\"key\":"));
     let told: Vec<Value> =
         data.take(3).map(|data| serde_json::from_str(&data).expect("JSON")).collect();

@@ -4,7 +4,7 @@ use crate::helpers::run::{command, done, run_on};
 use crate::made_up_proc::tree;
 use serde_json::Value;
 
-/// Five windows of a source that keeps no books.
+/// Five windows of a source without books.
 const RECORDED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../keep/recording/tests/recordings/form-1-procfs.rec");
 
@@ -224,7 +224,7 @@ fn what_has_no_header_still_reads_what_its_columns_need() {
     assert!(by_memory.contains("V:V:S"), "{by_memory}");
 }
 
-/// Without the ledger all are, and with it those that say so.
+/// Without the ledger all windows are inexact; with it those that say so.
 #[test]
 fn inexact_windows_are_a_status_of_their_own_where_that_is_asked_for() {
     let tree = tree();

@@ -1,4 +1,4 @@
-//! What the tests of the command share. Each test program uses a part of it.
+//! Common helpers of the command's tests. Each test program uses some of them.
 #![allow(dead_code)]
 
 pub mod processes;

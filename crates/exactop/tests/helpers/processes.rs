@@ -1,4 +1,4 @@
-//! Processes that are started, signalled and waited for.
+//! Starts processes, sends them signals and waits for them.
 
 use exactop_testkit::wait;
 use std::io::{BufRead, BufReader, Read};
@@ -17,7 +17,7 @@ pub const CONT: i32 = 18;
 pub const STOP: i32 = 19;
 pub const TSTP: i32 = 20;
 
-/// A child that is killed and reaped when it is dropped.
+/// A child that is killed and reaped on drop.
 pub struct Load(pub Child);
 
 impl Load {
@@ -25,12 +25,12 @@ impl Load {
         Load(command.stdout(Stdio::null()).spawn().expect("it starts"))
     }
 
-    /// A line of shell.
+    /// Runs a line of shell.
     pub fn shell(line: &str) -> Load {
         Load::start(Command::new("/bin/sh").args(["-c", line]))
     }
 
-    /// Somebody who does nothing.
+    /// A process that does nothing.
     pub fn sleep() -> Load {
         Load::start(Command::new("sleep").arg("1000"))
     }
@@ -54,7 +54,7 @@ pub fn send(pid: u32, signal: i32) {
     rustix::process::kill_process(pid, signal).expect("sent");
 }
 
-/// The first line that comes.
+/// The first line of a pipe.
 pub fn first_line(pipe: Option<impl Read>) -> String {
     let mut line = String::new();
     BufReader::new(pipe.expect("a pipe")).read_line(&mut line).expect("a line");
@@ -68,12 +68,12 @@ pub fn state(pid: u32) -> Option<char> {
 
 fn letter(stat: &Path) -> Option<char> {
     let stat = std::fs::read(stat).ok()?;
-    // The name, which stands in brackets, may be of any bytes.
+    // The name, which stands in brackets, may hold any bytes.
     let end = stat.iter().rposition(|&b| b == b')')?;
     stat.get(end + 2).map(|&letter| letter.into())
 }
 
-/// Whether somebody waits in the kernel for what does not come: each thread of a process sleeps, look after look.
+/// Waits until a process is blocked in the kernel: each of its threads sleeps at every look.
 pub fn until_stuck(what: &str, pid: u32) {
     const LOOKS: u32 = 30;
     let mut asleep = 0;
@@ -83,7 +83,7 @@ pub fn until_stuck(what: &str, pid: u32) {
     });
 }
 
-/// Whether all threads of a process sleep; who waits for a CPU does not.
+/// True if all threads of a process sleep; a thread that waits for a CPU does not.
 pub fn sleeps(pid: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
     let mut threads = threads.into_iter().flatten().flatten().peekable();
@@ -91,7 +91,7 @@ pub fn sleeps(pid: u32) -> bool {
         && threads.all(|thread| letter(&thread.path().join("stat")) == Some('S'))
 }
 
-/// Whether a process is gone, or dead and not waited for.
+/// True if a process is gone, or is a zombie.
 pub fn is_over(pid: u32) -> bool {
     matches!(state(pid), None | Some('Z' | 'X'))
 }

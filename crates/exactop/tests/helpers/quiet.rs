@@ -1,13 +1,13 @@
-//! Figures that only a machine of one's own can give: where others had the CPUs meanwhile, one that
-//! is not as expected was not measured, which is said and is no failure. EXACTOP_TEST_QUIET says that
-//! the machine is quiet: then it is one.
+//! Figures that only an otherwise idle machine can give. If other processes used the CPUs, an
+//! unexpected figure counts as not measured, which is printed and is no failure. EXACTOP_TEST_QUIET
+//! declares the machine idle; then it is a failure.
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
-/// What others may have of one CPU, per cent, before figures are doubted.
+/// CPU time of others, per cent of one CPU, above which figures are doubted.
 const ALLOWED_PCT: f64 = 10.0;
 
-/// Checks figures; `others_pct` of a CPU went to others while they were taken.
+/// Checks figures; `others_pct`: the CPU time that others used meanwhile.
 pub fn measured(others_pct: f64, check: impl FnOnce()) {
     let Err(failure) = catch_unwind(AssertUnwindSafe(check)) else { return };
     if others_pct <= ALLOWED_PCT || std::env::var_os("EXACTOP_TEST_QUIET").is_some() {
@@ -16,7 +16,7 @@ pub fn measured(others_pct: f64, check: impl FnOnce()) {
     println!("not measured: others had {others_pct:.0} % of a CPU");
 }
 
-/// CPU time of the whole machine so far, s, but what is idle (/proc/stat, proc(5)).
+/// Busy CPU time of the whole machine so far, s (/proc/stat, proc(5)).
 pub fn busy_s() -> f64 {
     let text = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
     let line = text.lines().next().expect("a line");

@@ -1,4 +1,4 @@
-//! What docs/explanation/security.md says a command keeps, and what a process has.
+//! The rights that docs/explanation/security.md lists for a command, and those that a process has.
 
 use std::fs;
 
@@ -16,14 +16,14 @@ const NAMES: [(&str, u32); 8] = [
     ("BPF", 39),
 ];
 
-/// Capabilities in force, and those that are permitted beside.
+/// Capabilities in force, and those that are only permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     pub effective: u64,
     pub permitted: u64,
 }
 
-/// What a command keeps with a source, of what this process has.
+/// The documented rights of a command with a source, as far as this process has them.
 pub fn documented(command: &str, source: &str) -> Capabilities {
     let cells = |name: &str| -> Vec<String> {
         let row = DOCUMENT.lines().find(|l| l.starts_with("| ") && first(l).contains(name));
@@ -50,13 +50,14 @@ fn mask(text: &str) -> u64 {
     words.filter_map(bit).sum()
 }
 
-/// What a process, or a thread of it (`PID/task/TID`), has.
+/// The rights of a process, or of a thread of it (`PID/task/TID`).
 pub fn of(process: &str) -> Capabilities {
     let hexadecimal = |name| u64::from_str_radix(&field(process, name), 16).expect("hexadecimal");
     Capabilities { effective: hexadecimal("CapEff:"), permitted: hexadecimal("CapPrm:") }
 }
 
-/// Each thread of a process has no more than that, and no program that it starts gets more; how many threads there are.
+/// Checks that no thread of a process has more, and that no program that it starts gets more.
+/// Returns the number of threads.
 pub fn each_thread_has(pid: &str, expected: Capabilities) -> usize {
     let is_root = rustix::process::geteuid().is_root();
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
@@ -68,7 +69,7 @@ pub fn each_thread_has(pid: &str, expected: Capabilities) -> usize {
         let beyond = |caps: u64| caps & !expected.permitted;
         assert_eq!(beyond(set("CapPrm:") | set("CapEff:")), 0, "thread {name} has more");
         assert_eq!(set("CapInh:"), 0, "thread {name}");
-        // Only who has SETPCAP can take it away.
+        // Only a process with SETPCAP can remove it.
         assert!(!is_root || beyond(set("CapBnd:")) == 0, "thread {name} can get more");
         assert_eq!(line(&status, "NoNewPrivs:"), "1", "thread {name}");
         assert_eq!(line(&status, "Seccomp:"), "2", "thread {name}");

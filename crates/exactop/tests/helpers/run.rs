@@ -1,10 +1,10 @@
-//! Runs the command and takes down what it said.
+//! Runs the command and captures its output.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 
-/// What a run left behind.
+/// Result of a run.
 pub struct Done {
     pub code: Option<i32>,
     pub out: String,
@@ -16,19 +16,19 @@ pub fn program() -> String {
     std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
 }
 
-/// A copy of the program. Another process makes it: a file that is open for writing here is open in
-/// whatever another test forks meanwhile, until that execs, and cannot be started (ETXTBSY).
+/// A copy of the program, made by another process. A file that this process holds open for writing
+/// stays open in children that other tests fork meanwhile, and cannot be executed (ETXTBSY).
 pub fn copied(to: &Path) {
     copied_from(&program(), to);
 }
 
-/// The same of another one.
+/// Copies another program.
 pub fn copied_from(program: &str, to: &Path) {
     let cp = Command::new("cp").arg("--preserve=mode").arg(program).arg(to).status();
     assert!(cp.expect("cp(1)").success(), "{}", to.display());
 }
 
-/// The command with nothing of this environment that could change it.
+/// The command, without environment variables that could change it.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(args).stdin(Stdio::null()).env_remove("COLUMNS").env_remove("XDG_CONFIG_HOME");
@@ -41,7 +41,7 @@ pub fn run(args: &[&str]) -> Done {
     done(command(args))
 }
 
-/// A run on a made-up /proc.
+/// Runs on a made-up /proc.
 pub fn run_on(root: &Path, args: &[&str]) -> Done {
     let mut command = command(args);
     command.arg("--proc-root").arg(root);
@@ -54,7 +54,7 @@ pub fn done(mut command: Command) -> Done {
     Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Starts it with a pipe at each end.
+/// Starts it with pipes for input and output.
 pub fn piped(args: &[&str]) -> Child {
     let mut command = command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -62,13 +62,13 @@ pub fn piped(args: &[&str]) -> Child {
 }
 
 impl Done {
-    /// The output of a run that went well and had nothing to say beside it.
+    /// The output of a run that succeeded without a message.
     pub fn fine(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.out);
         self.out
     }
 
-    /// A run that was refused in one line that has these words.
+    /// Checks that a run was refused in one line with these words.
     pub fn refused(&self, code: i32, words: &str) {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{words:?}: {}", self.err);
         assert_eq!(self.err.lines().count(), 1, "{words:?}: {}", self.err);
@@ -76,8 +76,8 @@ impl Done {
     }
 }
 
-/// Whether the ledger's tests are left out on purpose. Where they are not, a ledger that does not
-/// open fails them.
+/// True if the ledger's tests are left out on purpose. Otherwise a ledger that does not open fails
+/// them.
 pub fn without_ledger() -> bool {
     let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
     if left_out {
@@ -86,10 +86,10 @@ pub fn without_ledger() -> bool {
     left_out
 }
 
-/// One test at a time: they measure who gets a CPU.
+/// One test at a time: they measure shares of CPUs.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// `None` where the parts that need the ledger are left out on purpose.
+/// A lock for one test at a time; `None`: tests that need the ledger are left out on purpose.
 pub fn alone() -> Option<MutexGuard<'static, ()>> {
     (!without_ledger()).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }

@@ -1,4 +1,4 @@
-//! A terminal to look at: a private tmux(1) server with a shell in it.
+//! A terminal for tests: a private tmux(1) server with a shell in it.
 
 use super::processes::children;
 use super::run::program;
@@ -11,10 +11,10 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
-/// What the shell in the terminal shows when it waits for a line.
+/// The shell's prompt.
 pub const PROMPT: &str = "ready$";
 
-/// Several terminals may be open at once, and each has a server of its own.
+/// Several terminals may be open at once, each with a server of its own.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A terminal with an interactive shell; the server ends with it.
@@ -26,7 +26,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A terminal of a size. Variables come from `env` only.
+    /// A terminal of this size. Variables come only from `env`.
     pub fn new(width: usize, height: usize, env: &[&str]) -> Terminal {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let server = format!("exactop-test-{}-{number}", std::process::id());
@@ -49,7 +49,7 @@ impl Terminal {
         terminal
     }
 
-    /// A terminal in which the live view runs with these options, once it shows rows.
+    /// A terminal with the live view and these options, once it shows rows.
     pub fn live(width: usize, height: usize, options: &str) -> Terminal {
         let terminal = Terminal::new(width, height, &[]);
         terminal.start(options);
@@ -61,7 +61,7 @@ impl Terminal {
         self.line(&format!("clear; {} {options}", program()));
         self.wait("the table", |t| t.alternate().then_some(()));
         self.shows("PID");
-        // What is shown before the source is open is none of its windows.
+        // The screen before the source is open belongs to no window.
         self.wait("a window", |t| (!t.screen().contains("since boot")).then_some(()));
     }
 
@@ -70,13 +70,13 @@ impl Terminal {
         output.unwrap_or_else(|error| panic!("these tests need tmux(1) (make deps): {error}"))
     }
 
-    /// What tmux knows: `alternate_on`, `pane_pid` and other formats of its manual.
+    /// A value of tmux: `alternate_on`, `pane_pid` and other formats of its manual.
     pub fn knows(&self, format: &str) -> String {
         let answer = self.tmux(&["display-message", "-p", &format!("#{{{format}}}")]);
         String::from_utf8_lossy(&answer.stdout).trim().to_string()
     }
 
-    /// Whether a program has the screen for itself.
+    /// True if a program uses the alternate screen.
     pub fn alternate(&self) -> bool {
         self.knows("alternate_on") == "1"
     }
@@ -86,12 +86,12 @@ impl Terminal {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
-    /// Presses keys by tmux's names for them.
+    /// Presses keys by their names in tmux.
     pub fn keys(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Types text as it stands.
+    /// Types text literally.
     pub fn text(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", text]);
     }
@@ -102,31 +102,31 @@ impl Terminal {
         self.keys(&["Enter"]);
     }
 
-    /// Another size.
+    /// Changes the size.
     pub fn resize(&mut self, width: usize, height: usize) {
         self.tmux(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
         (self.width, self.height) = (width, height);
     }
 
-    /// Keeps every byte that programs write from now on.
+    /// Saves every byte that programs write from now on.
     pub fn record(&self) -> PathBuf {
         let file = self.home.path().join("bytes");
         self.tmux(&["pipe-pane", &format!("cat > '{}'", file.display())]);
         file
     }
 
-    /// Where the configuration goes.
+    /// Path of the configuration.
     pub fn config(&self) -> PathBuf {
         self.home.path().join("exactop/config.toml")
     }
 
-    /// Waits until there is something.
+    /// Waits until `look` finds something.
     #[track_caller]
     pub fn wait<T>(&self, what: &str, mut look: impl FnMut(&Terminal) -> Option<T>) -> T {
         wait::find_or_say(what, || look(self), || format!("the screen:\n{}", self.screen()))
     }
 
-    /// Waits until nothing is drawn any more: two looks, one after the other, are of the same screen.
+    /// Waits until two consecutive looks see the same screen.
     #[track_caller]
     pub fn settled(&self) -> String {
         let mut before = self.screen();
@@ -136,12 +136,12 @@ impl Terminal {
         })
     }
 
-    /// Presses Esc, and waits until whoever reads the terminal has taken it: what is pressed while it still waits
-    /// there belongs to it. Esc and a letter are Alt and that letter, and two of them are one.
+    /// Presses Esc, and waits until the program has read it. Otherwise the next key could join it:
+    /// Esc and a letter are Alt and that letter, and two Esc are one.
     #[track_caller]
     pub fn escape(&self) {
         self.keys(&["Escape"]);
-        // With this answer the server has handed on what it was told before.
+        // When this answer comes, the server has forwarded earlier keys.
         let tty = File::options()
             .read(true)
             .custom_flags(OFlags::NOCTTY.bits() as i32)
@@ -158,7 +158,7 @@ impl Terminal {
         self.wait(&format!("{words:?}"), |t| Some(t.screen()).filter(|s| s.contains(words)))
     }
 
-    /// Waits until the screen passes a check. What is on it may be half drawn at any one look.
+    /// Waits until the screen passes a check. At a single look the screen may be half drawn.
     #[track_caller]
     pub fn passes(&self, check: impl Fn(&str) -> Result<(), String>) {
         let why = |screen: &str| check(screen).err().unwrap_or_default();
@@ -187,7 +187,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A test that failed may leave no tmux to call; the server then has nothing to lose.
+        // After a failed test the directory may lack tmux; the server needs no clean-up then.
         let _ = Command::new("tmux").arg("-L").arg(&self.server).arg("kill-server").output();
     }
 }

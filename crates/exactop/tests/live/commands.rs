@@ -1,5 +1,6 @@
-//! Commands that print windows, on a terminal: they draw each window over the one before, with as
-//! many rows as fit, until `q`; a number of windows ends them, and the last one stays to be read.
+//! Commands that print windows, on a terminal. They draw each window over the previous one, with as
+//! many rows as fit, until `q`. With a number of windows the command ends, and the last window
+//! stays readable.
 
 use crate::helpers::run::{program, without_ledger};
 use crate::helpers::terminal::{Terminal, PROMPT};
@@ -11,7 +12,7 @@ fn drawn(terminal: &Terminal, command: &str) {
     terminal.wait("a screen of its own", |t| t.alternate().then_some(()));
 }
 
-/// The command ended well, and the shell has the terminal again as it was; the screen.
+/// Checks that the command succeeded and that the shell has its terminal back; returns the screen.
 fn is_given_back(terminal: &Terminal) -> String {
     terminal.wait("the shell", |t| (!t.alternate()).then_some(()));
     terminal.passes(|screen| {
@@ -25,7 +26,7 @@ fn is_given_back(terminal: &Terminal) -> String {
     screen
 }
 
-/// It fits, whatever is in it.
+/// Checks words on the screen, and that everything fits.
 fn shows(terminal: &Terminal, words: &str) {
     terminal.passes(|screen| {
         harmless(terminal, screen)?;
@@ -51,7 +52,7 @@ fn the_precise_top_fills_a_terminal_until_q() {
 #[test]
 fn the_last_of_some_windows_stays() {
     let terminal = Terminal::new(100, 24, &[]);
-    // Long enough to be seen, however seldom somebody gets to look.
+    // Long enough to be seen between two looks.
     drawn(&terminal, "ptop --source procfs --rows 3 3 2");
     let screen = is_given_back(&terminal);
     assert_eq!(screen.matches("V:V:S").count(), 1, "{screen}");

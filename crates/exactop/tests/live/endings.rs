@@ -1,4 +1,4 @@
-//! However it ends or stops, the terminal is as it was.
+//! The terminal is restored however the view ends or stops.
 
 use crate::helpers::processes::{is_over, send, state, ABRT, HUP, INT, QUIT, STOP, TERM, TSTP};
 use crate::helpers::run::program;
@@ -8,7 +8,7 @@ use exactop_testkit::wait;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
-/// What a program can change of a terminal.
+/// Settings of a terminal that a program can change.
 fn settings(terminal: &Terminal) -> String {
     let stty = terminal.answer("stty -a");
     assert!(stty.contains("icanon"), "{stty}");
@@ -17,7 +17,7 @@ fn settings(terminal: &Terminal) -> String {
     formats.iter().map(|f| format!("{f} {}\n", terminal.knows(f))).collect::<String>() + &stty
 }
 
-/// Runs the view, has it ended somehow, and compares.
+/// Runs the view, ends it with `end`, and compares.
 fn given_back(end: impl FnOnce(&Terminal), code: &str) {
     let terminal = Terminal::new(100, 24, &[]);
     let before = settings(&terminal);
@@ -49,20 +49,20 @@ fn signals_give_the_terminal_back() {
     }
 }
 
-/// Memory that cannot be had, or a stack that overflows: no destructor runs.
+/// A failed allocation or a stack overflow: no destructor runs.
 #[test]
 fn an_abort_gives_the_terminal_back() {
     given_back(|t| send(t.child(), ABRT), "134");
 }
 
-/// A terminal may say that it is of any size; memory for all its cells there is none.
+/// A terminal may claim any size; there is no memory for that many cells.
 #[test]
 fn a_terminal_without_end_is_survived() {
     let terminal = Terminal::new(100, 24, &[]);
     terminal.line("stty cols 65535 rows 65535");
     terminal.line(&format!("clear; {} {OPTIONS}", program()));
     terminal.wait("the view", |t| t.alternate().then_some(()));
-    // The terminal knows its size better than the program, so what is drawn lies about.
+    // The terminal knows its real size, so the drawing is not placed as in a real one.
     terminal.wait("a drawing", |t| (t.screen().trim().len() > 200).then_some(()));
     let pid = terminal.child();
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
@@ -92,10 +92,10 @@ fn it_stops_and_comes_back() {
         terminal.wait("the view", |t| t.alternate().then_some(()));
         terminal.passes(|screen| table(&terminal, screen));
     }
-    // Stopped without being asked, and continued: it draws everything anew.
+    // Stopped from outside and continued: the view draws everything again.
     send(pid, STOP);
     terminal.wait("a stop", |_| (state(pid) == Some('T')).then_some(()));
-    // The terminal is still raw: Enter would be no end of a line to the shell.
+    // The terminal is still raw: for the shell, Enter would not end a line.
     terminal.text("fg");
     terminal.keys(&["C-j"]);
     terminal.passes(|screen| table(&terminal, screen));
@@ -104,7 +104,7 @@ fn it_stops_and_comes_back() {
     assert_eq!(settings(&terminal), before);
 }
 
-/// The terminal's window is closed: its shell gets SIGHUP, and reads and writes fail.
+/// The terminal closes: its shell gets SIGHUP, and reads and writes fail.
 #[test]
 fn it_ends_with_its_terminal() {
     let terminal = Terminal::live(80, 24, OPTIONS);

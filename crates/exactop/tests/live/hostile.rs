@@ -1,4 +1,4 @@
-//! Names that want to write to the terminal, and terminals without colours.
+//! Names with escape sequences, and terminals without colours.
 
 use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
@@ -36,13 +36,14 @@ fn hostile_names_are_shown_and_not_obeyed() {
     terminal.keys(&["Down", "Enter"]);
     terminal.shows(&format!("ev\\x1b[2J\\xff\\x0a\\x09x ({})", load.pid()));
     terminal.keys(&["k"]);
-    // On a process's page there is nobody else to choose.
+    // On a process's page the action applies to that process.
     terminal.shows("signal for PID");
     terminal.escape();
     assert_eq!(terminal.knows("pane_title"), title);
 }
 
-/// Colours in a stream of bytes: SGR parameters 30-49 without 39 and 49, and 90-107 (ECMA-48).
+/// Number of colours in a stream of bytes: SGR parameters 30-49 without 39 and 49, and 90-107
+/// (ECMA-48).
 fn colours(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let sequences = text.split("\x1b[").skip(1);

@@ -1,10 +1,10 @@
-//! Back through the last windows of a machine that goes on, in a real terminal.
+//! Back through the last windows of a live machine, in a real terminal.
 
 use crate::helpers::terminal::Terminal;
 use crate::screen::table;
 
-/// `2026-11-22 14:03:10 + 1.100 s`: what the time line says of the window. It tells whole seconds: windows
-/// that are longer begin in different ones.
+/// The window on the time line: `2026-11-22 14:03:10 + 1.100 s`. The line shows whole seconds, so
+/// windows of more than a second have different ones.
 fn window(screen: &str) -> Option<String> {
     let (window, _) = screen.lines().nth(1)?.split_once(" s ")?;
     window.contains(" + ").then(|| window.to_string())
@@ -13,7 +13,7 @@ fn window(screen: &str) -> Option<String> {
 #[test]
 fn windows_that_are_over_can_be_gone_back_to() {
     let terminal = Terminal::live(120, 30, "-d 1.1 --source procfs");
-    // Two bars: at least two windows are over.
+    // Two bars: at least two windows have ended.
     terminal.shows("busy ");
     terminal.keys(&["["]);
     terminal.shows("over · Esc: now");

@@ -1,7 +1,7 @@
 //! The live view end to end: the real program on the real machine in a real terminal, which is a
-//! tmux(1) server of the test's own.
+//! tmux(1) server of the test.
 //!
-//! Figures differ from run to run; what must hold of every screen does not ([`screen`]).
+//! Figures differ between runs; the invariants of every screen do not ([`screen`]).
 
 mod commands;
 mod endings;

@@ -1,4 +1,4 @@
-//! Every documented key, and what the pages behind them show.
+//! Every documented key, and the pages behind the keys.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{program, without_ledger};
@@ -32,7 +32,7 @@ fn tmux_name(name: &str) -> String {
 #[test]
 fn every_documented_key_leaves_a_screen_that_adds_up() {
     let terminal = Terminal::live(120, 30, OPTIONS);
-    // Those of the time line are pressed in a recording.
+    // Keys of the time line are pressed in a recording.
     for binding in BINDINGS.iter().filter(|b| b.group != HelpSection::Time) {
         if matches!(binding.command, KeyCommand::Quit | KeyCommand::Suspend) {
             continue;
@@ -46,7 +46,7 @@ fn every_documented_key_leaves_a_screen_that_adds_up() {
             terminal.passes(|screen| {
                 harmless(&terminal, screen).map_err(|why| format!("after {name}: {why}"))
             });
-            // Out of a question, then off a page.
+            // Leaves a question, then a page.
             terminal.escape();
             terminal.escape();
             terminal.passes(|screen| {
@@ -83,7 +83,7 @@ fn foot(screen: &str) -> String {
     screen.lines().last().unwrap_or_default().into()
 }
 
-/// The last line of the help page when its end is on the screen: `lines 90-112 of 112`.
+/// The last line of the help page at its end: `lines 90-112 of 112`.
 fn foot_of_the_end(terminal: &Terminal) -> String {
     let foot = foot(&terminal.shows(" of "));
     let total = foot.split(" of ").nth(1).and_then(|rest| rest.split_whitespace().next());
@@ -132,7 +132,7 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
         books(screen)?;
         let opened = screen.lines().find(|line| line.contains("ENOENT "));
         let words: Vec<&str> = opened.ok_or("no open failed")?.split_whitespace().collect();
-        // CALLS, CALLS/s, ERRORS, ...; as often as it failed, it failed so.
+        // CALLS, CALLS/s, ERRORS, ...; the last column counts each error.
         match words.last() == words.get(2) && words.contains(&"openat") {
             true => Ok(()),
             false => Err(format!("{words:?}")),
@@ -149,7 +149,7 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
     });
 }
 
-/// However long windows are: the first of what is opened is short.
+/// The first window of a new page is short, however long windows are.
 #[test]
 fn what_is_opened_has_its_figures_at_once() {
     if without_ledger() {
@@ -173,7 +173,7 @@ fn what_is_opened_has_its_figures_at_once() {
     terminal.shows("LEDGER%");
 }
 
-/// The view that asks is fenced in, and lets another process read.
+/// The view itself is restricted, and asks another process to read.
 #[test]
 fn a_process_has_its_environment_and_its_open_files() {
     let script = "exec 7</etc/hostname; while :; do sleep 0.02; done";
@@ -201,7 +201,7 @@ fn a_process_has_its_environment_and_its_open_files() {
     terminal.shows("has exited");
 }
 
-/// A row of the table has it, though who draws the table may not look into processes.
+/// A row of the table has its disk I/O, although the view itself may not read processes.
 #[test]
 fn the_disk_io_of_each_row_stands_beside_the_machines() {
     let load = Load::shell("while :; do sleep 0.02; done");
@@ -244,7 +244,7 @@ fn columns_are_chosen_and_ordered() {
     let terminal = Terminal::live(100, 24, OPTIONS);
     terminal.keys(&["f"]);
     terminal.shows("Columns  17 of");
-    // USER goes; PID is moved behind it and gives the order.
+    // USER is removed; PID moves behind it and becomes the sort column.
     terminal.keys(&["Down", "Space", "Up", "Right", "Down", "Left", "s", "f"]);
     terminal.passes(|screen| {
         table(&terminal, screen)?;

@@ -1,4 +1,4 @@
-//! Questions: what is asked, what bad answers get, and that good ones do what they say.
+//! Questions: their text, refusals of bad answers, and effects of good ones.
 
 use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
@@ -14,7 +14,7 @@ fn answer(terminal: &Terminal, key: &str, question: &str, text: &str) {
     terminal.line(text);
 }
 
-/// Bad answers, and why each is one.
+/// Bad answers, with the reason of each refusal.
 fn refuses(terminal: &Terminal, key: &str, question: &str, answers: &[(&str, &str)]) {
     for (text, why) in answers {
         answer(terminal, key, question, text);
@@ -116,7 +116,7 @@ fn who_is_gone_has_exited() {
     load.0.wait().expect("an end");
     terminal.text("y");
     terminal.shows(&format!("PID {pid} (sleep) has exited: nothing done"));
-    // Nobody has the number in the windows to come.
+    // No process has this number in the windows to come.
     terminal.wait("a refusal", |t| {
         answer(t, "k", "PID to signal", &pid);
         let screen = t.wait("an answer", |t| {

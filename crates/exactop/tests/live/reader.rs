@@ -1,11 +1,11 @@
-//! The process that reads for the live view: what is said while it does not answer, and after its end.
+//! The process that reads for the live view: the page while it does not answer, and after its end.
 
 use crate::helpers::processes::{children, send, state, Load, CONT, KILL, STOP};
 use crate::helpers::terminal::Terminal;
 use exactop_testkit::wait;
 use std::process::Command;
 
-/// A process with one variable, the live view of it alone, and who reads for that.
+/// A process with one variable, a live view of it alone, and the view's reader process.
 fn view() -> (Load, Terminal, u32) {
     let load = Load::start(Command::new("sleep").arg("1000").env_clear().env("MARK", "is here"));
     let options = format!("-d 0.3 --source procfs -p {}", load.pid());

@@ -1,11 +1,11 @@
-//! A recording in a real terminal: to and fro, to a time, joined, played.
+//! A recording in a real terminal: forward and backward, to a time, merged, played.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{run, without_ledger};
 use crate::helpers::terminal::Terminal;
 use crate::screen::table;
 
-/// `2026-11-22 14:03:10 + 0.300 s`: what the time line says of the window.
+/// The window on the time line: `2026-11-22 14:03:10 + 0.300 s`.
 fn window(screen: &str) -> Option<String> {
     let line = screen.lines().nth(1)?;
     let (window, _) = line.split_once(" s ")?;
@@ -70,7 +70,7 @@ fn a_recording_is_gone_through_to_and_fro() {
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
 }
 
-/// The line of a process's page about what it sleeps in.
+/// The line of a process's page about its sleep.
 fn waits(screen: &str) -> Option<String> {
     screen.lines().find(|line| line.starts_with("waits in SLP")).map(str::to_string)
 }
@@ -91,7 +91,7 @@ fn what_was_looked_at_is_on_its_page_as_it_was() {
     terminal.wait("those of another window", |t| waits(&t.screen()).filter(|line| *line != live));
     terminal.escape();
     terminal.keys(&["g"]);
-    // What is recorded can be read while it is.
+    // A recording can be read while it is written.
     terminal.wait("the kernel's figures of groups", |_| {
         let told = run(&["cgroups", "--replay", path, "--json"]).fine();
         let is_known = |window: serde_json::Value| window["groups"][0]["usage_ns"].is_u64();
@@ -101,7 +101,7 @@ fn what_was_looked_at_is_on_its_page_as_it_was() {
     terminal.escape();
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
-    // From the beginning on: at first nobody looked.
+    // From the beginning on: at first the page was not open.
     terminal.start(&format!("replay {path} -p {pid}"));
     terminal.keys(&["Down", "Enter"]);
     terminal.shows("not displayed all this time");

@@ -1,4 +1,4 @@
-//! What the live view has, at rest and while someone asks for something.
+//! Rights of the live view, at rest and during an action.
 
 use crate::helpers::processes::{children, is_over, send, Load, KILL};
 use crate::helpers::rights::{documented, each_thread_has, field, of, Capabilities};
@@ -15,7 +15,7 @@ fn the_live_view_keeps_what_the_document_says() {
     assert!(each_thread_has(&pid, documented("live view", "procfs")) > 0);
 }
 
-/// Of a user who is not root it keeps none.
+/// With an ordinary user it keeps none.
 #[test]
 fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
     const READER: u64 = 1 << 2 | 1 << 19;
@@ -45,7 +45,7 @@ fn fenced_in_it_still_signals_and_keeps_its_settings() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: another user's process takes root");
     }
-    // Somebody else's: without CAP_KILL not even root may.
+    // Another user's process: without CAP_KILL not even root may signal it.
     let other = Load::shell("exec setpriv --reuid 65534 --clear-groups sleep 1000");
     let terminal = Terminal::live(100, 30, &format!("-d 0.2 -p {}", other.pid()));
     terminal.keys(&["k"]);

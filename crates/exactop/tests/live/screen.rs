@@ -1,8 +1,8 @@
-//! What every screen of the live view must be.
+//! Invariants of every screen of the live view.
 
 use crate::helpers::terminal::Terminal;
 
-/// Checks a screen with the table on it: header, books that add up, heading, harmless text.
+/// Checks a screen with the table: header, books that add up, heading, harmless text.
 pub fn table(terminal: &Terminal, screen: &str) -> Result<(), String> {
     harmless(terminal, screen)?;
     let lines: Vec<&str> = screen.lines().collect();
@@ -21,17 +21,17 @@ pub fn table(terminal: &Terminal, screen: &str) -> Result<(), String> {
     rows(&lines[heading + 1..])
 }
 
-/// The line of keys at the bottom.
+/// True for the line of keys at the bottom.
 pub fn is_footer(line: &str) -> bool {
     line.starts_with("h help  ")
 }
 
-/// The line with the columns' names, which always has these two.
+/// True for the line of column headings, which always has these two.
 pub fn is_heading(line: &str) -> bool {
     line.contains("PID ") && line.contains("COMMAND")
 }
 
-/// Every row begins with a number, or tells what exited: in words, or with the letter X.
+/// Every row begins with a number, or is of exited tasks: in words, or with the letter X.
 fn rows(lines: &[&str]) -> Result<(), String> {
     let lines =
         lines.split_last().map_or(lines, |(last, rest)| if is_footer(last) { rest } else { lines });
@@ -43,7 +43,7 @@ fn rows(lines: &[&str]) -> Result<(), String> {
     odd.map_or(Ok(()), |line| Err(format!("not a row: {line:?}")))
 }
 
-/// The size of the screen, and nothing on it that a terminal should have obeyed.
+/// Checks the size of the screen, and that it holds no unhandled escape sequence.
 pub fn harmless(terminal: &Terminal, screen: &str) -> Result<(), String> {
     let widest = screen.lines().map(|l| l.chars().count()).max().unwrap_or(0);
     if widest > terminal.width {
@@ -55,7 +55,7 @@ pub fn harmless(terminal: &Terminal, screen: &str) -> Result<(), String> {
     if let Some(odd) = screen.chars().find(|c| c.is_control() && *c != '\n') {
         return Err(format!("a control character: {odd:?}"));
     }
-    // What remains on the screen of an escape sequence whose beginning was lost.
+    // Rests of an escape sequence whose beginning was lost.
     for stray in ["[38;", "[48;", "[0m", "[?10", "[?25", "[1;1H"] {
         if screen.contains(stray) {
             return Err(format!("a piece of an escape sequence: {stray:?}"));
@@ -64,7 +64,7 @@ pub fn harmless(terminal: &Terminal, screen: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The total of the line of the books in hundredths, if the rest of the line adds up to it.
+/// The total of the books in hundredths, if the rest of the line adds up to it.
 pub fn books(screen: &str) -> Result<i64, String> {
     let is_books = |l: &&str| l.starts_with("CPU ") || l.contains("=busy ");
     let line = screen.lines().find(is_books).ok_or("there are no books")?;

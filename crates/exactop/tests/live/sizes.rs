@@ -1,4 +1,4 @@
-//! Every size from tiny to wide, and changes of it while the view runs.
+//! Every size from tiny to wide, and changes of the size while the view runs.
 
 use crate::helpers::terminal::Terminal;
 use crate::screen::{harmless, table};

@@ -1,4 +1,4 @@
-//! What the ledger and procfs make of work that comes and goes between two looks.
+//! Work that comes and goes between two looks, in the ledger and in procfs.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::without_ledger;
@@ -7,7 +7,7 @@ use crate::screen::{books, table};
 
 const STORM: &str = "while :; do /bin/true; done";
 
-/// The figure behind a word of the line of the books, in per cent.
+/// The figure after a word in the line of the books, in per cent.
 fn account(screen: &str, name: &str) -> Option<f64> {
     let line = screen.lines().find(|l| l.starts_with("CPU "))?;
     let rest = line.split(&format!("{name} ")).nth(1)?;
@@ -33,14 +33,14 @@ fn the_ledger_names_what_exited() {
         if !screen.contains("ledger · window") {
             return Err("it does not say that figures are the ledger's".into());
         }
-        // A kernel that hides a task's switches leaves a trace of unnamed time.
+        // A kernel that hides a task's switches leaves some unnamed time.
         let unnamed = account(screen, "unnamed");
         match (account(screen, "exited"), unnamed.is_none_or(|unnamed| unnamed < 1.0)) {
             (Some(exited), true) if exited > 1.0 => Ok(()),
             (other, _) => Err(format!("exited {other:?}, unnamed {unnamed:?}")),
         }
     });
-    // The page of the shell names its children, too.
+    // The page of the shell also names its children.
     terminal.keys(&["o"]);
     terminal.shows("add filter");
     terminal.line(&format!("pid={}", load.pid()));
@@ -78,7 +78,8 @@ fn procfs_says_that_it_samples_and_what_it_could_not_name() {
     drop(load);
 }
 
-/// Loading programs takes a while on a busy machine: until there is a window, everyone's whole life.
+/// Loading programs takes a while on a busy machine. Until the first window, the screen shows
+/// totals since boot.
 #[test]
 fn something_is_on_the_screen_before_the_source_is_open() {
     if without_ledger() {
@@ -88,7 +89,8 @@ fn something_is_on_the_screen_before_the_source_is_open() {
     let file = terminal.record();
     terminal.start("-d 0.5 --source ledger");
     terminal.shows("ledger · window");
-    // What is on the screen now no longer says it; the canvas steps over spaces. Another process writes the file.
+    // The screen has already changed, and the canvas skips blanks, so the test reads the bytes that
+    // another process saved.
     let first = terminal.wait("what it showed at first", |_| {
         let bytes = std::fs::read(&file).ok()?;
         let bytes = String::from_utf8_lossy(&bytes);
@@ -96,11 +98,11 @@ fn something_is_on_the_screen_before_the_source_is_open() {
         let (first, _) = of_view.split_once("ledger")?;
         first.contains("boot").then(|| first.to_string())
     });
-    // Ticks of a whole life and the clock differ, which is no residual.
+    // Ticks of a whole life differ from the clock, which is no residual.
     for word in ["resid", "exact "] {
         assert!(!first.contains(word), "{word:?} before there was a window: {first:?}");
     }
-    // The window that follows is not the machine's life.
+    // The window that follows is not the machine's whole life.
     terminal.passes(|screen| {
         let length = screen.split("ledger · window ").nth(1).and_then(|s| s.split(' ').next());
         let length: f64 = length.and_then(|s| s.parse().ok()).ok_or("no window's length")?;

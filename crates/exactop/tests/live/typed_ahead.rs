@@ -1,12 +1,12 @@
-//! Keys that are pressed before a new window is on the screen, as over a slow line: they mean what
-//! the person saw.
+//! Keys that are pressed before a new window is drawn, as over a slow line: they refer to the
+//! screen that the user saw.
 
 use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
 use std::os::unix::process::ExitStatusExt;
 
-/// A process that is always on top of the table, among others that do something now and then, so
-/// that each window holds other rows in another order.
+/// A process that is always on top of the table, among others that run now and then, so that each
+/// window holds other rows in another order.
 struct Crowd {
     hog: Load,
     others: Vec<Load>,
@@ -16,13 +16,13 @@ impl Crowd {
     fn new() -> Crowd {
         let blinks = |n| Load::shell(&format!("while :; do sleep 0.{n}; done"));
         let others = (10..30).map(blinks).collect();
-        // Where it may, it goes before whoever else wants the CPUs, and has a row in every window.
+        // If permitted, it runs at a higher priority than the rest, and has a row in every window.
         let hog = Load::shell("exec nice -n -15 sh -c 'while :; do :; done' 2>/dev/null");
         Crowd { hog, others }
     }
 
-    /// A view of nobody else, so that it does not matter what the machine does otherwise; by time
-    /// used, so that the hog stays on top in a window in which it did not get a CPU.
+    /// A view of these processes only, so that other load does not matter; sorted by time used, so
+    /// that the hog stays on top even in a window in which it got no CPU.
     fn terminal(&self, options: &str) -> Terminal {
         let all = [&self.hog].into_iter().chain(&self.others).map(|load| load.pid().to_string());
         let all: Vec<String> = all.collect();
@@ -39,7 +39,7 @@ impl Crowd {
     }
 }
 
-/// `Space k`, in one write. `always`: there is no moment in which the hog has no row.
+/// Sends `Space k` in one write. `always`: the hog has a row at every moment.
 fn offers_the_hog(options: &str, always: bool) {
     let crowd = Crowd::new();
     let terminal = crowd.terminal(options);

@@ -1,4 +1,4 @@
-//! What readers ask a daemon for, heard on the way there.
+//! Requests of readers to a daemon, recorded on the way.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, Load, INT};
@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// A socket that passes on what one reader says and is told.
+/// A socket that forwards what one reader sends and receives.
 struct Between {
     path: PathBuf,
     said: Arc<Mutex<Vec<u8>>>,
@@ -30,7 +30,7 @@ impl Between {
         Between { path, said }
     }
 
-    /// The questions so far.
+    /// The requests so far.
     fn questions(&self) -> Vec<Value> {
         let said = self.said.lock().expect("nobody panicked").clone();
         let said = String::from_utf8(said).expect("UTF-8");
@@ -40,7 +40,7 @@ impl Between {
     }
 }
 
-/// Until one of the two ends it.
+/// Forwards until one side closes.
 fn pass_on(reader: &UnixStream, socket: &Path, heard: &Mutex<Vec<u8>>) {
     let daemon = UnixStream::connect(socket).expect("a daemon");
     std::thread::scope(|scope| {
@@ -59,8 +59,8 @@ fn pass_on(reader: &UnixStream, socket: &Path, heard: &Mutex<Vec<u8>>) {
     });
 }
 
-/// What costs extra is measured until the ends that were asked for are over: who does not say how often they
-/// look has it for 40 s.
+/// Costly figures are measured until the requested windows have ended. A reader that does not name
+/// its interval gets them for 40 s.
 #[test]
 fn who_records_long_windows_or_serves_them_says_how_long_they_are() {
     let Some(_alone) = alone() else { return };
@@ -75,7 +75,7 @@ fn who_records_long_windows_or_serves_them_says_how_long_they_are() {
         reader.arg("--source").arg("daemon").arg("--socket").arg(&between.path);
         let reader = Load::start(&mut reader);
         wait::until("a question", || between.questions().len() > 1);
-        // The first one is for who serves.
+        // The first request is that of the serving command.
         let asked = &between.questions()[1];
         assert_eq!(asked["interval_ns"], 75_000_000_000_u64, "{words:?}: {asked}");
         let needs = asked["needs"].as_array().expect("what is needed");

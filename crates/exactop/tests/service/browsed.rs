@@ -1,4 +1,5 @@
-//! The live page in a real browser, beside a storm of forks; without Chromium that is said, and left out.
+//! The live page in a real browser during a storm of forks; without Chromium the test says so and
+//! is left out.
 
 #[allow(dead_code)] // These tests use a part of it.
 #[path = "../../../show/web/tests/browser/driver.rs"]
@@ -19,8 +20,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Waits for so many windows, and looks at what is drawn: pixels in the middle of a window that have no account's
-/// colour; what the accounts sum to; what the rows do; how many exited below whom.
+/// Waits for a number of windows, and checks the drawing: pixels in the middle of a window without
+/// an account's colour, the sums of accounts and of rows, and the exits below each row.
 const LOOKED_AT: &str = r"new Promise(done => {
   const look = () => {
     if (!(window.exactop?.model.n >= 12)) return setTimeout(look, 50);
@@ -73,7 +74,7 @@ fn a_page_beside_a_storm_of_forks_fills_its_picture_and_asks_nobody() {
     assert!(complaints.is_empty(), "{complaints:#?}");
 }
 
-/// The row of sums as it is drawn, by the headings; beside it what it is to be of CPU time.
+/// The row of sums as drawn, by headings, with the expected CPU time.
 const SUMMED: &str = r"(() => {
   exactop.address.go({ unit: 'time' });
   exactop.show();
@@ -88,7 +89,7 @@ const SUMMED: &str = r"(() => {
   };
 })()";
 
-/// What `/metrics` counts in all windows of a recording.
+/// The counters of `/metrics` over all windows of a recording.
 fn counted(dir: &Path) -> BTreeMap<String, i128> {
     let mut replay = Replay::new(Reader::new(Recording::open(dir).expect("a recording")));
     let mut counting = Metrics::new(Settings::default(), Clock::read());
@@ -108,7 +109,7 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
     metrics::any_page(server.address().port())
 }
 
-/// Whether a task that is such is in a window of a recording that may only just begin.
+/// True if a recording, which may just begin, has such a task in a window.
 fn is_recorded(dir: &Path, is_it: impl Fn(&TaskDelta) -> bool) -> bool {
     let Ok(recording) = Recording::open(dir) else { return false };
     let mut replay = Replay::new(Reader::new(recording));
@@ -120,7 +121,8 @@ fn is_recorded(dir: &Path, is_it: impl Fn(&TaskDelta) -> bool) -> bool {
     false
 }
 
-/// A zombie is in no sum's way: nothing of it is unknown, though it lived before it had a line.
+/// A zombie makes no sum unknown: none of its figures is unknown, though it lived before it had a
+/// row.
 #[test]
 fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
     let Some(_alone) = alone() else { return };
@@ -154,7 +156,7 @@ fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
     for column in ["BLOCK", "STEAL", "DISP", "ICX", "EXIT"] {
         assert!(sum(column).starts_with(|c: char| c.is_ascii_digit()), "{column}: {told}");
     }
-    // Without a tick it is not known whose time it was: all rows that were hit have at least this.
+    // Without a tick the user of the time is unknown: all rows with ticks have at least this.
     for column in ["USER", "SYSTEM"] {
         let sum = sum(column);
         let known = sum.strip_prefix("≥ ").unwrap_or(&sum);

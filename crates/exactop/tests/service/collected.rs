@@ -1,5 +1,5 @@
-//! A real OpenTelemetry collector is sent a daemon's figures: what it has is what the daemon's own log has.
-//! `make test-collector` builds the collector; without one this test says so.
+//! A real OpenTelemetry collector gets a daemon's figures, which match the daemon's own log. `make
+//! test-collector` builds the collector; without one this test says so.
 
 use crate::collector::{points, sum, whole, Collector};
 use crate::daemon::{parsed, Daemon};
@@ -9,11 +9,12 @@ use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
 
-/// Reports while it runs, beside the one at its end.
+/// Reports while it runs, besides the last one.
 const REPORTS: usize = 4;
 
-/// Accounts of the balance, as the log calls them and as they are exported. Who lives at the end of a short
-/// window and not at that of a long one is of either, so those two are one.
+/// Accounts of the balance, as the log names them and as they are exported. A task may live at the
+/// end of a short window and not at the end of a long one, so tasks and exited are compared as a
+/// sum.
 const ACCOUNTS: [(&[&str], &[&str]); 6] = [
     (&["tasks_ns", "exited_ns"], &["tasks", "exited"]),
     (&["unnamed_ns"], &["unnamed"]),
@@ -23,7 +24,7 @@ const ACCOUNTS: [(&[&str], &[&str]); 6] = [
     (&["offline_ns"], &["offline"]),
 ];
 
-/// What the log has of an account in these windows.
+/// Sum of an account in these windows of the log.
 fn logged(windows: &[Value], names: &[&str]) -> i128 {
     let value = |window: &Value, name: &str| window["books"][name].as_u64().map_or(0, i128::from);
     let cells = windows.iter().flat_map(|window| names.iter().map(move |name| (window, *name)));
@@ -39,7 +40,7 @@ fn boundary(report: &Value) -> i128 {
     sum(report, "exactop.boundary", &[])
 }
 
-/// Everything that is true of any report beside this log, which is one of the same time.
+/// Checks a report against the log of the same time.
 fn fits(report: &Value, windows: &[Value]) {
     let groups = sum(report, "exactop.group.cpu.time", &[]);
     assert_eq!(groups, sum(report, "exactop.cpu.time", &["tasks", "exited"]));
@@ -47,7 +48,8 @@ fn fits(report: &Value, windows: &[Value]) {
     let passed = boundary(report) - at(&windows[0], "t0_ns");
     let all = sum(report, "exactop.cpu.time", &[]);
     assert_eq!(all, sum(report, "exactop.cpus", &[]) * passed, "CPUs x time");
-    // It may end within a window of the log: it has more than the windows before, and no more than with it.
+    // The report may end within a window of the log, so it lies between the sums without and with
+    // that window.
     let before = windows.iter().filter(|window| at(window, "t1_ns") <= boundary(report)).count();
     let with = 1 + windows.iter().filter(|window| at(window, "t1_ns") < boundary(report)).count();
     let with = with.min(windows.len());
@@ -69,7 +71,7 @@ fn a_real_collector_has_the_sums_of_the_daemons_log() {
     let config = config.to_str().expect("UTF-8").to_string();
     let url = collector.url();
     let mut daemon = Daemon::start_in(dir, &["--config", &config, "--otlp", &url], None);
-    // Who comes and goes, and who stays to the end of their own work.
+    // Short-lived processes, and one that works to its end.
     let work = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done; : >ended; \
                 while [ $i -lt 200000 ]; do i=$((i+1)); done";
     let mut load =
@@ -87,7 +89,7 @@ fn a_real_collector_has_the_sums_of_the_daemons_log() {
     });
     let reports = collector.reports();
     reports.iter().for_each(|report| fits(report, &windows));
-    // The last one is of all the log, to the nanosecond.
+    // The last report covers the whole log, to the nanosecond.
     let last = &reports[reports.len() - 1];
     for (names, words) in ACCOUNTS {
         let told = sum(last, "exactop.cpu.time", words);

@@ -10,22 +10,22 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// It, and where it serves, records and complains.
+/// The daemon, with its socket, recording and error output.
 pub struct Daemon {
     pub load: Load,
     dir: tempfile::TempDir,
-    /// How it is started.
+    /// Options of its start.
     options: Vec<String>,
     notify: Option<PathBuf>,
 }
 
 impl Daemon {
-    /// Starts it with these options beside; ready when it serves.
+    /// Starts it with these further options; returns when it serves.
     pub fn start(options: &[&str]) -> Daemon {
         Daemon::start_in(tempfile::tempdir().expect("a directory"), options, None)
     }
 
-    /// For this group, with a copy of the program that others can start.
+    /// For this group, with a copy of the program that other users can start.
     pub fn of_group(group: &str) -> Daemon {
         let dir = tempfile::tempdir().expect("a directory");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("rights");
@@ -37,7 +37,7 @@ impl Daemon {
         daemon
     }
 
-    /// The same in a directory that is there, and with somebody to notify.
+    /// Same in an existing directory, with a socket for systemd's notifications.
     pub fn start_in(dir: tempfile::TempDir, options: &[&str], notify: Option<PathBuf>) -> Daemon {
         let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
         let load = serve(dir.path(), &options, notify.as_deref());
@@ -46,7 +46,7 @@ impl Daemon {
         daemon
     }
 
-    /// The same, by a command that is changed.
+    /// Same with a modified command.
     pub fn start_by(options: &[&str], change: impl FnOnce(Command) -> Command) -> Daemon {
         let dir = tempfile::tempdir().expect("a directory");
         let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
@@ -57,7 +57,7 @@ impl Daemon {
         daemon
     }
 
-    /// Starts another in its place.
+    /// Starts another daemon in its place.
     pub fn start_again(&mut self) {
         self.load = serve(self.dir.path(), &self.options, self.notify.as_deref());
         self.await_service();
@@ -74,7 +74,7 @@ impl Daemon {
         });
     }
 
-    /// It gives up its rights last.
+    /// True once it has given up its rights, its last step.
     fn fenced(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", self.load.pid()));
         status.is_ok_and(|status| status.contains("Seccomp:\t2"))
@@ -92,7 +92,7 @@ impl Daemon {
         self.dir.path()
     }
 
-    /// What it said so far.
+    /// Its output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(self.dir.path().join("complaints")).expect("what it said")
     }
@@ -104,7 +104,7 @@ impl Daemon {
         reader
     }
 
-    /// The same as nobody, whose group is `nogroup`.
+    /// Same as the user nobody, whose group is `nogroup`.
     pub fn plain_reader(&self, words: &[&str]) -> Command {
         let mut reader = Command::new("setpriv");
         reader.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
@@ -121,13 +121,13 @@ impl Daemon {
         parsed(&out.fine())
     }
 
-    /// Ends it, and says how it ended.
+    /// Ends it, and returns its exit code.
     pub fn end(&mut self, signal: i32) -> Option<i32> {
         send(self.load.pid(), signal);
         self.load.0.wait().expect("an end").code()
     }
 
-    /// What `exactop record verify` says of its recording.
+    /// Result of `exactop record verify` on its recording.
     pub fn verified(&self) -> Done {
         run(&["record", "verify", self.log().to_str().expect("UTF-8")])
     }
@@ -141,7 +141,7 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// With these words, under a name of its own among those of this daemon.
+    /// Starts a reader with these options and a name that is unique within this daemon.
     pub fn start(daemon: &Daemon, name: &str, words: &[&str]) -> Looking {
         let out = daemon.path().join(format!("windows-{name}"));
         let complaints = daemon.path().join(format!("said-{name}"));
@@ -155,13 +155,13 @@ impl Looking {
         self.child.pid()
     }
 
-    /// How many windows there are so far.
+    /// Number of windows so far.
     pub fn count(&self) -> usize {
         let written = fs::read(&self.out).expect("a file");
         written.iter().filter(|&&byte| byte == b'\n').count()
     }
 
-    /// Those that are whole so far.
+    /// The complete windows so far.
     pub fn windows(&self) -> Vec<Value> {
         whole(&self.out)
     }
@@ -175,27 +175,27 @@ impl Looking {
     }
 }
 
-/// Which stretch of time a window is of, and whether interrupts are an account of its own in it: who comes
-/// before these are measured has them within tasks for a window longer than who comes after.
+/// The time range of a window, and whether it has interrupts as an account of their own. A reader
+/// that connects before these are measured has them within tasks for one window longer.
 pub fn span(window: &Value) -> (u64, u64, bool) {
     let ns = |name: &str| window["window"][name].as_u64().expect("a time");
     (ns("t0_ns"), ns("t1_ns"), window["books"]["irq_ns"].is_null())
 }
 
-/// Windows in a file to which somebody writes: the last line may not be whole.
+/// Windows in a file that is being written: the last line may be incomplete.
 pub fn whole(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
     parsed(text.rsplit_once('\n').map_or("", |(whole, _)| whole))
 }
 
-/// Open BPF programs of a process; maps and iterators come and go with each window.
+/// Number of open BPF programs of a process; maps and iterators come and go with each window.
 pub fn bpf_files(pid: u32) -> usize {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors").flatten();
     let links = files.filter_map(|file| fs::read_link(file.path()).ok());
     links.filter(|link| link.to_string_lossy().contains("bpf-prog")).count()
 }
 
-/// Lines of JSON.
+/// Parses lines of JSON.
 pub fn parsed(lines: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }

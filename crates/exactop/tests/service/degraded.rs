@@ -1,4 +1,4 @@
-//! Detail that a daemon gives up at its bound of memory.
+//! Details that a daemon drops at its memory bound.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, Load, HUP, TERM};
@@ -11,7 +11,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How many details a page says are given up: the first ones of the documented order, or it fails.
+/// Number of details that a page reports as dropped; fails unless they follow the documented order.
 fn given_up(page: &BTreeMap<String, i128>) -> usize {
     let all = ["history", "brief", "threads"];
     let all = all.map(|what| page[&format!("exactop_degraded{{what=\"{what}\"}}")]);
@@ -20,7 +20,7 @@ fn given_up(page: &BTreeMap<String, i128>) -> usize {
     count
 }
 
-/// Pages until so many are given up; each adds up.
+/// Reads pages until `count` details are dropped; each page adds up.
 fn pages_until(port: u16, first: &BTreeMap<String, i128>, count: usize) {
     wait::until(&format!("{count} details given up"), || {
         let now = page(port);
@@ -29,8 +29,8 @@ fn pages_until(port: u16, first: &BTreeMap<String, i128>, count: usize) {
     });
 }
 
-/// Names of a window's rows of tasks, or of processes that exited. A row of what exited may be of none: of one that exited
-/// before its window was over there is the time before.
+/// Names of a window's rows of tasks or exited processes. An exited group may count no processes:
+/// if one exited before its window ended, the earlier time counts there.
 fn names(window: &Value, rows: &str, pid: Option<u32>) -> Vec<String> {
     let rows = window[rows].as_array().expect("rows").iter();
     let rows = rows.filter(|row| row["kind"] == "task" || row["exited"] != 0);
@@ -38,7 +38,8 @@ fn names(window: &Value, rows: &str, pid: Option<u32>) -> Vec<String> {
     rows.map(|row| row["comm"].as_str().expect("a name").to_string()).collect()
 }
 
-/// The accounts of a window are CPUs x time, and its rows are the accounts of tasks.
+/// Checks that the accounts of a window are CPUs x time, and that its rows sum to the accounts of
+/// tasks.
 fn closes(window: &Value) {
     let mut books = window["books"].as_object().expect("accounts").clone();
     let total = books.remove("total_ns").expect("CPUs x time");
@@ -109,7 +110,7 @@ fn detail_goes_in_order_at_the_bound_and_comes_back_and_the_books_close() {
     }
     bound("64G");
     pages_until(port, &first, 0);
-    // Windows of before the change are told no more by now.
+    // Windows from before the change are no longer sent.
     page(port);
     for window in look() {
         closes(&window);

@@ -1,4 +1,4 @@
-//! How it ends and begins again: nothing is lost that was recorded, gaps are told.
+//! How the daemon ends and restarts: no recorded window is lost, and gaps are recorded.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{Load, HUP, KILL, TERM};
@@ -18,7 +18,7 @@ fn with_short_windows() -> (tempfile::TempDir, String) {
     (dir, config)
 }
 
-/// How often it is killed.
+/// Number of kills.
 fn kills() -> u64 {
     match std::env::var("EXACTOP_TEST_KILLS") {
         Err(_) => 5,
@@ -26,7 +26,7 @@ fn kills() -> u64 {
     }
 }
 
-/// What is recorded so far.
+/// Recorded windows so far.
 fn windows(daemon: &Daemon) -> Vec<Value> {
     let log = daemon.log();
     let replayed = run(&["replay", log.to_str().expect("UTF-8"), "--json"]);
@@ -54,7 +54,7 @@ fn killed_under_load_again_and_again_each_book_closes_and_gaps_are_told() {
     for round in 0..kills {
         let before = windows(&daemon).len();
         wait::until("a window on the disk", || windows(&daemon).len() > before);
-        // In the middle of things, another one each time: not for anything to happen.
+        // At a different moment in each round; there is no event to wait for.
         std::thread::sleep(Duration::from_millis(130 * (round % 5)));
         daemon.end(KILL);
         daemon.start_again();

@@ -1,4 +1,4 @@
-//! What is recorded goes on to a store as windows close: each once, whatever is killed.
+//! Recorded windows go to a store as they close: each once, also after kills.
 
 use crate::daemon::{parsed, Daemon};
 use crate::helpers::processes::{KILL, TERM};
@@ -56,7 +56,7 @@ fn killed_again_and_again_it_sends_each_window_once() {
     assert!(page(port)["exactop_export_behind_seconds"] >= 0);
     let sent = store.windows().len();
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
-    // Where this machine is slow, those that close until it has ended go with the next daemon.
+    // On a slow machine, windows that close while this daemon ends are sent by the next one.
     let (there, all) = (store.windows(), recorded(&daemon));
     assert!(all.starts_with(&there) && there.len() >= sent, "{there:?}\n{all:?}");
     assert!(daemon.said().contains("windows wait in the log"), "{}", daemon.said());
@@ -101,7 +101,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
     fs::write(&path, "").expect("settings");
     let told = run(&["daemon", "--check", "--config", config, "--export", "https://store"]).fine();
     assert!(told.contains("to = \"https://store\"\n"), "{told}");
-    // How often goes by what it is.
+    // The default interval depends on the target.
     assert!(told.contains("every = \"1m\"\n"), "{told}");
     let into = format!("parquet:{}", dir.path().join("books").display());
     let told = run(&["daemon", "--check", "--config", config, "--export", &into]).fine();

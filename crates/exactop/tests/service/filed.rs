@@ -1,4 +1,5 @@
-//! What is recorded goes into files as windows close: each window once, whatever is killed, and wherever the files go.
+//! Recorded windows go into files as they close: each once, also after kills, for every kind of
+//! target.
 
 use crate::daemon::Daemon;
 use crate::exported::recorded;
@@ -24,7 +25,7 @@ pub fn start(to: &str, dir: tempfile::TempDir, options: &[&str]) -> Daemon {
     Daemon::start_in(dir, &[&["--config", &config], options].concat(), None)
 }
 
-/// The windows of accounts that are there by now, in order, each as often as it is there.
+/// Windows of accounts in the files, in order, with duplicates.
 pub fn written(books: &Path) -> Vec<(u64, u64)> {
     let mut windows = Vec::new();
     let Ok(books) = Parquet::open(books) else { return windows };
@@ -36,8 +37,8 @@ pub fn written(books: &Path) -> Vec<(u64, u64)> {
     windows
 }
 
-/// All that was recorded is there, at least so many, but for what the next daemon writes: where this machine is slow,
-/// what closes until this one has ended. It balances but for that many gaps.
+/// Checks that all recorded windows are in the files, at least `least`, except those that the next
+/// daemon writes. Checks that they balance except for `gaps` gaps.
 fn balances(daemon: &Daemon, books: &Path, least: usize, gaps: u64) {
     let (there, all) = (written(books), recorded(daemon));
     assert!(all.starts_with(&there) && there.len() >= least, "{there:?}\n{all:?}");

@@ -1,4 +1,4 @@
-//! Control groups by the daemon's ledger.
+//! Control groups in the daemon's ledger.
 
 use crate::daemon::{bpf_files, parsed, Daemon};
 use crate::helpers::processes::Load;

@@ -1,4 +1,4 @@
-//! Readers in a PID namespace of their own: they are told of their tasks, by their numbers.
+//! Readers in a PID namespace of their own: they see their tasks, under the PIDs of the namespace.
 
 use crate::daemon::{span, whole, Daemon, Looking};
 use crate::helpers::processes::Load;
@@ -11,18 +11,18 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// In a PID namespace of its own, whose /proc has other processes under the same numbers.
-/// All in it ends with it.
+/// A PID namespace of its own, in whose /proc the same numbers are other processes. All its
+/// processes end with it.
 pub const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-/// In it: one who works and says by which number, one whose children exit at once, and a reader.
+/// In it: a worker that prints its PID, a parent whose children exit at once, and a reader.
 const STORY: &str = "
     $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
     $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
     $EXACTOP --json -d 0.5 --source daemon --socket $DIR/socket
 ";
 
-/// Everyone of a name has a shell of that name.
+/// Makes shells under these names.
 fn shells(dir: &Path) {
     for name in ["insider", "parent", "brief", "outsider", "passing"] {
         copied_from("/bin/sh", &dir.join(name));
@@ -37,18 +37,18 @@ fn rows<'a>(window: &'a Value, list: &str) -> &'a [Value] {
     window[list].as_array().expect("rows")
 }
 
-/// What both were told of, inside and outside: windows of the same stretch of time.
+/// Windows of the same time range that both readers got.
 fn shared<'a>(inside: &'a [Value], outside: &'a [Value]) -> Vec<(&'a Value, &'a Value)> {
     let outside: HashMap<_, _> = outside.iter().map(|window| (span(window), window)).collect();
     inside.iter().filter_map(|window| Some((window, *outside.get(&span(window))?))).collect()
 }
 
-/// Whether a window tells of who exited inside.
+/// True if a window reports the brief processes inside.
 fn has_brief(window: &Value) -> bool {
     rows(window, "exited").iter().any(|row| row["comm"] == "brief" && row["run_ns"] != 0)
 }
 
-/// The story, told inside and, at the same time, outside, until both were told enough of the same.
+/// Runs the script inside, and a reader outside, until both have enough windows of the same time.
 fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
     let outside = Looking::start(daemon, "outside", &["-d", "0.5"]);
     let mut story = Command::new(CONTAINED[0]);
@@ -61,7 +61,7 @@ fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
     wait::until("the same stretches of time, told twice", || {
         let said = || fs::read_to_string(&err).expect("UTF-8");
         assert!(story.0.try_wait().expect("a child").is_none(), "{}", said());
-        // Reading them takes a while: not before there are more.
+        // Reading takes a while, so it waits for new windows first.
         let windows = outside.count();
         if std::mem::replace(&mut seen, windows) == windows {
             return false;
@@ -102,20 +102,20 @@ fn who_is_in_a_pid_namespace_is_told_of_its_tasks_and_the_books_close() {
         assert_eq!(pid, Some(number), "by the number that it has there");
     }
     for (window, all) in shared(&inside, &everyone) {
-        // What the host is told of the same stretch of time is the witness.
+        // The host's window of the same time range is the witness.
         assert_eq!(worker(all, "insider").1, worker(window, "insider").1);
         let told = ns(window, "tasks_ns") + ns(window, "exited_ns") + ns(window, "outside_ns");
         assert_eq!(told, ns(all, "tasks_ns") + ns(all, "exited_ns"));
     }
 }
 
-/// Whether this kernel tells which number a task has in a PID namespace.
+/// True if this kernel reports the PID of a task in a PID namespace.
 fn numbers_are_told() -> bool {
     let own = PidNamespace::of(pid_namespace::own().expect("a file")).expect("a namespace");
     own.number(std::process::id()).is_ok()
 }
 
-/// The books, and that nobody else shows.
+/// Checks the books, and that no other process shows.
 fn closes(window: &Value) {
     assert_eq!(window["window"]["residual_ns"], 0, "{}", window["books"]);
     assert_eq!(window["source"]["name"], "ledger");
@@ -130,7 +130,7 @@ fn closes(window: &Value) {
     assert_eq!(of("tasks") + of("exited"), ns(window, "tasks_ns") + ns(window, "exited_ns"));
     let text = window.to_string();
     for name in ["outsider", "passing", "kworker", "cargo"] {
-        assert!(!text.contains(name), "{name} is told: {text}");
+        assert!(!text.contains(name), "{name} is in {text}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The live view of who is in the group, without root: what /proc shows them is what they see.
+//! The live view of a user in the group, without root: it shows what /proc shows that user.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{is_over, Load, KILL};
@@ -12,10 +12,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// As nobody, whose group is `nogroup`.
+/// The user nobody, whose group is `nogroup`.
 const PLAIN: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/// What /proc shows a plain user of a process: whose it is, its pages, its command line.
+/// Owner, resident memory and command line of a process as /proc shows them to a plain user.
 fn shown(pid: u32) -> [String; 3] {
     let read = |script: &str| {
         let mut plain = Command::new(PLAIN[0]);
@@ -23,7 +23,7 @@ fn shown(pid: u32) -> [String; 3] {
         let said = plain.output().expect("setpriv(1)");
         String::from_utf8(said.stdout).expect("UTF-8").trim().to_string()
     };
-    // As the column has it: with a decimal below ten MiB.
+    // In the column's format: with a decimal below ten MiB.
     let resident =
         "read all resident rest <$0/statm; echo $((resident * $(getconf PAGESIZE) / 1024))";
     let resident_kib: f64 = read(resident).parse().expect("a number");
@@ -68,7 +68,7 @@ fn who_is_in_the_group_sees_live_what_proc_shows_them() {
             false => Err("it does not say that figures are the ledger's".into()),
         }
     });
-    // It has no rights of its own: neither root's, nor programs.
+    // It has no rights of its own, neither root's nor BPF programs.
     let view = terminal.child();
     let status = fs::read_to_string(format!("/proc/{view}/status")).expect("it lives");
     assert!(status.contains("Uid:\t65534\t65534\t65534\t65534"), "{status}");
@@ -78,7 +78,7 @@ fn who_is_in_the_group_sees_live_what_proc_shows_them() {
         terminal.passes(|screen| {
             let (row, [user, resident, line]) = (row(screen, pid)?, shown(pid));
             let told = row[1..].join(" ");
-            // Of what is longer than the screen only the beginning is there.
+            // The screen holds only the beginning of a longer text.
             let begin: String = line.chars().take(60).collect();
             let is = told.starts_with(&user) && told.contains(&begin);
             match is && (pid == daemon.load.pid() || row[2] == resident) {
@@ -89,7 +89,7 @@ fn who_is_in_the_group_sees_live_what_proc_shows_them() {
     }
 }
 
-/// Programs that the view may not load itself are the daemon's.
+/// The daemon attaches the programs that the view may not load itself.
 #[test]
 fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
     let Some(_alone) = alone() else { return };
@@ -120,7 +120,7 @@ fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
     assert_eq!(crate::daemon::bpf_files(view), 0, "it loaded programs itself");
 }
 
-/// How often somebody connects who is let go at once.
+/// Number of connections that are accepted and closed at once.
 fn connections(socket: &std::path::Path) -> Arc<AtomicUsize> {
     let listener = UnixListener::bind(socket).expect("a socket");
     let count = Arc::new(AtomicUsize::new(0));
@@ -158,8 +158,8 @@ fn keys_are_answered_while_the_daemon_is_away() {
     let before = tries();
     terminal.keys(&["q"]);
     wait::until("it ends", || is_over(view));
-    // One that waits for a daemon in the thread of the keys tries a dozen times more before it hears any,
-    // this one once a second.
+    // A view that waits for a daemon in the thread of the keys would retry a dozen times before it
+    // handles any; this one retries once a second.
     let more = tries() - before;
     assert!(more < 11, "it quits after {more} attempts more");
 }

@@ -1,4 +1,5 @@
-//! What is counted only while somebody looks: programs once for all, for each what they may see.
+//! On-demand figures: one set of programs for all readers, and for each reader only what it may
+//! see.
 
 use crate::daemon::{bpf_files, parsed, Daemon};
 use crate::helpers::processes::Load;
@@ -11,7 +12,7 @@ use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Who the plain reader is.
+/// The plain reader's uid.
 const NOBODY: u32 = 65534;
 
 fn begun(mut reader: Command) -> Child {
@@ -29,7 +30,7 @@ fn rows<'a>(window: &'a Value, table: &str) -> &'a Vec<Value> {
     window[table].as_array().expect("rows")
 }
 
-/// One who looks until it is dropped, and the windows it printed.
+/// A reader that looks until it is dropped, and the windows it printed.
 struct Looking {
     reader: Load,
     lines: Lines<BufReader<ChildStdout>>,
@@ -64,7 +65,7 @@ fn two_who_look_have_one_set_of_programs_and_nobody_none() {
     assert_eq!(bpf_files(pid), of_one, "for two as for one");
     first.window();
     for reader in [&first, &second] {
-        assert_eq!(bpf_files(reader.reader.pid()), 0, "whoever looks loads nothing");
+        assert_eq!(bpf_files(reader.reader.pid()), 0, "a reader loads nothing");
     }
     for window in &windows {
         let calls = rows(window, "calls");
@@ -160,7 +161,7 @@ fn while_somebody_looks_it_has_no_more_rights_than_before() {
     };
     let comm = |thread: &String| fs::read_to_string(format!("/proc/{thread}/comm"));
     let loads = |thread: &String| comm(thread).is_ok_and(|comm| comm == "exactop-loading\n");
-    // Those that load programs end with that.
+    // Threads that load programs end afterwards.
     wait::until("the thread that attaches", || {
         let all: Vec<String> = threads().collect();
         all.iter().any(named) && !all.iter().any(loads) && bpf_files(daemon.load.pid()) > before
@@ -172,7 +173,7 @@ fn while_somebody_looks_it_has_no_more_rights_than_before() {
     }
     let reader_pid = reader.id().to_string();
     let kept = documented("`-b`", "procfs");
-    // It attaches nothing.
+    // It attaches no programs.
     wait::until("the reader gives up its rights", || {
         of(&reader_pid).permitted & !kept.permitted == 0
     });

@@ -1,4 +1,4 @@
-//! `exactop daemon` as a whole: who reads its socket and its page, what it keeps, how it ends.
+//! `exactop daemon` as a whole: readers of its socket and its page, its recording, its end.
 #![cfg(feature = "bpf")]
 
 mod asked;

@@ -1,4 +1,4 @@
-//! A daemon and its page within a bound of memory, on a machine with very many tasks.
+//! A daemon and its page within a memory bound, on a machine with very many tasks.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{state, Load};
@@ -16,12 +16,12 @@ use std::time::Duration;
 
 /// Readers of the page.
 const READERS: usize = 20;
-/// Windows that each of them has.
+/// Windows that each reader reads.
 const WINDOWS: usize = 5;
-/// Between two looks whether a server lives that sends nothing.
+/// Interval of checks that a silent server lives.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Where control groups of version 1 are that limit memory, and where those of version 2 are.
+/// Directories of control groups that limit memory, in version 1 and version 2.
 const PLACES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
 /// A control group of this test that limits memory.
@@ -49,10 +49,11 @@ impl Group {
         Some(group)
     }
 
-    /// A command that begins within it.
+    /// A command that starts in the group.
     fn within(&self, mut command: Command) -> Command {
         let members = self.path.join("cgroup.procs");
-        // SAFETY: between fork and exec a file is written; this program has one thread that allocates.
+        // SAFETY: between fork and exec it only writes a file; only one thread of this program
+        // allocates.
         unsafe { command.pre_exec(move || fs::write(&members, "0")) };
         command
     }
@@ -61,19 +62,19 @@ impl Group {
         fs::read_to_string(self.path.join(file)).expect("a file of the controller")
     }
 
-    /// A figure of a file with one, or with a name before each.
+    /// A figure of a file with one figure, or with named ones.
     fn figure(&self, file: &str, name: &str) -> u64 {
         let text = self.text(file);
         let figure = text.lines().find_map(|line| line.strip_prefix(name));
         figure.expect(name).trim().parse().expect("a number")
     }
 
-    /// The most memory that was used, bytes.
+    /// Peak memory use, bytes.
     fn peak(&self) -> u64 {
         self.figure(if self.is_v1 { "memory.max_usage_in_bytes" } else { "memory.peak" }, "")
     }
 
-    /// How often the limit was met: the kernel gave back caches then.
+    /// Number of times that the limit was reached and the kernel freed caches.
     fn met(&self) -> u64 {
         match self.is_v1 {
             true => self.figure("memory.failcnt", ""),
@@ -81,7 +82,7 @@ impl Group {
         }
     }
 
-    /// How many the kernel ended here for want of memory.
+    /// Number of processes that the kernel killed here for lack of memory.
     fn ended(&self) -> u64 {
         self.figure(if self.is_v1 { "memory.oom_control" } else { "memory.events" }, "oom_kill ")
     }
@@ -89,7 +90,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Whoever was in it was waited for by then.
+        // Its processes have been waited for by then.
         let _ = fs::remove_dir(&self.path);
     }
 }
@@ -106,8 +107,8 @@ fn web(group: &Group, daemon: &Daemon) -> (Load, u16) {
     (load, port.parse().expect("a number"))
 }
 
-/// Reads so many windows of the page of a server; fewer only where that ends. However busy the machine is, a window
-/// comes: a read that takes long is read on.
+/// Reads this number of windows from the page's server; fewer only if the server ends. On a busy
+/// machine a slow read continues.
 fn read_windows(server: (&Load, u16), windows: usize) -> usize {
     let (load, port) = server;
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
@@ -123,7 +124,7 @@ fn read_windows(server: (&Load, u16), windows: usize) -> usize {
                 read += usize::from(line == b"event: window\n");
                 line.clear();
             }
-            // What was read of the line stays.
+            // The part of the line that was read stays.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 assert_ne!(state(load.pid()), Some('Z'), "the server ended after {read} windows");
             }
@@ -133,8 +134,8 @@ fn read_windows(server: (&Load, u16), windows: usize) -> usize {
     read
 }
 
-/// A daemon and its page in a group with this limit, beside so many living tasks, a storm, scrapes and readers of the
-/// page: the books close, and the kernel ends nobody.
+/// Runs a daemon and its page in a group with this limit, beside this number of living tasks, a
+/// storm, scrapes and readers of the page. The books close, and the kernel kills no process.
 fn fits(limit: u64, tasks: usize) {
     let Some(group) = Group::bounded(limit) else { return };
     let _crowd = Crowd::start(CrowdOf::Living, tasks).expect("a crowd");
@@ -175,7 +176,7 @@ fn ten_thousand_tasks_a_storm_scrapes_and_readers_of_the_page_fit_into_256_mib()
     fits(256 << 20, 10_000);
 }
 
-/// Minutes: `make test-memory`.
+/// Takes minutes: `make test-memory`.
 #[test]
 #[ignore = "make test-memory runs it: it takes minutes and nearly all PIDs of a small machine"]
 fn thirty_thousand_tasks_a_storm_scrapes_and_readers_of_the_page_fit_into_512_mib() {

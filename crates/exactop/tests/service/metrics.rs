@@ -1,4 +1,4 @@
-//! The page: what it adds up to, and over a restart.
+//! The page of metrics: its sums, also across a restart.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{Load, KILL};
@@ -44,12 +44,12 @@ fn sum(page: &BTreeMap<String, i128>, prefix: &str) -> i128 {
     page.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, value)| value).sum()
 }
 
-/// A page of whatever instant it is of.
+/// A page of any instant.
 pub fn any_page(port: u16) -> BTreeMap<String, i128> {
     series(&wait::find("a page", || get(port, "text/plain")))
 }
 
-/// A page of now: one that was asked for in vain is of the window before.
+/// A page of now: if a window comes too late, a page is of the previous one.
 pub fn page(port: u16) -> BTreeMap<String, i128> {
     let now_ns = i128::from(exactop_service::now_ns());
     wait::find("a page of now", || {
@@ -58,7 +58,8 @@ pub fn page(port: u16) -> BTreeMap<String, i128> {
     })
 }
 
-/// The books close on a page, groups are the accounts of tasks, and from an earlier page on accounts are CPUs x time.
+/// Checks that the books close on a page, that groups are the accounts of tasks, and that since an
+/// earlier page accounts are CPUs x time.
 pub fn adds_up(first: &BTreeMap<String, i128>, now: &BTreeMap<String, i128>) {
     assert_eq!((first["exactop_residual_seconds"], now["exactop_residual_seconds"]), (0, 0));
     let named =
@@ -79,11 +80,11 @@ fn every_page_adds_up_in_a_fork_storm_and_a_restart_runs_nothing_backwards() {
     let first = page(port);
     let mut before = first.clone();
     for _ in 0..5 {
-        // Each page is a window: some happens in it.
+        // Each page is a window, and this lets some time pass in it.
         std::thread::sleep(std::time::Duration::from_millis(300));
         let now = page(port);
         adds_up(&first, &now);
-        // Once more at once, of the same instant: nothing counts twice.
+        // A second page of the same instant counts nothing twice.
         let again = page(port);
         assert!(again["exactop_residual_seconds"] == 0, "{}", again["exactop_residual_seconds"]);
         for (name, value) in &now {

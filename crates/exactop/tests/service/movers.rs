@@ -1,5 +1,6 @@
-//! A process that goes to and fro between three control groups: live rows, the report of the recording, exported
-//! Parquet as DuckDB reads it, and the scraped counters say the same of each group, to the nanosecond.
+//! A process that moves between three control groups. Live rows, the report of the recording,
+//! exported Parquet as DuckDB reads it, and the scraped counters agree on each group, to the
+//! nanosecond.
 
 use crate::daemon::{Daemon, Looking};
 use crate::helpers::processes::{Load, INT};
@@ -12,17 +13,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How often the mover goes through its five steps.
+/// Rounds of the mover's five steps.
 const ROUNDS: u32 = 6;
 
-/// A control group of the hierarchy that the ledger tells tasks by. Its name is a unit's, so that metrics tell it by that.
+/// A control group of the ledger's hierarchy. It has the name of a unit, so that metrics label it.
 struct Group {
     path: PathBuf,
     unit: String,
 }
 
 impl Group {
-    /// `None` where none can be made.
+    /// `None`: no group can be made.
     fn new(name: &str) -> Option<Group> {
         let unit = format!("exactop-moves-{}-{name}.service", std::process::id());
         let v1 = Path::new("/sys/fs/cgroup/cpu");
@@ -45,7 +46,7 @@ impl Drop for Group {
     }
 }
 
-/// A shell that works in these groups, one after the other, again and again, and ends.
+/// A shell that works in these groups, one after the other, in rounds, and ends.
 fn mover(steps: &[(&Group, u32)], rounds: u32) -> Load {
     let step = |(group, turns): &(&Group, u32)| {
         let procs = group.procs();
@@ -55,11 +56,11 @@ fn mover(steps: &[(&Group, u32)], rounds: u32) -> Load {
         )
     };
     let steps: String = steps.iter().map(step).collect();
-    // Ahead of what else runs here: how long it takes says nothing.
+    // At a raised priority; its duration is not measured.
     Load::shell(&format!("renice -n -10 -p $$ >/dev/null; n=0; while [ $n -lt {rounds} ]; do n=$((n+1)); {steps} done"))
 }
 
-/// Waits until it has ended well.
+/// Waits until it has ended with success.
 fn ended(mut load: Load) {
     let mut status = None;
     wait::until("the mover's end", || {
@@ -81,7 +82,7 @@ fn add(sums: &mut Sums, unit: &str, figures: [u64; 3]) {
     sum.iter_mut().zip(figures).for_each(|(sum, ns)| *sum += ns);
 }
 
-/// A row's figures, if it is of one of the groups; rows are called by path.
+/// Adds a row's figures if it is of one of the groups; rows are named by path.
 fn row(sums: &mut Sums, groups: &[Group], row: &Value) {
     let name = row["name"].as_str().expect("a name");
     if let Some(group) = groups.iter().find(|group| name.trim_start_matches('/') == group.unit) {
@@ -122,7 +123,7 @@ fn has_place(page: &BTreeMap<String, i128>, group: &Group) -> bool {
     page.keys().any(|name| name.starts_with("exactop_group_cpu_seconds") && name.contains(&label))
 }
 
-/// What a page's counters say of each group.
+/// A page's counters of each group.
 fn scraped(page: &BTreeMap<String, i128>, groups: &[Group]) -> Sums {
     let mut sums = Sums::new();
     for group in groups {
@@ -148,7 +149,8 @@ fn scraped(page: &BTreeMap<String, i128>, groups: &[Group]) -> Sums {
     sums
 }
 
-/// Waits until a window began after now, by every reader: what was used up to now is in windows that ended.
+/// Waits until every reader has a window that began after now: earlier use is in windows that have
+/// ended.
 fn settled(looking: &Looking, port: u16) -> BTreeMap<String, i128> {
     let now_ns = now_ns();
     let mut ends_ns = 0;
@@ -166,8 +168,8 @@ fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The table of groups as DuckDB reads it: of each path CPU time, wait and exits, of all windows and of those that end
-/// after an instant.
+/// Query of the table of groups in DuckDB: CPU time, wait and exits by path, over all windows and
+/// over those that end after an instant.
 const ASK: &str = r#"
 import duckdb, json, sys
 out, after = sys.argv[1], int(sys.argv[2])
@@ -193,7 +195,7 @@ fn duckdb(python: &str, books: &Path, groups: &[Group], after_ns: u64) -> [Sums;
     sums
 }
 
-/// A Python that has DuckDB; `None`: there is none, and nobody said that there is.
+/// A Python with DuckDB; `None`: it has none, and the environment does not require it.
 fn python() -> Option<String> {
     let said = std::env::var("EXACTOP_TEST_DUCKDB").ok();
     let python = said.clone().unwrap_or_else(|| "python3".into());
@@ -229,7 +231,8 @@ fn a_mover_over_three_groups_is_charged_the_same_by_every_road() {
     let looking = Looking::start(&daemon, "live", &["-b", "--by", "cgroup", "-d", "1"]);
     wait::until("a window of the live rows", || looking.count() > 0);
     page(port);
-    // Groups get their places on the page. One mover was not enough once, on a machine with a load of hundreds.
+    // Waits until the groups have places on the page. On a machine with a load of hundreds one
+    // mover was not enough.
     let mut movers = 1;
     let before = wait::find("places of the groups", || {
         ended(mover(&[(a, 5_000), (b, 5_000), (c, 5_000)], 1));

@@ -1,4 +1,4 @@
-//! The name of the host: what sets it, and where it stands.
+//! The host name: its origins, and its places.
 
 use crate::daemon::Daemon;
 use crate::filed::{start, written};
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What `daemon --check` says of the host with these settings, options and this variable.
+/// The host in the output of `daemon --check` with these settings, options and this variable.
 fn told(settings: &str, options: &[&str], variable: Option<&str>) -> Option<String> {
     let dir = tempfile::tempdir().expect("a directory");
     let config = dir.path().join("config.toml");
@@ -36,7 +36,7 @@ fn the_variable_goes_before_the_option_and_the_option_before_the_setting() {
         (set, option, Some("of-the-variable"), Some("of-the-variable")),
         (set, &[], Some("of-the-variable"), Some("of-the-variable")),
         ("", &[], Some("of-the-variable"), Some("of-the-variable")),
-        // Not set, as a shell has it.
+        // An empty variable counts as not set.
         (set, option, Some(""), Some("of-the-option")),
     ] {
         let said = told(settings, options, variable);
@@ -55,7 +55,7 @@ fn a_name_that_is_none_is_refused() {
     assert!(!refused.err.contains('\u{1b}'), "{}", refused.err);
 }
 
-/// The bytes of a report, which others' gzip(1) unpacks.
+/// The bytes of a report, unpacked by gzip(1).
 fn unpacked(body: &[u8]) -> Vec<u8> {
     let mut gzip = Command::new("gzip");
     let gzip = gzip.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -68,7 +68,7 @@ fn unpacked(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What a boot is called by the kernel.
+/// The kernel's id of this boot.
 fn boot_id() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("the boot's ID");
     id.trim().into()
@@ -92,7 +92,7 @@ fn metrics_recordings_and_the_fleets_tables_have_the_name_of_the_host() {
     assert!(page.contains(&series), "{page}");
     let report = reports.recv_timeout(wait::LIMIT).expect("a report");
     let report = unpacked(&report.body);
-    // A key and its value follow each other: a tag and a length between them (protobuf).
+    // In protobuf a key and its value follow each other, with a tag and a length between them.
     let name = report.windows(9).position(|bytes| bytes == b"host.name").expect("a name") + 9;
     assert!(report[name..name + 10].ends_with(b"node-7"), "{:?}", &report[name..name + 20]);
     wait::until("windows in the fleet's tables", || !written(&books).is_empty());
@@ -105,7 +105,7 @@ fn metrics_recordings_and_the_fleets_tables_have_the_name_of_the_host() {
     assert_eq!(hosts(&books), ["node-7"]);
 }
 
-/// What `exactop report` says of a daemon's recording.
+/// Result of `exactop report` on a daemon's recording.
 fn replayed_by(daemon: &Daemon) -> Value {
     let told = run(&["report", "--json", daemon.log().to_str().expect("UTF-8")]).fine();
     serde_json::from_str(&told).expect("JSON")

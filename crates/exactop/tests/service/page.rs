@@ -1,4 +1,4 @@
-//! What a live page attaches programs for, and that they are gone afterwards.
+//! A live page attaches programs on demand, and they are gone afterwards.
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::{Load, KILL};
@@ -13,7 +13,7 @@ use std::time::Instant;
 /// A page's server.
 pub struct Page {
     load: Load,
-    /// Where it listens.
+    /// Its address.
     pub address: String,
     token: String,
 }
@@ -30,12 +30,12 @@ impl Page {
         Page { load, address, token: token.into() }
     }
 
-    /// What somebody opens.
+    /// The address to open.
     pub fn url(&self) -> String {
         format!("http://{}/?{}", self.address, self.token)
     }
 
-    /// What comes, event by event: its name, and what it tells.
+    /// The events: name and data.
     fn events(&self, path: &str) -> impl Iterator<Item = (String, Value)> {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
@@ -60,8 +60,8 @@ impl Page {
     }
 }
 
-/// Opens a process's panel: waits, who woke it, and its system calls, then nobody looks any more. `holds` is who
-/// holds the programs.
+/// Opens a process's panel: its waits, the tasks that wake it, and its system calls; then closes
+/// it. `holds`: the process that holds the programs.
 fn looked_at(page: &Page, holds: u32) {
     let pipe = Load::shell("while :; do sleep 0.01; done");
     let before = bpf_files(holds);
@@ -112,7 +112,7 @@ fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
     let pipe = Load::shell("while :; do sleep 0.01; done");
     let told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
-    // What is told of it has no end.
+    // The stream of events has no end.
     let begun = Instant::now();
     let mut told = told.take_while(|_| begun.elapsed() < wait::LIMIT);
     let mut waits_after = |at_ns: u64| {
@@ -138,7 +138,7 @@ fn threads_are_told_of_the_process_that_is_looked_at() {
     };
     let mut windows = page.events("/events").filter_map(threads);
     assert_eq!(windows.next().expect("a window"), Vec::<Value>::new());
-    // The server itself has several.
+    // The server itself has several threads.
     let _look = page.events(&format!("/look?key={}&pid={pid}", page.key()));
     let told = windows.find(|threads| threads.len() > 1).expect("threads");
     assert!(told.iter().any(|thread| thread["tid"] == pid), "{told:#?}");

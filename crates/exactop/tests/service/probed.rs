@@ -1,4 +1,4 @@
-//! Who is answered over HTTP, the probes, and what the page says of the daemon itself.
+//! Host names over HTTP, the probes, and the daemon's own figures on the page.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::TERM;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Status and body of the answer to a request by this name.
+/// Status and body of the answer to a request under this host name.
 fn ask(port: u16, path: &str, host: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     let asked = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
@@ -36,7 +36,7 @@ fn start(settings: &str) -> (Daemon, u16) {
 fn it_answers_by_its_own_names_and_says_that_windows_close() {
     let Some(_alone) = alone() else { return };
     let (mut daemon, port) = start("[http]\nhosts = [\"node-7.example\"]\n");
-    // It listens, after it has given up its rights.
+    // It listens after it has given up its rights.
     page(port);
     let status = |path: &str, host: &str| ask(port, path, host).0;
     wait::until("a window that closed", || status("/readyz", "localhost") == 200);
@@ -50,7 +50,7 @@ fn it_answers_by_its_own_names_and_says_that_windows_close() {
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
 }
 
-/// A field of /proc/PID/stat, counted from 1 as proc(5) does.
+/// A field of /proc/PID/stat, counted from 1 as in proc(5).
 fn stat(pid: u32, field: usize) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
     let (_, fields) = stat.rsplit_once(')').expect("a name");
@@ -83,7 +83,7 @@ fn the_page_says_what_the_daemons_process_takes() {
     assert!((before * tick..=(ticks(pid) + 2) * tick).contains(&cpu), "{before} {cpu}");
     let told = now["process_resident_memory_bytes"];
     assert!(told > resident() / 4 && told < resident() * 4, "{told} {}", resident());
-    // Tables grow meanwhile where others start many tasks; connections and iterators come and go.
+    // Tables may grow meanwhile if others start many tasks; connections and iterators come and go.
     let open = now["process_open_fds"];
     let (low, high) = (files_before.min(files_after), files_before.max(files_after));
     assert!((low - 8..=high + 8).contains(&open), "{low} {open} {high}");
@@ -91,7 +91,8 @@ fn the_page_says_what_the_daemons_process_takes() {
     let boot = boot.lines().find_map(|line| line.strip_prefix("btime ")).expect("its boot");
     let began =
         boot.parse::<i128>().expect("seconds") * 1_000_000_000 + i128::from(stat(pid, 22)) * tick;
-    // The boot's time is told in whole seconds, and the wall clock is set now and then.
+    // The kernel reports the boot time in whole seconds, and the wall clock is adjusted now and
+    // then.
     let apart = (now["process_start_time_seconds"] - began).abs();
     assert!(apart < 3_000_000_000, "{apart}");
     let version = format!("exactop_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));

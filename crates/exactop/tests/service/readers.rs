@@ -1,4 +1,4 @@
-//! One ledger, whoever looks.
+//! One ledger for all readers.
 
 use crate::daemon::{parsed, span, Daemon, Looking};
 use crate::helpers::processes::{send, state, Load, STOP};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-/// Programs that a process holds, in files of their own and in links, by the kernel's numbers.
+/// Ids of the programs that a process holds, in files of their own and in links.
 fn programs(pid: u32) -> BTreeSet<u32> {
     let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).expect("descriptors").flatten();
     // A descriptor may be closed meanwhile.
@@ -21,7 +21,7 @@ fn programs(pid: u32) -> BTreeSet<u32> {
     told.filter_map(number).collect()
 }
 
-/// All programs that the kernel has, as bpftool(8) lists them; `None`: there is no bpftool.
+/// Ids of all programs in the kernel, from bpftool(8); `None`: bpftool is not installed.
 fn all_programs() -> Option<BTreeSet<u32>> {
     let listed = Command::new("bpftool").args(["--json", "prog", "show"]).output();
     let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
@@ -33,7 +33,7 @@ fn all_programs() -> Option<BTreeSet<u32>> {
     Some(ids.map(|id| id.as_u64().expect("a number") as u32).collect())
 }
 
-/// What one and the same stretch of time was told as: its balance, and of each process the time.
+/// The balance of a window, and the time of each of its processes.
 fn told(window: &Value) -> (Value, BTreeSet<(u64, u64, u64)>) {
     let ns = |row: &Value, name: &str| row[name].as_u64().unwrap_or(u64::MAX);
     let rows = ["tasks", "exited"].into_iter().flat_map(|list| window[list].as_array());
@@ -49,7 +49,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     let daemon = Daemon::start(&[]);
     let before = programs(daemon.load.pid());
     assert!(before.len() > 10, "{before:?}");
-    // Two of each; of the rows those of two processes will do, with the balance of everyone.
+    // Two readers of each interval; they read the rows of two processes, and the whole balance.
     let [shell, serves] = [storm.pid(), daemon.load.pid()].map(|pid| pid.to_string());
     let paces = ["0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "1", "1.2", "1.5", "2"];
     let paces = paces.into_iter().chain(paces).enumerate();
@@ -62,7 +62,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
         assert_eq!(programs(reader.pid()), BTreeSet::new(), "a reader loads nothing");
     }
     let with_all = programs(daemon.load.pid());
-    assert_eq!(with_all, before, "whoever looks");
+    assert_eq!(with_all, before, "readers load no programs");
     if let Some(listed) = all_programs() {
         assert!(listed.is_superset(&with_all), "{with_all:?} of {listed:?}");
     }
@@ -70,7 +70,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     wait::until("three windows more of each", || {
         readers.iter().zip(&windows).all(|(reader, before)| reader.count() >= before + 3)
     });
-    // Of the same stretch of time everyone is told the same.
+    // All readers get the same figures of the same time range.
     let mut spans = BTreeMap::new();
     let (mut twice, mut ran) = (0, 0);
     for window in readers.into_iter().flat_map(Looking::stop) {

@@ -1,4 +1,5 @@
-//! What somebody would have who took it over, and who can have it write elsewhere.
+//! Rights that an attacker would gain from the daemon, and paths to which one could redirect its
+//! writes.
 
 use crate::daemon::Daemon;
 use crate::helpers::rights::{documented, each_thread_has, of};
@@ -31,7 +32,7 @@ fn what_is_no_question_is_refused_and_harms_nobody() {
         &[0xff; 100_000],
     ] {
         let mut stream = UnixStream::connect(daemon.socket()).expect("connected");
-        // It may be closed before all is written.
+        // The connection may be closed before all is written.
         let _ = stream.write_all(said);
         let mut answer = Vec::new();
         let _ = stream.shutdown(std::net::Shutdown::Write);

@@ -1,4 +1,4 @@
-//! Runs whose descendants a daemon's ledger follows: no rights, no programs of one's own, no child lost.
+//! Runs that a daemon's ledger follows: no rights, no own programs, no child lost.
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::{first_line, is_over, send, Load, CONT, KILL, STOP};
@@ -13,8 +13,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Orphans that are gone at once, and one who lives a while and says its number. All have the pipe: its end is
-/// theirs, but for the little that is left of an exit then. Who started them stays until it is told to go.
+/// Orphans that exit at once, and one that lives for a while and prints its PID. All hold the pipe,
+/// so its end is their end, except for the little that remains of an exit then. Their parent stays
+/// until the test lets it go.
 const ORPHANS: &str = "
     {
         i=0; while [ $i -lt $1 ]; do ($0 &) ; i=$((i+1)); done
@@ -23,7 +24,7 @@ const ORPHANS: &str = "
     echo over
     read go";
 
-/// A run on this daemon, as nobody where that can be.
+/// A run on this daemon, as the user nobody if possible.
 fn running(daemon: &Daemon, options: &[&str], command: &[&str]) -> Command {
     let is_root = rustix::process::geteuid().is_root();
     let mut run = match is_root {
@@ -49,7 +50,7 @@ fn ns(object: &Value, key: &str) -> u64 {
     object[key].as_u64().unwrap_or_else(|| panic!("{key}: {object}"))
 }
 
-/// How many of a name exited in the tree.
+/// Number of processes of this name that exited in the tree.
 fn exited(report: &Value, comm: &str) -> u64 {
     let groups = report["tree"]["exited"].as_array();
     let groups = groups.unwrap_or_else(|| panic!("no tree: {}", report["tree_missing"]));
@@ -57,7 +58,7 @@ fn exited(report: &Value, comm: &str) -> u64 {
     of.map(|group| ns(group, "processes")).sum()
 }
 
-/// Whether there is somebody of this name, dead ones that nobody has waited for left out.
+/// True if a process of this name exists, zombies excluded.
 fn lives(name: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
     let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -79,7 +80,7 @@ fn named(daemon: &Daemon, name: &str) -> String {
 fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
-    // Those of nobody's tree.
+    // Processes outside of both trees.
     let other = named(&daemon, "in-no-tree");
     let _storm = Load::shell(&format!("while :; do {other}; sleep 0.01; done"));
     let start = |name: &str, many: &str| {
@@ -119,7 +120,7 @@ fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
         assert!(report["tree"]["cpus"].is_null(), "a daemon counts all trees as one: {report}");
         let waited = &report["waited_for"];
         let waited = ns(waited, "user_ns") + ns(waited, "system_ns");
-        // Orphans are nobody's to wait for; the kernel's own count of the others is in ticks.
+        // No process waits for orphans; the kernel's own count of the other children is in ticks.
         assert!(ns(report, "cpu_ns") + 50_000_000 > waited, "{waited}: {report}");
     }
 }
@@ -155,7 +156,7 @@ fn what_a_tree_used_is_what_its_workers_say() {
     let (said, counted) = (said(&a) + said(&b), ns(&report(&done), "cpu_ns"));
     println!("they say {said} ns, exactop says {counted} ns");
     assert!(counted >= said, "{counted} {said}");
-    // Nobody counts twice: each is a half. Starting them takes something, too.
+    // Nothing counts twice: each is a half. Starting them also takes time.
     assert!(counted - said <= said / 3, "{counted} {said}");
 }
 
@@ -211,7 +212,7 @@ fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
     run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut run = run.spawn().expect("a run");
     first_line(run.stderr.as_mut());
-    // So long that what is counted at the gate would be seen.
+    // Long enough that time counted at the gate would be seen.
     let at_gate = Instant::now();
     sleep(Duration::from_secs(3));
     let at_gate = at_gate.elapsed().as_nanos();
@@ -219,8 +220,8 @@ fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
     let output = run.wait_with_output().expect("an end");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!((exited(&report, "after-gate"), exited(&report, "sh")), (40, 1), "{report}");
-    // The shell lives from the gate on, its children one after the other beside it. A busy machine may take a
-    // while until the shell goes on, but not as long as it waited at the gate.
+    // The shell lives from the gate on, with one child at a time beside it. A busy machine may
+    // delay the shell, but not as long as it waited at the gate.
     let elapsed = u128::from(ns(&report, "elapsed_ns"));
     let lived = u128::from(ns(&report["tree"], "life_ns"));
     assert!(lived > 0 && lived < 2 * elapsed + at_gate, "{lived} {elapsed} {at_gate}");
@@ -244,7 +245,7 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
     let ended = || fs::read_to_string(&end).ok().and_then(|text| ns_in(&text));
     wait::until("the command's end", || ended().is_some());
     let took_ns = ended().expect("its word") - ns_in(&begun).expect("its word");
-    // So long that what is counted until the daemon goes on would be seen.
+    // Long enough that time counted until the daemon continues would be seen.
     sleep(Duration::from_nanos(3 * took_ns));
     send(daemon.load.pid(), CONT);
     let mut text = String::new();
@@ -252,7 +253,7 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
     assert!(run.wait().expect("an end").success());
     let report: Value = serde_json::from_str(text.lines().last().expect("a report")).expect("JSON");
     let elapsed_ns = ns(&report, "elapsed_ns");
-    // Starting it takes something, too, and on a busy machine longer.
+    // Starting it also takes time, and more on a busy machine.
     assert!((took_ns..4 * took_ns).contains(&elapsed_ns), "{elapsed_ns} {took_ns}");
     assert_eq!(exited(&report, "sleep"), 1, "{report}");
 }

@@ -1,6 +1,6 @@
-//! A real Prometheus scrapes the daemon in a storm of births, and its own language says whether sums
-//! come out. Beside it node_exporter and process-exporter, where EXACTOP_TEST_EXPORTERS says that they
-//! are (`make test-prometheus`).
+//! A real Prometheus scrapes the daemon in a storm of births, and its query language checks the
+//! sums. With EXACTOP_TEST_EXPORTERS (`make test-prometheus`) node_exporter and process-exporter
+//! run beside it.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::Load;
@@ -12,16 +12,16 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Groups with series of their own, if nothing is set; and those two that are always there.
+/// Default number of groups with series of their own, with the two that always exist.
 const SERIES: f64 = 102.0;
 
-/// How long it goes on, s.
+/// Length of the test, s.
 fn seconds() -> u64 {
     let seconds = std::env::var("EXACTOP_TEST_SECONDS").ok();
     seconds.map_or(15, |text| text.parse().expect("EXACTOP_TEST_SECONDS: a number"))
 }
 
-/// Someone else's exporter on a port of its own; `None`: it is not here.
+/// Another project's exporter on a port of its own; `None`: not installed.
 fn exporter(name: &str, options: &[&str]) -> Option<(Load, String)> {
     let path = PathBuf::from(std::env::var_os("EXACTOP_TEST_EXPORTERS")?).join(name);
     let address = format!("127.0.0.1:{}", port());
@@ -30,7 +30,7 @@ fn exporter(name: &str, options: &[&str]) -> Option<(Load, String)> {
     Some((Load::start(&mut command), address))
 }
 
-/// A shell whose children are born and die, each under another name.
+/// A shell whose children start and exit, each under another name.
 fn storm_of_names(directory: &std::path::Path) -> Load {
     let at = directory.display();
     Load::shell(&format!(
@@ -54,13 +54,13 @@ fn prometheus_adds_up_what_it_scrapes_in_a_storm() {
     let Some(prometheus) = Prometheus::start(daemon.path(), &jobs) else { return };
     page(port);
     let memory = || resident_kib(daemon.load.pid());
-    // As long as the storm is to go on.
+    // The planned length of the storm.
     std::thread::sleep(Duration::from_secs(seconds() / 3));
     let early = memory();
     std::thread::sleep(Duration::from_secs(seconds() - seconds() / 3));
     let late = memory();
     println!("resident memory after a third {early} KiB, at the end {late} KiB");
-    // Tables of names grow up to their size first, which a minute's storm does not reach.
+    // Tables of names first grow to their size, which a storm of a minute does not reach.
     let more = if seconds() > 120 { early / 2 } else { 64 << 10 };
     assert!(late < early + more, "{early} KiB, then {late}");
     let scrapes = || prometheus.ask("count_over_time(exactop_boundary_seconds[1h])");
@@ -72,23 +72,23 @@ fn prometheus_adds_up_what_it_scrapes_in_a_storm() {
     }
 }
 
-/// What a process has in memory (VmRSS of proc_pid_status(5)).
+/// Resident memory of a process (VmRSS of proc_pid_status(5)).
 fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
     let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("its memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
 }
 
-/// So many names come in all; EXACTOP_TEST_NAMES says otherwise.
+/// Number of names in all; EXACTOP_TEST_NAMES overrides it.
 fn names() -> u64 {
     let names = std::env::var("EXACTOP_TEST_NAMES").ok();
     names.map_or(10_000, |text| text.parse().expect("EXACTOP_TEST_NAMES: a number"))
 }
 
-/// In so many parts, after each of which memory is looked at.
+/// Number of parts, after each of which memory is read.
 const PARTS: u64 = 4;
 
-/// So many processes in turn, each under a name of its own when it exits.
+/// Runs processes one after the other, each under a name of its own when it exits.
 fn named_once(from: u64, to: u64) -> Load {
     Load::shell(&format!(
         "i={from}; while [ $i -lt {to} ]; do i=$((i+1)); (echo n$i >/proc/self/comm); done"
@@ -116,14 +116,15 @@ fn a_crowd_of_names_makes_no_more_series_than_there_are_places() {
             groups = groups.max(of(&page, "exactop_group_cpu_seconds_total").len());
             series = series.max(page.len());
             named |= page.keys().any(|labels| has_name(labels));
-            // Not page after page: each is a window, and the storm is to have the CPUs.
+            // With pauses between pages: each page is a window, and the storm needs the CPUs.
             std::thread::sleep(Duration::from_millis(200));
         }
         held.push(resident_kib(daemon.load.pid()));
     }
     let came = exited(&page(port)) - begun;
     println!("{came} exited; {groups} groups, {series} series at most; memory, KiB: {held:?}");
-    // A window's names are kept as long as it, so memory goes by how many come in one: that none stays is a test of pages.
+    // A window's names are kept as long as the window, so memory depends on the names of one
+    // window. A test of pages checks that no name stays.
     assert!(came >= i128::from(names()), "{came}");
     assert!(named, "by the names that they gave themselves");
     assert!(groups as f64 <= SERIES, "{groups} groups");
@@ -131,7 +132,7 @@ fn a_crowd_of_names_makes_no_more_series_than_there_are_places() {
     assert!(series <= 20 * SERIES as usize, "{series} series");
 }
 
-/// Whether it is one of [`named_once`]'s.
+/// True for a name of [`named_once`].
 fn has_name(labels: &str) -> bool {
     let name = labels.split("command=\"n").nth(1);
     name.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
@@ -162,7 +163,7 @@ fn sums_come_out(prometheus: &Prometheus, then: f64, now: f64) {
     assert!(exited > 0.0);
 }
 
-/// CPUs x time as node_exporter has it, and what part of the CPU time process-exporter's groups are.
+/// CPUs x time by node_exporter, and the part of the CPU time that process-exporter's groups have.
 fn beside_the_others(prometheus: &Prometheus, now: f64) {
     let (first, last) = prometheus.span("node_boot_time_seconds").expect("samples");
     let grew =
@@ -177,7 +178,7 @@ fn beside_the_others(prometheus: &Prometheus, now: f64) {
         "process-exporter names {theirs:.2} s of {busy_s:.2} s that the CPUs were busy: {:.1} %",
         100.0 * theirs / busy_s
     );
-    // The kernel's ticks are charged to whoever runs at them, and idle CPUs have their own clock.
+    // The kernel charges a tick to the task that runs at it, and idle CPUs have their own clock.
     assert!((part - 1.0).abs() < 0.001 + 0.1 / (last - first), "{part}");
     assert!(theirs < busy_s);
 }

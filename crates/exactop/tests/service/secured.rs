@@ -1,4 +1,5 @@
-//! A store behind TLS: the daemon, fenced in as it is, believes the certificates of its settings and nobody else's.
+//! A store behind TLS: the daemon, with its rights given up, trusts the certificates of its
+//! settings and no others.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::TERM;
@@ -14,7 +15,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A port with a certificate of its own that hands on what it is asked: its address, and the certificate in a file.
+/// A TLS port that forwards requests, with a certificate of its own. Returns its address, and the
+/// certificate's file.
 fn secured(dir: &Path, name: &str, to: &str) -> (String, PathBuf) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
@@ -34,7 +36,7 @@ fn secured(dir: &Path, name: &str, to: &str) -> (String, PathBuf) {
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
-            // Who does not believe hangs up.
+            // A client that does not trust it closes the connection.
             let _ = hand_on(StreamOwned::new(connection, stream), &to);
         }
     });
@@ -76,7 +78,7 @@ fn a_store_is_believed_for_the_certificate_of_the_settings() {
         let export = format!("[export]\nto = \"{url}\"\nca = \"{ca}\"\nevery = \"1s\"\n");
         fs::write(&config, format!("[record]\ninterval = \"1s\"\n{export}")).expect("settings");
     };
-    // Another's certificate says nothing of this one.
+    // Another certificate does not make this one trusted.
     set(&other);
     let path = config.to_str().expect("UTF-8").to_string();
     let mut daemon = Daemon::start_in(dir, &["--config", &path], None);

@@ -1,4 +1,4 @@
-//! Settings: said, refused, and read anew.
+//! Settings: printed, refused, and read again.
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, HUP, TERM};
@@ -43,7 +43,7 @@ fn a_hang_up_has_them_read_anew() {
         let files = fs::read_dir(daemon.log()).expect("a recording").flatten();
         files.map(|file| file.metadata().map_or(0, |data| data.len())).sum::<u64>()
     };
-    // One each second from now on, not after ten.
+    // One window per second from now on, instead of one per ten seconds.
     let before = windows();
     wait::until("windows of a second", || windows() > before + 1000);
     fs::write(&path, "[recording]\n").expect("settings");

@@ -1,5 +1,5 @@
-//! What is left of a day: as many windows as a recording has in one, with readers and programs on demand
-//! that come and go. `make test-soak` takes half an hour over it.
+//! Leaks over a day: as many windows as a recording has in a day, with readers and on-demand
+//! programs that come and go. `make test-soak` takes half an hour.
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::Load;
@@ -12,12 +12,12 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How often what is held is looked at in a round: what comes and goes with a window is not in the least.
+/// Looks per round: resources that come and go with a window are not in the minimum.
 const LOOKS: usize = 8;
-/// What may be left of a third of the time, KiB, beside a twentieth: free pieces between those in use.
+/// KiB that may remain per third of the time, besides a twentieth: free pieces between used ones.
 const PIECES_KIB: usize = 2 << 10;
 
-/// The least of each that was held: KiB of memory of its own, threads, descriptors by what they are.
+/// The minimum of each resource: KiB of own memory, threads, descriptors by kind.
 type Held = BTreeMap<String, usize>;
 
 fn held(pid: u32) -> Held {
@@ -39,8 +39,8 @@ fn held(pid: u32) -> Held {
     held
 }
 
-/// What a descriptor is of: socket:[1234], anon_inode:bpf-map, /proc/77/stat. `None`: of a process that lives;
-/// of how many it has some goes by who is there.
+/// Kind of a descriptor: socket:[1234], anon_inode:bpf-map, /proc/77/stat. `None`: a file of a
+/// living process, whose number depends on the machine.
 fn kind(link: &str) -> Option<String> {
     let Some(path) = link.strip_prefix('/') else {
         return Some(link.split('[').next().unwrap_or(link).to_string());
@@ -55,14 +55,15 @@ fn kind(link: &str) -> Option<String> {
     }
 }
 
-/// What all of them had at least.
+/// The minimum over several looks.
 fn least(of: &[Held]) -> Held {
     let names = of.iter().flat_map(Held::keys);
     let least = |name: &String| of.iter().map(|held| held.get(name).copied().unwrap_or(0)).min();
     names.filter_map(|name| Some((name.clone(), least(name)?))).collect()
 }
 
-/// A round: those who come and go, with programs of all kinds, and one scrape; then what is held without them.
+/// A round: readers that come and go, with programs of all kinds, and one scrape; then the
+/// resources that remain.
 fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
     let (pid, socket) = (daemon.load.pid(), daemon.socket());
     let socket = socket.to_str().expect("UTF-8");
@@ -80,13 +81,14 @@ fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
     least(&(0..LOOKS).map(look).collect::<Vec<_>>())
 }
 
-/// What is held at the end and was not before.
+/// Resources that grew from the first to the last part.
 fn more(before: &Held, after: &Held) -> Vec<String> {
     let grew = |(name, &after): (&String, &usize)| {
         let before = before.get(name).copied().unwrap_or(0);
         let slack = match name.as_str() {
             "memory" => before / 20 + PIECES_KIB,
-            // In a storm of births somebody always is, for a window; were they kept, there would be thousands.
+            // In a storm of births some exist for a window at any time; if they leaked, there would
+            // be thousands.
             "proc of who is gone" => 64,
             _ => 0,
         };
@@ -122,7 +124,7 @@ fn a_day_of_windows_leaves_memory_and_descriptors_as_they_were() {
     let options = ["--config", &config, "--metrics", &address];
     let mut daemon = Daemon::start_in(dir, &options, None);
     let programs = bpf_files(daemon.load.pid());
-    // In half an hour as many ends as a day has windows of ten seconds.
+    // In half an hour as many windows as a day has of ten seconds.
     let often = Load::start(daemon.reader(&["--csv", "-d", "0.2"]).stdout(Stdio::null()));
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut rounds = Vec::new();
@@ -131,7 +133,7 @@ fn a_day_of_windows_leaves_memory_and_descriptors_as_they_were() {
     }
     drop(often);
     assert!(rounds.len() >= 6, "{} rounds: give it more time", rounds.len());
-    // In the first third tables grow up to their size.
+    // In the first third tables grow to their size.
     let third = rounds.len() / 3;
     let (before, after) = (least(&rounds[third..2 * third]), least(&rounds[2 * third..]));
     println!("{} rounds in {seconds} s; the least of the middle third: {before:?}", rounds.len());

@@ -1,4 +1,4 @@
-//! A daemon on a machine that is overloaded: who goes before others, and who waits for whom.
+//! A daemon on an overloaded machine: priorities of its threads, and waits between them.
 
 use crate::daemon::{parsed, Daemon};
 use crate::helpers::processes::{children, Load, TERM};
@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Scrapes at once.
+/// Simultaneous scrapes.
 pub const CROWD: usize = 500;
 
 /// Fields of a thread's stat file, by their numbers in proc_pid_stat(5).
@@ -42,7 +42,7 @@ fn threads(pid: u32) -> Vec<(String, i32, u32)> {
         .collect()
 }
 
-/// What threads of this name have.
+/// Niceness and class of the threads of this name.
 fn of(threads: &[(String, i32, u32)], name: &str) -> (i32, u32) {
     let found = threads.iter().find(|(is, ..)| is == name);
     let &(_, nice, policy) = found.unwrap_or_else(|| panic!("no thread {name}: {threads:?}"));
@@ -92,7 +92,7 @@ fn a_session_of_its_own_goes_before_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut daemon = command(&["daemon"]);
     daemon.arg("--socket").arg(dir.path().join("socket")).arg("--dir").arg(dir.path().join("log"));
-    // SAFETY: between fork and exec one system call is made.
+    // SAFETY: between fork and exec it makes one system call.
     unsafe { daemon.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
     let daemon = Load::start(&mut daemon);
     let group = || fs::read_to_string(format!("/proc/{}/autogroup", daemon.pid()));
@@ -103,14 +103,14 @@ fn a_session_of_its_own_goes_before_others() {
     assert!(!own.trim().ends_with("nice -10"), "ours is another: {own}");
 }
 
-/// Stops one thread of a process, as a reading does that does not come to an end.
+/// Stops one thread of a process, like a read that never ends.
 struct Stopped(i32);
 
 impl Stopped {
     fn thread(tid: u32) -> Stopped {
         let tid = i32::try_from(tid).expect("a thread");
         let none = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: these requests take no addresses, and the thread is traced by nobody else.
+        // SAFETY: these requests take no addresses, and nothing else traces the thread.
         unsafe {
             assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, none, none), 0, "PTRACE_SEIZE");
             assert_eq!(
@@ -127,7 +127,7 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         let none = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: the same.
+        // SAFETY: this request takes no addresses.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.0, none, none) };
     }
 }
@@ -141,7 +141,7 @@ fn a_scrape_has_the_last_window_while_the_reader_stands_still() {
     let stopped = Stopped::thread(daemon.load.pid());
     let last = answered(ask(port));
     for _ in 0..20 {
-        assert_eq!(answered(ask(port)), last, "the same window, whoever asks how often");
+        assert_eq!(answered(ask(port)), last, "every scrape gets the same window");
     }
     drop(stopped);
     wait::until("the next window", || answered(ask(port)) != last);
@@ -163,10 +163,10 @@ fn five_hundred_scrapes_at_once_are_all_answered() {
     drop(daemon);
 }
 
-/// Processes that want a CPU all the time.
+/// Number of processes that want a CPU all the time.
 const BUSY: usize = 200;
 
-/// They, in a process group of their own, which ends when this process does.
+/// The busy processes, in a process group that ends with this process.
 struct Busy(Child);
 
 impl Busy {
@@ -188,25 +188,25 @@ impl Drop for Busy {
     }
 }
 
-/// How long they do, s.
+/// Length of the test, s.
 fn seconds() -> u64 {
     let seconds = std::env::var("EXACTOP_TEST_SECONDS").ok();
     seconds.map_or(5, |text| text.parse().expect("EXACTOP_TEST_SECONDS: a number"))
 }
 
-/// `EXACTOP_TEST_SECONDS=30` and `--nocapture` say what is reached; how long anything took is no reason to fail.
+/// `EXACTOP_TEST_SECONDS=30` and `--nocapture` print the results; no duration fails the test.
 #[test]
 fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
     let Some(_alone) = alone() else { return };
     let (mut daemon, port) = daemon_with("[record]\ninterval = \"1s\"\n");
     page(port);
     let busy = Busy::start();
-    // Whoever scrapes is on another machine, which is not overloaded.
+    // The scraper stands for another machine, which is not overloaded.
     setpriority_process(Some(gettid()), -20).expect("root");
     let (begun, mut took) = (Instant::now(), Vec::new());
     while begun.elapsed() < Duration::from_secs(seconds()) {
         let asked = Instant::now();
-        // A window was there before: a scrape that has none fails here.
+        // A window exists before: a scrape without one fails here.
         let body = answered(ask(port));
         took.push(asked.elapsed());
         assert!(body.contains("exactop_residual_seconds 0.000000000\n"), "{body}");
@@ -232,7 +232,7 @@ fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
     );
 }
 
-/// Asks for a page, which is not read yet.
+/// Requests a page, without reading it yet.
 pub fn ask(port: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a place in the queue");
     stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
@@ -242,7 +242,7 @@ pub fn ask(port: u16) -> TcpStream {
     stream
 }
 
-/// The page that comes.
+/// The page.
 pub fn answered(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer to its end");

@@ -1,4 +1,4 @@
-//! Whose what exited was, in the daemon's log and to its readers.
+//! Users of exited processes, in the daemon's log and for its readers.
 
 use crate::daemon::{parsed, Daemon, Looking};
 use crate::helpers::processes::{Load, TERM};
@@ -6,12 +6,12 @@ use crate::helpers::run::{alone, run};
 use exactop_testkit::wait;
 use serde_json::Value;
 
-/// Nobody else's.
+/// A uid that no other process has.
 const UID: u32 = 543_210;
-/// How many processes end as theirs.
+/// Number of processes that exit under it.
 const PROCESSES: u64 = 100;
 
-/// What totals by user have of a figure of theirs, in all windows.
+/// Sum of a figure of this user in all windows.
 fn theirs(windows: &[Value], figure: &str) -> u64 {
     let rows = windows.iter().flat_map(|window| window["rows"].as_array().expect("rows"));
     let name = UID.to_string();
@@ -25,14 +25,14 @@ fn what_exited_is_the_users_it_was_at_its_end() {
     let mut daemon = Daemon::start(&[]);
     let reader = Looking::start(&daemon, "by", &["--by", "user", "-d", "0.3"]);
     wait::until("a window", || reader.count() > 0);
-    // Each begins as root's.
+    // Each process starts as root.
     let work = format!(
         "i=0; while [ $i -lt {PROCESSES} ]; do setpriv --reuid={UID} --clear-groups /bin/true; i=$((i+1)); done"
     );
     let mut load = Load::shell(&work);
     wait::until("the load ends", || load.0.try_wait().expect("a child").is_some());
     let before = reader.count();
-    wait::until("all is told", || reader.count() > before + 1);
+    wait::until("windows that cover the load", || reader.count() > before + 1);
     assert_eq!(theirs(&reader.stop(), "exited_processes"), PROCESSES);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
     let log = daemon.log();

@@ -1,4 +1,4 @@
-//! Made by containerd, with the names that kubernetes gives.
+//! Containers made by containerd, with the names that Kubernetes gives.
 
 use super::{assert_charged, bound, by_name, is_here, said, Watching, SPINS};
 use crate::helpers::run::alone;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-/// A containerd of our own, whose containers are kept where every containerd's are.
+/// A containerd of the test, which keeps its containers where every containerd does.
 struct Containerd {
     child: std::process::Child,
     dir: tempfile::TempDir,
@@ -15,7 +15,8 @@ struct Containerd {
 }
 
 impl Containerd {
-    /// `None`: there is none, or this machine has one of its own that is not to be disturbed.
+    /// `None`: containerd is not installed, or this machine runs one that the test must not
+    /// disturb.
     fn start() -> Option<Containerd> {
         if Path::new("/run/containerd/containerd.sock").exists() {
             eprintln!("left out: this machine's own containerd is not to be disturbed");
@@ -56,7 +57,7 @@ impl Containerd {
         for path in bound() {
             ctr.arg("--mount").arg(format!("type=bind,src={path},dst={path},options=rbind:ro"));
         }
-        // Into a file: ctr(8) may end before all has come through its pipes, on a busy machine now and then.
+        // Into a file: on a busy machine ctr(8) sometimes ends before its pipes are empty.
         let out = tempfile::tempdir().expect("a directory");
         let shared = format!("type=bind,src={},dst=/out,options=rbind:rw", out.path().display());
         ctr.args(["--mount", &shared]).arg(self.root.path());
@@ -74,7 +75,7 @@ impl Drop for Containerd {
     }
 }
 
-/// As kubernetes has them made: its names are annotations, the group has UIDs and ids.
+/// Options of a Kubernetes container: its names are annotations, the group has UIDs and ids.
 fn of_kubernetes(n: usize) -> (String, Vec<String>) {
     let id = format!("{:064x}", 0xc0_ffee_0000 + n);
     let pod = format!("00000000-0000-4000-8000-{n:012x}");

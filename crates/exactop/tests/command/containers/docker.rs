@@ -1,4 +1,4 @@
-//! Made by Docker, which keeps their names in files of its own.
+//! Containers made by Docker, which keeps their names in its own files.
 
 use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
 use super::{Watching, SPINS};
@@ -9,29 +9,30 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// Where each Docker keeps what it knows of containers, unless it is told otherwise.
+/// Docker's default data directory.
 const KEPT: &str = "/var/lib/docker";
 
-/// What it makes wherever else it is told to be.
+/// Directories that Docker makes outside of its data directory.
 const MADE: [&str; 2] = ["/etc/docker", "/run/docker"];
 
 const IMAGE: &str = "exactop-test";
 
-/// A Docker of our own, whose containers are kept where every Docker's are; gone at the end.
+/// A Docker of the test, which keeps its containers where every Docker does; removed at the end.
 struct Docker {
     child: Child,
     dir: tempfile::TempDir,
-    /// What else it makes, and whether that was not there before.
+    /// Further directories that it makes, and whether they were missing before.
     made: [(&'static str, bool); 2],
 }
 
 impl Docker {
-    /// `None`: there is none, this machine has one of its own that is not to be disturbed, or none can run here.
+    /// `None`: Docker is not installed, this machine runs one that the test must not disturb, or it
+    /// cannot run here.
     fn start() -> Option<Docker> {
         if !is_here("dockerd", "docker.io") || !is_here("docker", "docker.io") {
             return None;
         }
-        // Whoever makes it may remove it: nobody else has anything in it.
+        // The test made this directory and may remove it.
         if Path::new("/run/docker.sock").exists() || fs::create_dir(KEPT).is_err() {
             eprintln!("left out: this machine's own Docker is not to be disturbed");
             return None;
@@ -39,7 +40,7 @@ impl Docker {
         let dir = tempfile::tempdir().expect("a directory");
         let made = MADE.map(|path| (path, !Path::new(path).exists()));
         let log = File::create(dir.path().join("log")).expect("a file");
-        // It ends with whoever started it.
+        // dockerd ends together with the test.
         let mut dockerd = Command::new("setpriv");
         dockerd.args(["--pdeathsig", "TERM", "dockerd"]);
         dockerd.args(["--data-root", KEPT, "--storage-driver=vfs", "--bridge=none"]);
@@ -70,7 +71,7 @@ impl Docker {
         client
     }
 
-    /// An image in which there is nothing.
+    /// Imports an empty image.
     fn import(&self) {
         let archive = self.dir.path().join("empty.tar");
         let mut tar = Command::new("tar");
@@ -116,7 +117,7 @@ fn brief_containers_of_docker_are_charged_by_the_names_that_it_gave_them() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root runs Docker");
     }
-    // Before anybody looks: its files are read only if they are there by then.
+    // Before exactop starts: it reads Docker's files only if they exist by then.
     let Some(docker) = Docker::start() else { return };
     docker.import();
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Who is kept from running is told in words, with what keeps it.
+//! A container that is kept from running is reported in words, with the cause.
 
 use super::runc::Bundle;
 use super::{is_here, Watching};
@@ -9,9 +9,9 @@ use exactop_testkit::wait;
 use serde_json::{json, Value};
 use std::process::{Command, Stdio};
 
-/// Runs on the first CPU until it is ended.
+/// Runs on the first CPU until it is killed.
 const ON_ONE_CPU: &str = "exec taskset -c 0 /bin/sh -c 'while :; do :; done'";
-/// The same twice, wherever there is a CPU.
+/// Two such loops on any CPU.
 const TWICE: &str = "(while :; do :; done) & while :; do :; done";
 
 /// A container that runs until this is dropped.

@@ -1,4 +1,4 @@
-//! Made by LXC, whose groups have its containers' names.
+//! Containers made by LXC, whose groups have the containers' names.
 
 use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
 use super::{Watching, SPINS};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A container's settings: this machine's programs in a root that has nothing else.
+/// Settings of a container: this machine's programs in an otherwise empty root.
 fn settings(root: &Path) -> String {
     let mut settings = format!(
         "lxc.rootfs.path = dir:{}\nlxc.net.0.type = none\nlxc.mount.auto = proc:mixed\n",
@@ -20,7 +20,8 @@ fn settings(root: &Path) -> String {
     settings
 }
 
-/// What containers leave at the top of each hierarchy, and where they lock their directory: gone at the end.
+/// Groups that containers leave at the top of each hierarchy, and their lock directory; removed at
+/// the end.
 struct Left<'a>(&'a Path);
 
 impl Drop for Left<'_> {
@@ -31,7 +32,7 @@ impl Drop for Left<'_> {
     }
 }
 
-/// A container that runs a script; those made one after the other have the same root.
+/// A container that runs a script; containers made one after the other share a root.
 fn execute(dir: &Path, name: &str, at: usize, script: &str) -> Command {
     let root = dir.join(format!("root{at}"));
     for within in ["dev", "proc", "sys", "tmp"] {

@@ -1,5 +1,5 @@
-//! Containers that are gone before anyone looks: each is charged by its name, and all of the tasks'
-//! time is in one row or another. A file for each of those who make them, with their own programs.
+//! Containers that exit before anyone looks: each is charged under its name, and every part of the
+//! tasks' time is in some row. One file per container engine, which uses the engine's own programs.
 
 mod containerd;
 mod docker;
@@ -18,21 +18,21 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How many brief ones where it takes little to make one.
+/// Number of brief containers for engines that make them quickly.
 const CONTAINERS: usize = 200;
-/// At a time.
+/// Containers at a time.
 const AT_ONCE: usize = 4;
 
-/// What a container runs: some 50 ms of a CPU, and says how much by the kernel's count of it.
+/// Script of a container: it uses some 50 ms of a CPU, and prints its use by the kernel's count.
 const SPINS: &str = "read a r < /proc/self/schedstat; i=0; while [ $i -lt 60000 ]; do i=$((i+1)); \
                      done; read b r < /proc/self/schedstat; echo $((b-a))";
 
-/// What of this machine a container gets to see: its programs.
+/// Directories of this machine that a container sees: its programs.
 fn bound() -> impl Iterator<Item = &'static str> {
     ["/usr", "/bin", "/lib", "/lib64"].into_iter().filter(|path| Path::new(path).exists())
 }
 
-/// What came of a program that makes a container and waits for its end; what the container says.
+/// Output of a container whose program waits for its end.
 fn said(name: &str, mut made: Command) -> String {
     let done = made.output().expect("the program starts");
     let err = String::from_utf8_lossy(&done.stderr);
@@ -40,18 +40,19 @@ fn said(name: &str, mut made: Command) -> String {
     String::from_utf8(done.stdout).expect("UTF-8")
 }
 
-/// What a container that ran [`SPINS`] says of its own time.
+/// Own time that a container with [`SPINS`] prints, ns.
 fn spun_ns(name: &str, made: Command) -> u64 {
     said(name, made).trim().parse().expect("a figure")
 }
 
-/// How many brief ones where it takes long to make one; EXACTOP_TEST_CONTAINERS says otherwise.
+/// Number of brief containers for engines that make them slowly; EXACTOP_TEST_CONTAINERS overrides
+/// it.
 fn some() -> usize {
     let count = std::env::var("EXACTOP_TEST_CONTAINERS").ok();
     count.map_or(24, |count| count.parse().expect("EXACTOP_TEST_CONTAINERS is a number"))
 }
 
-/// Has so many made, a few at a time, each by its number and by which of those at a time it is.
+/// Makes `count` containers, a few at a time; `made` gets the number of each, and its lane.
 fn each_of<T: Send>(count: usize, made: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
     let made = &made;
     let in_turn = |first: usize| {
@@ -63,7 +64,7 @@ fn each_of<T: Send>(count: usize, made: impl Fn(usize, usize) -> T + Sync) -> Ve
     })
 }
 
-/// Whether this program of Debian's package is here; how to get it is said.
+/// True if this program of a Debian package is installed; else prints how to get it.
 fn is_here(program: &str, package: &str) -> bool {
     let runs = Command::new(program).arg("--version").stdout(Stdio::null()).status();
     let is_here = runs.is_ok_and(|status| status.success());
@@ -73,7 +74,7 @@ fn is_here(program: &str, package: &str) -> bool {
     is_here
 }
 
-/// Takes away a group that a runtime leaves behind at the top of every hierarchy; one with others in it stays.
+/// Removes a group that a runtime leaves at the top of every hierarchy, unless it has members.
 fn remove_left(name: &str) {
     let top = Path::new("/sys/fs/cgroup");
     let _ = fs::remove_dir(top.join(name));
@@ -106,7 +107,7 @@ impl Watching {
         self.said().lines().count()
     }
 
-    /// Waits for the end of a window that has begun by now.
+    /// Waits for the end of a window that begins after now.
     fn settle(&self) {
         let lines = self.lines();
         wait::until("two windows more", || self.lines() >= lines + 2);
@@ -130,7 +131,7 @@ fn number(value: &Value, key: &str) -> u64 {
 /// CPU time and exits by name.
 type Sums = BTreeMap<String, (u64, u64)>;
 
-/// Of all windows; each one's rows are tasks and exited together.
+/// Sums over all windows; each row counts tasks and exited together.
 fn by_name(windows: &[Value]) -> Sums {
     let mut sums = Sums::new();
     for window in windows {
@@ -146,12 +147,12 @@ fn by_name(windows: &[Value]) -> Sums {
     sums
 }
 
-/// Every one of them is charged by its name, and nobody by none.
+/// Checks that every container is charged under its name, and that no time is without a name.
 fn assert_charged(told: &[(String, u64)], sums: &Sums) {
     assert!(!told.is_empty());
     for (name, kernel_ns) in told {
         let Some((run_ns, exited)) = sums.get(name) else { panic!("no {name}: {:?}", sums.keys()) };
-        // What the container counts of itself is a part of what it used.
+        // A container's own count is a part of its use.
         assert!(*run_ns as f64 > 0.95 * *kernel_ns as f64, "{name}: {run_ns} of {kernel_ns}");
         assert!(*exited > 0, "{name}");
     }

@@ -1,5 +1,5 @@
-//! Made by systemd-nspawn, in the groups that systemd gives to its containers. Where no systemd runs the
-//! machine, these are made here, by the name that it would give them.
+//! Containers made by systemd-nspawn, in the groups that systemd gives them. On a machine without
+//! systemd the test makes these groups itself, with the names that systemd would use.
 
 use super::{assert_charged, by_name, each_of, is_here, some, spun_ns};
 use super::{Watching, AT_ONCE, SPINS};
@@ -11,15 +11,15 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Into a group, and on to what is to run there.
+/// Enters a group, and runs the command there.
 const ENTER: &str = "echo $$ >\"$0\" && exec \"$@\"";
 
-/// The scope of a container; gone at the end.
+/// The scope of a container; removed at the end.
 struct Scope(PathBuf);
 
 impl Scope {
     fn of(name: &str, slice: &Path) -> Scope {
-        // A dash would be a level of slices (systemd.unit(5)).
+        // A dash would separate levels of slices (systemd.unit(5)).
         let scope = slice.join(format!("machine-{}.scope", name.replace('-', "\\x2d")));
         fs::create_dir(&scope).expect("a group");
         Scope(scope)
@@ -32,7 +32,7 @@ impl Drop for Scope {
     }
 }
 
-/// As much of a system as it takes to have one started in it.
+/// A minimal system in which a container can start.
 fn root() -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a directory");
     fs::create_dir(root.path().join("usr")).expect("a directory");
@@ -78,7 +78,7 @@ fn brief_containers_of_nspawn_are_charged_by_their_machines_names() {
     });
     watching.settle();
     let sums = by_name(&watching.stop());
-    // It may be somebody else's.
+    // Another test may still use it.
     let _ = fs::remove_dir(&slice);
     assert_charged(&told, &sums);
 }

@@ -1,11 +1,11 @@
-//! Made by podman, which keeps their names in its storage.
+//! Containers made by podman, which keeps their names in its storage.
 
 use super::{assert_charged, bound, by_name, each_of, is_here, some, spun_ns, Watching, SPINS};
 use crate::helpers::run::alone;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// An image in which there is nothing; gone at the end.
+/// An empty image; removed at the end.
 struct Image(String);
 
 impl Image {
@@ -27,7 +27,7 @@ impl Image {
     fn run(&self, name: &str) -> u64 {
         let mut podman = podman(&["run", "--rm", "--network=none", "--runtime=runc", "--name"]);
         podman.args([name, "--log-driver=none"]);
-        // Its own are more than root may give where root has lost CAP_SYS_RESOURCE.
+        // podman's own limits exceed those that root may set without CAP_SYS_RESOURCE.
         podman.args(["--ulimit=nofile=256:256", "--ulimit=nproc=256:256"]);
         for path in bound() {
             podman.arg(format!("--volume={path}:{path}:ro"));
@@ -44,7 +44,7 @@ impl Drop for Image {
     }
 }
 
-/// Groups are made by itself where no systemd does.
+/// Without systemd podman makes the groups itself.
 fn podman(words: &[&str]) -> Command {
     let mut podman = Command::new("podman");
     if !Path::new("/run/systemd/system").exists() {
@@ -60,7 +60,7 @@ fn brief_containers_of_podman_are_charged_by_the_names_that_it_gave_them() {
     if !rustix::process::geteuid().is_root() || !is_here("podman", "podman") {
         return;
     }
-    // Before anybody looks: its storage is read only if it is there by then.
+    // Before exactop starts: it reads podman's storage only if it exists by then.
     let image = Image::import();
     let dir = tempfile::tempdir().expect("a directory");
     let look = ["--json", "--by", "container", "--source", "ledger", "-d", "0.5"];

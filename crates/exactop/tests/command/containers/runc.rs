@@ -1,4 +1,4 @@
-//! Made by runc, as every engine makes them.
+//! Containers made by runc, as every engine makes them.
 
 use super::{assert_charged, bound, by_name, each_of, is_here, number, said, windows};
 use super::{Watching, CONTAINERS, SPINS};
@@ -7,7 +7,7 @@ use serde_json::{json, Value};
 use std::fs;
 use std::process::Command;
 
-/// The bundle of a container that has this machine's programs to run.
+/// The bundle of a container that can run this machine's programs.
 pub struct Bundle(tempfile::TempDir);
 
 impl Bundle {
@@ -23,7 +23,7 @@ impl Bundle {
             json!({ "destination": path, "source": path, "type": "bind", "options": ["rbind", "ro"] })
         });
         let proc = json!({ "destination": "/proc", "type": "proc", "source": "proc" });
-        // Each has a /dev of its own: several run in one root at a time.
+        // Each container has its own /dev, because several share one root.
         let dev = json!({ "destination": "/dev", "type": "tmpfs", "source": "tmpfs" });
         let mounts: Vec<Value> = [proc, dev].into_iter().chain(bound).collect();
         let config = json!({
@@ -45,14 +45,14 @@ impl Bundle {
         Bundle(dir)
     }
 
-    /// What runs it.
+    /// The command that runs it.
     pub fn command(&self, name: &str) -> Command {
         let mut runc = Command::new("runc");
         runc.args(["run", "--bundle"]).arg(self.0.path()).arg(name);
         runc
     }
 
-    /// Runs it to its end; what it says.
+    /// Runs the container to its end, and returns its output.
     fn run(&self, name: &str) -> String {
         said(name, self.command(name))
     }

@@ -214,7 +214,7 @@ impl Post {
     fn taken(&self, answer: Option<&[u8]>) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         status.sent += 1;
-        // An answer that is none of the protocol's says nothing against the report.
+        // An answer outside of the protocol does not mean that the report was rejected.
         let answer = answer.and_then(|answer| ExportMetricsServiceResponse::decode(answer).ok());
         let partial = answer.and_then(|answer| answer.partial_success);
         let refused = partial.filter(|partial| partial.rejected_data_points > 0);
