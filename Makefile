@@ -1,4 +1,4 @@
-# What one does with this repository. `make` alone lists it.
+# Tasks of this repository. `make` alone lists them.
 
 CARGO ?= cargo
 KERNELS ?= all
@@ -7,7 +7,7 @@ KERNELS ?= all
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# One clear line instead of make's "command not found" when Rust is not there.
+# One clear line instead of make's "command not found" if Rust is missing.
 .PHONY: cargo
 cargo:
 	@command -v $(CARGO) >/dev/null || { \
@@ -39,7 +39,7 @@ lib: cargo ## Build libexactop: target/release/libexactop.{so,a}
 	@scripts/deps.sh build
 	$(CARGO) build --release -p exactop-capi
 
-# Where things go; who makes packages says otherwise.
+# Directories of the installation; packagers override them.
 export PREFIX LIBDIR UNITDIR DESTDIR
 
 .PHONY: install-lib
@@ -71,10 +71,10 @@ test-packages: dist static ## Install, upgrade and purge in a clean Debian, an e
 	@scripts/deps.sh packages
 	scripts/test-packages.sh
 
-# The programs of tests that make check builds and runs: unit tests, and those on made-up machines.
+# Programs of tests that make check builds and runs: unit tests, and tests on made-up machines.
 CHECKED = --lib --bins --test model --test recording --test sums --test tui --test views
 
-# Two scripts, and the tests of both.
+# Runs two scripts and their tests.
 .PHONY: structure
 structure: ## Check that no files or crates import each other in a circle, and the map in ARCHITECTURE.md
 	@command -v python3 >/dev/null || { \
@@ -95,11 +95,12 @@ test: cargo duckdb ## Run all tests (those of the ledger need root)
 	@scripts/deps.sh test
 	EXACTOP_TEST_DUCKDB=$(CURDIR)/$(DUCKDB) CARGO=$(CARGO) scripts/test.sh
 
-# Makes a directory for Python's modules; what a Python without venv's package has made of it lacks pip.
+# Makes a directory for Python's modules; one made without venv's package lacks pip and is made
+# again.
 venv = target/$(1)/bin/python3 -m pip --version >/dev/null 2>&1 || \
     { scripts/deps.sh python && python3 -m venv --clear target/$(1); }
 
-# A Python that has DuckDB, which tests read exported Parquet with.
+# A Python with DuckDB, with which tests read exported Parquet.
 DUCKDB = target/duckdb/bin/python3
 
 .PHONY: duckdb
@@ -157,7 +158,7 @@ fleet-spark: fleet-python
 	@target/fleet/bin/python3 -c 'import chdb, pyspark, grafana_foundation_sdk' 2>/dev/null || \
 	    target/fleet/bin/python3 -m pip install --quiet chdb pyspark 'grafana-foundation-sdk==1769699998!10.1.0'
 
-# What happens to the fleet that is tested: a little of everything.
+# Faults of the tested fleet: a little of everything.
 FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
 
 .PHONY: test-fleet
@@ -179,7 +180,7 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	! target/fleet/bin/python3 crates/fleet/scripts/demo.py target/debug/exactop target/fleet-test >target/fleet-test/apart 2>&1
 	grep 'apart: rows made' target/fleet-test/apart
 
-# Hosts and hours of the fleet that is shown, and what happens to it.
+# Hosts and hours of the demonstration fleet, and its faults.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
 
 .PHONY: fleet-demo

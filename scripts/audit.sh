@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The crates that exactop is made of, against deny.toml: licenses, sources, crates that are not wanted,
-# and known vulnerabilities (RustSec advisories).
+# Checks the crates of exactop against deny.toml: licenses, sources, banned crates, and known
+# vulnerabilities (RustSec advisories).
 #
 #   scripts/audit.sh             all of it; advisories need the network
 #   scripts/audit.sh --offline   advisories only if their database is there already
@@ -20,7 +20,7 @@ esac
 
 if ! command -v cargo-deny >/dev/null; then
     echo "audit: no cargo-deny: installing $version (some minutes, once)"
-    # Not optimized: it builds in half the time and runs for two seconds.
+    # Without optimization: it builds in half the time and runs for two seconds.
     cargo install --quiet --locked --debug --version "$version" cargo-deny
     PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 fi

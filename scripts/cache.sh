@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Prints the directory that keeps what was downloaded or made of downloads, outside the clone, and makes it.
+# Prints the directory of downloads and files made from them, outside the clone, and makes it.
 #
 #   cache.sh PART    PART of ${EXACTOP_CACHE:-${XDG_CACHE_HOME:-~/.cache}/exactop}; or of target/cache, which
 #                    is said, if that one cannot be made or is not ours alone
 #
-# What is kept is named by what went into it. Who puts something there writes it under another name, and
-# renames it: two runs at once find a whole one, or none.
+# A cached file is named by its inputs. A writer writes it under another name, and renames it: two
+# runs at once find a complete file or none.
 #
-# Root unpacks and boots what is found there. So nobody else may write to it, nor put another directory in
-# its place: it is ours, mode 0700, and every directory above it is root's or ours and nobody else's to write
-# (or like /tmp, where nobody renames what is others').
+# Root unpacks and boots these files, so no other user may write to the directory or replace it. It
+# belongs to us, with mode 0700. Every directory above it belongs to root or to us, and no other
+# user may write to it (or it is like /tmp, where users rename only their own files).
 set -euo pipefail
 part=${1:?exactop: cache.sh PART}
 [[ $part =~ ^[a-z]+$ ]] || { echo "exactop: cache.sh: '$part' is no name of a part" >&2; exit 2; }
 
-# Why a directory cannot be trusted; nothing if it can.
+# Prints why a directory cannot be trusted; nothing if it can.
 distrusted() {
     local above owner mode rights
     read -r owner mode < <(stat -c '%u %a' "$1")
@@ -31,10 +31,10 @@ distrusted() {
     done
 }
 
-# Makes a directory and prints it without links, or says why not.
+# Makes a directory and prints it without links, or prints why not.
 made() {
     local real why
-    # One that two make at once is there for both.
+    # Two runs may make it at once.
     (umask 077 && mkdir -p "$(dirname "$1")" 2>/dev/null) || true
     mkdir -m 700 "$1" 2>/dev/null || true
     [[ ! -L $1 ]] || { echo "it is a link" >&2; return 1; }
@@ -53,6 +53,6 @@ if [[ $wanted != /* ]] || ! { why=$(made "$wanted" 2>&1) && wanted=$why; }; then
     mkdir -p "$wanted"
     wanted=$(cd "$wanted" && pwd -P)
 fi
-# Ours alone, as its parent is.
+# Only ours, like its parent.
 mkdir -p "$wanted/$part"
 echo "$wanted/$part"

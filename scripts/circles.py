@@ -69,7 +69,7 @@ def item_end(words, at):
             block = words[at] == "{"
             at = closing(words, at)
             if block:
-                # `use a::{b, c};` and `const X: T = T { .. };` go on to their semicolon.
+                # `use a::{b, c};` and `const X: T = T { .. };` end at their semicolon.
                 return at + 1 if at < len(words) and words[at] == ";" else at
         else:
             at += 1
@@ -144,7 +144,7 @@ class Module:
             end = at + 3
             places = [os.path.join(folder, name + ".rs"), os.path.join(folder, name, "mod.rs")]
             file = next((place for place in places if os.path.exists(place)), None)
-            # A file named by #[path] or made by the build is none of ours.
+            # A file named by #[path] or made by the build is not checked.
             if file is None:
                 return end - 1
             inner = Module(self.crate, path, file)
@@ -224,7 +224,7 @@ class Module:
             if name not in module.children:
                 return (module, *module.defining(path[at:], seen))
             if at == len(path) - 1 and (name in module.items or name in module.imports):
-                # An item that is called as a module is.
+                # An item with the name of a module.
                 return (module, *module.defining(path[at:], seen))
             module = module.children[name]
         # A module alone: the paths that begin with its name count, where they stand.
@@ -325,7 +325,7 @@ def of_crates(packages):
     for _, manifest in packages:
         needed = needs.setdefault(manifest["package"]["name"], {})
         for kind in ("dependencies", "build-dependencies", "dev-dependencies"):
-            # What only tests need is a kit for them: it may use the crate that it helps to test.
+            # Dev-dependencies are kits for tests: a kit may use the crate that it helps to test.
             names = (name for name in manifest.get(kind, {}) if kind != "dev-dependencies" or name in built)
             needed.update(dict.fromkeys(names, kind))
     return [f"crates depend on each other in a circle: {', '.join(part)}" for part in circles(needs)]

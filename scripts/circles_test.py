@@ -113,7 +113,8 @@ class Circles(unittest.TestCase):
     def test_what_is_no_circle(self):
         self.assertEqual(self.lines({
             "lib.rs": "//! use crate::b::B\nmod a;\nmod b;\npub use a::A;\npub struct Shared;\n",
-            # A part takes what the module around it defines; tests, comments and literals are no imports.
+            # A part uses what the module around it defines; tests, comments and literals are not
+            # imports.
             "a.rs": "use crate::Shared;\n/* use /* crate::b::B */ ; */\npub struct A<'a>(&'a str, Shared);\n"
                     "const TEXT: &str = \"crate::b::B \\\" crate::b::B\";\nconst RAW: &str = r#\"crate::b::B\"#;\n"
                     "const CHAR: char = '\"';\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n"

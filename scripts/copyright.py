@@ -18,7 +18,7 @@ from pathlib import Path
 OWN = Path("packaging/debian/copyright")
 TEXTS = Path("packaging/licenses")
 COMMON = Path("/usr/share/common-licenses")
-# What of these is in COMMON, and what it is called.
+# Which of these are in COMMON, and under which name.
 ON_DEBIAN = {
     "Apache-2.0": ("Apache-2.0", "Apache License, version 2.0"),
     "GPL-2.0-only": ("GPL-2", "GNU General Public License, version 2"),
@@ -33,13 +33,13 @@ ON_DEBIAN = {
         ("LGPL-3", "GNU Lesser General Public License, version 3 (a later one may be taken)"),
     "CC0-1.0": ("CC0-1.0", "Creative Commons CC0 1.0 Universal license"),
 }
-# Sources in other languages that a crate brings along: their place, and their license.
+# Sources in other languages that a crate contains: directory and license.
 BROUGHT = {"libbpf-sys": ("libbpf", "LGPL-2.1-only or BSD-2-Clause"),
            "zstd-sys": ("zstd", "BSD-3-Clause or GPL-2.0-only")}
-# Linked in, and no crates.
+# Linked libraries that are not crates.
 LIBRARIES = [
     ("rust/library/*", "The Rust Project Developers", "Expat or Apache-2.0"),
-    # Of which there is a choice, this being in each.
+    # Crates with a choice of licenses, which all include this one.
     ("rust/deps/*", "The developers of the crates that Rust's library takes in", "Expat"),
     ("elfutils/libelf/*", "Red Hat, Inc. and the developers of elfutils",
      "GPL-2.0-or-later or LGPL-3.0-or-later"),
@@ -52,7 +52,7 @@ STATIC = [
 ]
 
 NOTICE = re.compile(r"^[\s/#*-]*(?:Copyrights?|©)\s*(?:\([cC]\)|©)?\s*(.*\S)")
-# Lines of licenses that begin like a notice, or leave a gap to be filled in.
+# Lines of licenses that look like a notice, or are a template.
 NO_NOTICE = re.compile(r"yyyy|<year|year name|\bnotices?\b|\blicen[sc]es?\b|\bholders?\b|\binterest|"
                        r"\blaw\b|permission|statement|Free Software Foundation", re.I)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the manifests say of the crates is there, and true.
+# Checks that the manifests of the crates are complete and true.
 #
 #   crates.sh            every crate of the workspace has a description, a license and a rust-version,
 #                        and is not published; no locked package needs a newer Rust than ours
@@ -20,7 +20,7 @@ manifests() {
         echo "exactop: no python3, which reads what cargo says: apt-get install python3" >&2
         return 1
     }
-    # What is built here: packages that only other systems need are not fetched.
+    # Only packages for this host; those for other systems are not downloaded.
     host=$("${RUSTC:-rustc}" -vV | sed -n 's/^host: //p')
     told=$(mktemp)
     "$cargo" metadata --locked --format-version 1 --filter-platform "$host" >"$told" &&
@@ -29,7 +29,7 @@ import json, sys
 
 told = json.load(open(sys.argv[1], encoding="utf-8"))
 members = set(told["workspace_members"])
-# What only tests need is built for them alone.
+# Crates that only tests use.
 tests_own = {"exactop-testkit", "exactop-fuzzing"}
 number = lambda version: tuple(map(int, (version + ".0.0").split(".")[:3]))
 ours = sys.argv[2]

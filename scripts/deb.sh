@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Debian packages of what was built, into target/deb.
+# Makes Debian packages from built files, into target/deb.
 #
 #   deb.sh [VERSION]    the version of the packages; that of the workspace unless it is given
 #
@@ -25,7 +25,7 @@ if [[ -z ${SOURCE_DATE_EPOCH:-} ]]; then
 fi
 export SOURCE_DATE_EPOCH
 
-# A directory of its own each time: nothing of the packages before is in these.
+# A new directory each time, so that no file of earlier packages is in these.
 tree=$debs/exactop-$version
 rm -rf "$tree" "$debs"/*.{deb,changes,buildinfo}
 mkdir -p "$tree"
@@ -37,7 +37,7 @@ scripts/copyright.py >"$tree/debian/copyright"
 cat >"$tree/debian/changelog" <<END
 exactop ($version) unstable; urgency=medium
 
-  * What changed is told in CHANGELOG.md.
+  * CHANGELOG.md lists the changes.
 
  -- The exactop authors <exactop@packages.invalid>  $(date -uR -d "@$SOURCE_DATE_EPOCH")
 END

@@ -9,8 +9,8 @@ set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
 test=(procps tmux zsh fish valgrind stress-ng prometheus runc containerd podman systemd-container)
-# The emulator, the one program that the guest's init is made of, what a guest that systemd runs is made of, and
-# what Debian's suites are signed with.
+# The emulator, the one program of the guest's init, the programs of a guest with systemd, and the
+# keys of Debian's suites.
 kernels=(qemu-system-x86 busybox-static systemd dbus-daemon debian-archive-keyring)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
@@ -27,7 +27,7 @@ missing() {
     done
 }
 
-# Elsewhere than on Debian the compiler itself will say what it lacks.
+# On systems other than Debian the compiler reports what is missing.
 command -v dpkg-query >/dev/null || exit 0
 
 wanted=("${build[@]}")

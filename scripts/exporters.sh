@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# node_exporter and process-exporter of Debian, unpacked into a directory: installing them would start
+# Unpacks Debian's node_exporter and process-exporter into a directory; installing them would start
 # them as services.
 set -euo pipefail
 

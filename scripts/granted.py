@@ -14,7 +14,7 @@ import json
 import os
 import yaml
 
-# As runtimes for Kubernetes hide it from whoever is not privileged.
+# Paths that runtimes for Kubernetes hide from an unprivileged container.
 MASKED = ["/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
           "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"]
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
@@ -106,7 +106,7 @@ def main():
         asked.args[:1] = container["args"]
     process["args"] = process["args"][:1] + asked.args
     process["user"] = {"uid": granted["runAsUser"], "gid": 0}
-    # What containerd gives to root: no ambient ones.
+    # containerd gives root these sets, without ambient capabilities.
     process["capabilities"] = {kind: caps for kind in ("bounding", "effective", "permitted")}
     process["noNewPrivileges"] = not granted["allowPrivilegeEscalation"]
     config["root"]["readonly"] = granted["readOnlyRootFilesystem"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# An OCI image of one static file and the licenses of what is in it (`copyright` beside it), made without a
-# container engine: a layer, a configuration and a manifest, each named by its checksum. The same file gives
-# the same image.
+# Makes an OCI image of one static file and the licenses of its parts (`copyright` beside it),
+# without a container engine: a layer, a configuration and a manifest, each named by its checksum.
+# The same file gives the same image.
 #
 #   image.sh FILE [OUT]    target/image is OUT unless it is given: the layout, and exactop.oci.tar
 set -euo pipefail
@@ -36,7 +36,7 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$layout"
 mkdir -p "$layout/blobs/sha256"
 
-# As little as it needs: itself, its licenses, and directories to mount on or to write to.
+# Only the program, its licenses, and directories to mount on or to write to.
 root=$work/root
 install -D -m 755 "$file" "$root/usr/bin/exactop"
 install -D -m 644 "$copyright" "$root/usr/share/doc/exactop/copyright"

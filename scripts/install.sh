@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts what was built where it belongs; builds nothing.
+# Installs built files; builds nothing.
 #
 #   install.sh command|library
 #   install.sh hints                what is left to do by hand for the service, on a machine that is in use
@@ -32,7 +32,7 @@ command_files() {
     install -D -m 644 packaging/exactop.sysusers "$dest$prefix/lib/sysusers.d/exactop.conf"
     install -d "$units"
     sed "s|@BINDIR@|$prefix/bin|" packaging/exactop.service.in >"$units/exactop.service"
-    # What somebody has set stays.
+    # An existing configuration stays.
     [[ -e $dest/etc/exactop/config.toml ]] ||
         install -D -m 644 packaging/config.toml "$dest/etc/exactop/config.toml"
     install -D -m 644 packaging/exactop.tmpfiles "$dest$prefix/lib/tmpfiles.d/exactop.conf"
@@ -50,9 +50,10 @@ library_files() {
         crates/show/capi/exactop.pc.in >"$lib/pkgconfig/exactop.pc"
 }
 
-# What a package's own scripts do, and nobody does without being asked.
+# Prints the steps that a package's scripts would do and that an installation from source leaves to
+# the user.
 hints() {
-    # Whoever makes a package installs nothing here.
+    # A packager installs nothing on this machine.
     [[ -z $dest ]] || return 0
     local lines=()
     if ! getent group exactop >/dev/null; then

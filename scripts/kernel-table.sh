@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The table of docs/reference/kernels.md: every command on every kernel, from what the short pass printed
-# (xtask/guest/short.sh), as `EXACTOP_KERNEL_LOGS=DIR make test-kernels` keeps it.
+# Makes the table of docs/reference/kernels.md, every command on every kernel, from the output of
+# the short pass (xtask/guest/short.sh), as `EXACTOP_KERNEL_LOGS=DIR make test-kernels` keeps it.
 #
 #   kernel-table.sh DIR
 set -euo pipefail
@@ -8,16 +8,16 @@ dir=${1:?exactop: kernel-table.sh DIR: the directory that EXACTOP_KERNEL_LOGS na
 
 kernels=()
 for log in "$dir"/short-*; do
-    # Only what got as far as a kernel.
+    # Only passes that reached a kernel.
     ! grep -q '^kernel: ' "$log" || kernels+=("$(basename "$log" | sed 's/^short-//')")
 done
 ((${#kernels[@]})) || { echo "exactop: $dir: no short pass was kept there" >&2; exit 1; }
 
-# As they come in the passes, each once.
+# In the order of the passes, each once.
 mapfile -t commands < <(sed -n 's/\r$//; s/^works: \(.*\): \(yes\|NO\)$/\1/p' "$dir"/short-* | awk '!seen[$0]++')
 
 row() { printf '| %s |' "$1"; shift; printf ' %s |' "$@"; echo; }
-# What a pass said of it; where it said so twice, what it said last.
+# The last line of a pass with this prefix.
 last() { tr -d '\r' <"$dir/short-$2" | sed -n "s/^$1//p" | tail -n 1; }
 
 row "" "${kernels[@]}"

@@ -18,10 +18,10 @@ from circles import manifests, roots  # noqa: E402
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 FILE = "ARCHITECTURE.md"
 HEAD = "| crate | what it is for | may use |\n|---|---|---|\n"
-# What the first paragraph says of those who use the crate.
+# Words of a first paragraph that name the users of the crate.
 DEPENDENTS = "may depend on it"
-# Words that leave no doubt are held against the manifests.
-ALONE = {"The command alone": {"exactop"}, "Tests alone": set(), "no crate": set()}
+# Statements that are checked against the manifests.
+ALONE = {"The command alone": {"exactop"}, "Only the command": {"exactop"}, "Tests alone": set(), "Only tests": set(), "no crate": set()}
 
 
 def paragraph(text):

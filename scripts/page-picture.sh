@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Takes docs/assets/page.png: the page of a recording, in Debian's Chromium. As root, on a machine on which nobody works:
+# Takes docs/assets/page.png: the page of a recording, in Debian's Chromium. Run as root, on an
+# otherwise idle machine:
 #
 #   scripts/page-picture.sh target/release/exactop [PICTURE]
 #
-# Twelve seconds: gzip again and again, then a fork storm beside it, then dd and xz, which share the CPUs with it.
+# Twelve seconds: gzip again and again, then also a fork storm, then dd and xz, which share the CPUs
+# with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exactop=$(realpath "$1")
@@ -15,7 +17,7 @@ end() {
     rm -rf "$dir"
 }
 trap end EXIT
-# Each ends by itself.
+# Each load ends by itself.
 load() {
     timeout "$1" sh -c "$2" >/dev/null 2>&1 &
     loads+=($!)
@@ -24,7 +26,7 @@ load() {
 "$exactop" record --dir "$dir/kept" -d 0.25 --source ledger --sync none 2>"$dir/said" &
 recording=$!
 loads+=("$recording")
-# Its programs are attached when it has a first window.
+# Its programs are attached once it has a first window.
 for _ in $(seq 100); do
     [[ -z $(find "$dir/kept" -type f -size +0 2>/dev/null) ]] || break
     sleep 0.1
@@ -43,6 +45,6 @@ wait "$recording" || (($? > 128)) || { cat "$dir/said" >&2; exit 1; }
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$dir/profile" \
     --window-size=1080,1130 --screenshot="$picture" "file://$dir/page.html" >"$dir/said" 2>&1 ||
     { cat "$dir/said" >&2; exit 1; }
-# Of a third of the size, where it is there; it looks the same.
+# A third of the size with the same look, if pngquant is installed.
 ! command -v pngquant >/dev/null || pngquant --force --speed 1 --output "$picture" 256 "$picture"
 echo "$picture"

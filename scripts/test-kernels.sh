@@ -7,16 +7,16 @@
 #                                the newest of Debian's. The third is this machine's own: `make test`
 #                                runs the ledger's tests and all commands on it.
 #
-# As many emulated machines run at once as this one has CPUs, because each takes one thread. What a
-# pass printed comes when it has ended; the table of what passed, and how long it took, at the end.
-# Nothing is tried twice. What is missing ends the run before the first pass: as root packages are
-# installed, and kernels are downloaded once a machine (scripts/cache.sh).
-# EXACTOP_KERNEL_LOGS names a directory that keeps what they printed.
+# As many emulated machines run at once as this one has CPUs, because each takes one thread. The
+# output of a pass is printed when it ends; the table of results and times comes last. Nothing is
+# retried. A missing prerequisite ends the run before the first pass: root installs packages, and
+# kernels are downloaded once per machine (scripts/cache.sh). EXACTOP_KERNEL_LOGS names a directory
+# for the output of the passes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kernels=${1:-all}
 
-# The ledger works on all of them; sid or trixie-backports has the newest.
+# Kernels with a ledger; sid or trixie-backports has the newest.
 every="6.1 6.1-rt 6.12 6.12-rt trixie-backports sid"
 # Before 5.15 only the other sources can work.
 no_ledger="5.10"
@@ -27,12 +27,12 @@ ci) short="6.1 newest" long= ;;
 esac
 
 scripts/deps.sh kernels
-# Where what is tested was built.
+# Directory of the tested programs.
 built_in=${CARGO_TARGET_DIR:-target}/debug
 xtask=$built_in/xtask
 
-# With what `make test` builds, so that nothing is built twice: a test among it makes cargo choose the
-# same features.
+# Built like `make test`, so that nothing is built twice: with a test among the targets, cargo
+# chooses the same features.
 building=$SECONDS
 cargo build -q --workspace --bin xtask --bin exactop --test shares
 if [[ -n $long ]]; then
@@ -44,7 +44,7 @@ getting=$SECONDS
 "$xtask" vm-kernels $short
 echo "== kernels are here after $((SECONDS - getting)) s"
 
-# A program without what only a debugger reads, which is most of it: it is unpacked in each machine.
+# A program without debug information, which is most of its size: each machine unpacks it.
 slim() {
     strip --strip-debug -o "$made/$(basename "$1").$$" "$1"
     mv "$made/$(basename "$1").$$" "$made/$(basename "$1")"
@@ -54,7 +54,7 @@ made=${CARGO_TARGET_DIR:-target}/vm
 mkdir -p "$made"
 exactop=$(slim "$built_in/exactop")
 
-# The program of some tests, by their file as cargo names it.
+# The program of some tests, by their file name in cargo.
 program_of() {
     local program
     program=$(sed -n "s|.*Executable $1 (\(.*/$2-[0-9a-f]*\))\$|\1|p" <<<"$built")
@@ -62,14 +62,14 @@ program_of() {
     slim "$program"
 }
 
-# What the long pass needs beside the command.
+# Further files for the long pass.
 if [[ -n $long ]]; then
     ledger=$(program_of tests/ledger/main.rs ledger)
     shares=$(program_of tests/shares.rs shares)
     lab=$(program_of tests/lab.rs lab)
     records=$(program_of "unittests src/lib.rs" exactop_sources)
     worker=$(slim "$built_in/exactop-workload-worker")
-    # A program that knows what it did, and that the guest has no compiler for.
+    # A program with a known behaviour; the guest has no compiler.
     herd=$made/herd_server
     clang -O2 -pthread -o "$herd" crates/ledger/sources/tests/ledger/programs/herd_server.c
     # A scheduler for sched_ext.
@@ -83,13 +83,13 @@ short_on() {
         -- sh /test/short.sh
 }
 
-# Each source once, and what there is.
+# Each source once, and the kernel's features.
 sources_on() {
     "$xtask" vm --kernel "$1" --timeout 600 --file "$exactop" --file xtask/guest/sources.sh \
         -- sh /test/sources.sh
 }
 
-# Tests of the ledger: all, or those that are named.
+# Tests of the ledger: all, or the named ones.
 ledger_on() {
     local kernel=$1
     shift
@@ -99,7 +99,7 @@ ledger_on() {
         -- "$ledger" --test-threads=1 "$@"
 }
 
-# Causes of moves for which there have to be two nodes, and a scheduler in BPF.
+# Causes of moves that need two nodes, and a scheduler in BPF.
 rare_moves_on() {
     "$xtask" vm --kernel "$1" --timeout 600 --nodes 2 --mem 1536 \
         --file "$worker" --file "$scheduler" \
@@ -108,7 +108,7 @@ rare_moves_on() {
         -- "$ledger" --test-threads=1 --nocapture moves::rare
 }
 
-# What a niceness and a quota give, in control groups of version 2; weights are the lab's.
+# Shares by a niceness and a quota, in control groups of version 2; the lab measures weights.
 shares_on() {
     "$xtask" vm --kernel "$1" --timeout 300 --file "$exactop" \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture \
@@ -121,7 +121,7 @@ lab_on() {
         --env EXACTOP_PROGRAM=/test/exactop -- "$lab" --nocapture weights_and_quotas
 }
 
-# Records of exits, in the versions that these kernels have.
+# Records of exits, in these kernels' versions.
 records_on() {
     "$xtask" vm --kernel "$1" --timeout 600 -- "$records" --test-threads=1 taskstats
 }
@@ -139,7 +139,7 @@ unit_on() {
         --file xtask/guest/unit.sh -- sh /test/unit.sh
 }
 
-# All of a kernel, whatever becomes of a part.
+# All passes of a kernel; a failed part does not end them.
 long_on() {
     local kernel=$1 part failed=0 begin
     for part in sources records systemd unit rare_moves shares lab ledger; do
@@ -153,7 +153,7 @@ long_on() {
 kept=${EXACTOP_KERNEL_LOGS:-}
 logs=${kept:-$(mktemp -d)}
 mkdir -p "$logs"
-# Whoever is interrupted leaves no machines behind: they end with the xtask that started them.
+# An interrupt leaves no machines behind: they end with the xtask that started them.
 end() {
     jobs -p | xargs -r kill 2>/dev/null || true
     [[ -n $kept ]] || rm -rf "$logs"
@@ -161,7 +161,7 @@ end() {
 trap end EXIT
 : >"$logs/passes"
 
-# One pass of a kernel, in the background; what it printed comes whole.
+# One pass of a kernel, in the background; its output is printed as a whole.
 pass() {
     local what=$1 kernel=$2 begin=$SECONDS how=passed
     "${what}_on" "$kernel" >"$logs/$what-$kernel" 2>&1 || how=FAILED
@@ -176,7 +176,7 @@ pass() {
 # The long ones first, so that the last to end is a short one.
 at_once=$(nproc)
 for one in $(printf 'long:%s ' $long) $(printf 'short:%s ' $short); do
-    # Nothing is tested on no kernel.
+    # An empty list tests no kernel.
     [[ $one != *: ]] || continue
     while (($(jobs -rp | wc -l) >= at_once)); do
         wait -n || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What .ci/run leaves out because it takes long, each make target once: some hours on two CPUs. A target that
-# fails does not end the run; the table of all comes at the end.
+# Runs the long tests that .ci/run leaves out, each make target once: some hours on two CPUs. A
+# failed target does not end the run; the table of all comes at the end.
 #
 #   test-long.sh             all of them
 #   test-long.sh NAME...     only these, by their names in the Makefile
@@ -10,7 +10,8 @@
 # Exit code: 0 if none failed, 1 if one did, 2 for a name that is none. A target that this machine cannot run
 # is left out, and the table says why. What each printed is kept in target/long.
 set -euo pipefail
-# Whoever starts this in the background may have these ignored, and so would all that is tested.
+# A shell that starts this in the background may ignore these signals, and the tests would inherit
+# that.
 if [[ ${1:-} == signals-are-default ]]; then
     shift
 else
@@ -19,7 +20,7 @@ fi
 exec </dev/null
 cd "$(dirname "$0")/.."
 
-# A target, what make is told beside it or -, and what it needs. The short ones first.
+# A target, further words for make or -, and its prerequisites. The short ones first.
 targets='
 audit             -                 network
 test-metrics      -                 network
@@ -38,7 +39,7 @@ test-kernels      KERNELS=all       network
 '
 names=$(awk 'NF { print $1 }' <<<"$targets")
 
-# Those of the Makefile that test, and those that .ci/run makes.
+# Test targets of the Makefile, and those that .ci/run makes.
 in_makefile() { sed -nE 's/^(test-[a-z0-9-]+|fuzz|hostile|audit):.*/\1/p' Makefile | grep -vx test-long | sort -u; }
 in_ci() { grep -v '^ *#' .ci/run | grep -oE '\bmake [a-z0-9-]+' | sed 's/make //' | sort -u; }
 
@@ -53,8 +54,8 @@ check() {
     [[ -z $lost$unknown ]]
 }
 
-# What of its needs this machine has not; nothing if it has all. Whether there is a network shows when it is
-# needed: what was downloaded once needs none.
+# Prints the missing prerequisites; nothing if all are there. A missing network shows only when it
+# is needed: downloads of earlier runs need none.
 lacks() {
     local need
     for need in "$@"; do
@@ -80,7 +81,7 @@ wanted=$names
 
 logs=${CARGO_TARGET_DIR:-target}/long
 mkdir -p "$logs"
-# What ends this ends the table with what there is of it.
+# An interrupt still prints the table so far.
 table=$(mktemp)
 tell() { echo "== all targets"; cat "$table"; rm -f "$table"; }
 trap tell EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is handed out works where it is put: packages in a clean Debian root, the static file in an
-# empty one, the image by runc with what the manifest grants and nothing else.
+# Tests the delivered files in their place: packages in a clean Debian root, the static file in an
+# empty one, the image in runc with exactly what the manifest grants.
 #
 #   test-packages.sh [packages|static|image|unit ...]    all of them unless some are named
 #
@@ -19,7 +19,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
     echo "exactop: a root of its own and containers are root's to make: run this as root" >&2
     exit 1
 }
-# Mounts made in here are gone with us, however we end.
+# Mounts made here disappear with this process, however it ends.
 if [[ ${EXACTOP_OWN_MOUNTS:-} != yes ]]; then
     EXACTOP_OWN_MOUNTS=yes exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -31,7 +31,7 @@ tidy() {
 trap tidy EXIT
 passed=0 failed=0
 
-# Says how a check ended; what it said is shown if it failed.
+# Prints the result of a check, and its output if it failed.
 check() { # WORDS COMMAND...
     if "${@:2}" >"$work/said" 2>&1; then
         echo "ok      $1"
@@ -47,7 +47,7 @@ not() { ! "$@"; }
 
 same() { [[ $1 == "$2" ]] || { echo "'$1' is not '$2'"; return 1; }; }
 
-# Prints a window that is of the source, and whose accounts sum up to CPUs x time.
+# Prints a window of this source whose accounts sum to CPUs x time.
 window_of() { # SOURCE COMMAND...
     "${@:2}" >"$work/window" || return
     python3 - "$1" "$work/window" <<'END'
@@ -62,13 +62,14 @@ assert accounts + window["window"]["residual_ns"] == books["total_ns"], books
 END
 }
 
-# What a clean Debian has beside the least there is.
+# Packages of the clean Debian besides the minimal set.
 root_has=(libelf1 systemd zlib1g)
 
-# A clean Debian with what the packages depend on, for whoever runs dpkg without a network.
+# A clean Debian with the dependencies of the packages, because dpkg runs without a network.
 clean_root() { # DIRECTORY
     local mirror roots tar new
-    # Named by what is in it, in the versions that this machine's lists have: another version is another root.
+    # Named by its content, in the versions of this machine's lists: another version is another
+    # root.
     roots=$(scripts/cache.sh roots)
     tar=$roots/$suite-$({
         echo minbase "${root_has[@]}"
@@ -76,7 +77,7 @@ clean_root() { # DIRECTORY
     } | sha256sum | head -c 32).tar
     if [[ ! -e $tar ]]; then
         mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -1)
-        # Another run may be at it, too: each its own, and the last one stays.
+        # Another run may make one, too: each makes its own, and the last one stays.
         new=$(mktemp -p "$roots" new.XXXXXX)
         if ! mmdebstrap --quiet --format=tar --variant=minbase --include="$(IFS=,; echo "${root_has[*]}")" \
             "$suite" - "$mirror" >"$new"; then
@@ -85,7 +86,7 @@ clean_root() { # DIRECTORY
         fi
         mv "$new" "$tar"
     fi
-    # A month after they were last used, others go, and what was cut short.
+    # Roots that were not used for a month are removed, and so are incomplete ones.
     touch "$tar"
     find "$roots" -maxdepth 1 -type f -mtime +30 -delete
     mkdir -p "$1"
@@ -93,7 +94,7 @@ clean_root() { # DIRECTORY
     mount -t proc proc "$1/proc"
 }
 
-# Files that are there, but for those in which the package manager keeps its own books.
+# Files of the root, without the package manager's own.
 files_of() { # ROOT
     (cd "$1" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache \
         -o -path ./proc \
@@ -104,7 +105,7 @@ in_root() { chroot "$root" "$@"; }
 dpkg_in_root() { DEBIAN_FRONTEND=noninteractive LC_ALL=C in_root dpkg "$@"; }
 installed_version() { in_root dpkg-query -W -f '${Version}' exactop; }
 
-# A program made with the -dev package runs with the library alone.
+# A program linked with the -dev package runs with the library alone.
 links() {
     local library=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     cc -D_DEFAULT_SOURCE -I "$root/usr/include" crates/show/capi/examples/walk.c \
@@ -113,8 +114,8 @@ links() {
     in_root /walk procfs | grep '^this process ran '
 }
 
-# Every crate whose files a binary's messages speak of is in the copyright file, which was made of what
-# cargo says.
+# The copyright file, which is made from cargo's data, must list every crate that the binary's
+# messages name.
 crates_named() { # BINARY COPYRIGHT
     local crate crates lacking=0
     crates=$(grep -aoE '/registry/src/[^/]+/[A-Za-z0-9_.+-]+/' "$1" | cut -d/ -f5 | sort -u)
@@ -125,8 +126,8 @@ crates_named() { # BINARY COPYRIGHT
     return $lacking
 }
 
-# What others may plant where they could write into /var/log (on some systems a group can): a link to what
-# is theirs. Whoever runs as root neither follows nor empties it.
+# A link that another user planted in /var/log, which on some systems a group can write to. exactop
+# as root must neither follow nor empty it.
 test_planted_link() {
     local log=$root/var/log/exactop
     mkdir "$root/theirs" && touch "$root/theirs/kept"
@@ -136,7 +137,7 @@ test_planted_link() {
     ln -s /theirs "$log" && chown -h 65534:65534 "$log"
     files_of "$root" >"$work/planted"
     untouched() { diff "$work/planted" <(files_of "$root") && same "$(stat -c %u "$root/theirs")" 65534; }
-    # It fails on purpose, and says so; what counts is what it did.
+    # It fails on purpose; its effect counts.
     in_root systemd-tmpfiles --create exactop.conf 2>/dev/null || true
     check "somebody else's link in place of the log is left alone when it is installed" untouched
     for command in record "daemon --socket /run/planted"; do
@@ -175,7 +176,7 @@ test_packages() {
     check "the command runs" window_of procfs in_root exactop --source procfs --json -n 1 -d 0.1
     check "it has its manual" test -s "$root/usr/share/man/man1/exactop-run.1.gz"
     check "a C program is made and runs with the library" links
-    check "whose work is in the command is told" \
+    check "the command's copyright file names its crates" \
         crates_named "$root/usr/bin/exactop" "$root/usr/share/doc/exactop/copyright"
     check "and in the library" \
         crates_named "$(echo "$root"/usr/lib/*/libexactop.so.0)" "$root/usr/share/doc/libexactop0/copyright"
@@ -191,7 +192,7 @@ test_packages() {
     umount "$root/proc"
 }
 
-# One line that names what is missing, and the exit status for what failed.
+# One line that names the missing part, with the exit code of a failure.
 refused() { # WORDS COMMAND...
     local status=0
     "${@:2}" >"$work/out" 2>"$work/err" || status=$?
@@ -202,7 +203,7 @@ test_static() {
     root=$work/empty
     mkdir -p "$root/proc" "$root/sys"
     cp "$static" "$root/exactop"
-    # No loader, no library.
+    # It has no loader and no library.
     check "the static file asks for nothing" \
         not grep -E 'INTERP|NEEDED' <(readelf --wide --segments --dynamic "$static")
     check "and may be loaded anywhere" grep 'Type: *DYN' <(readelf --wide --file-header "$static")
@@ -213,7 +214,7 @@ test_static() {
     mount -t sysfs sysfs "$root/sys"
     check "with /sys it has the ledger" window_of ledger in_root /exactop --json -n 1 -d 0.1
     umount "$root/proc" "$root/sys"
-    # The oldest kernel at hand for which there is a ledger.
+    # The oldest available kernel with a ledger.
     if command -v qemu-system-x86_64 >/dev/null && command -v busybox >/dev/null; then
         check "on Linux 6.1 it has the ledger" window_of ledger \
             cargo xtask vm --kernel 6.1 --cpus 2 --timeout 300 -- "$static" --json -n 1 -d 0.5
@@ -222,7 +223,7 @@ test_static() {
     fi
 }
 
-# What a container would be started with that has the manifest's capabilities and containerd's own filter of
+# The configuration of a container with the manifest's capabilities and containerd's own filter of
 # system calls.
 runtimes_own() {
     local dir=$work/containerd caps cap pid made=1
@@ -250,7 +251,7 @@ END
     return $made
 }
 
-# What a container prints that has what the manifest grants, less one capability if it is named.
+# Output of a container with the manifest's grants, without one capability if it is named.
 contained() { # CAPABILITY ARGUMENT...
     cp "$work/config.json" "$work/bundle/config.json"
     scripts/granted.py --without "$1" --written "$work/written" --seccomp "$work/own.json" \
@@ -258,7 +259,7 @@ contained() { # CAPABILITY ARGUMENT...
     runc --root "$work/runc" run --bundle "$work/bundle" "$container"
 }
 
-# Waits for what must come.
+# Waits for a condition.
 until_so() { # COMMAND...
     local tries=300
     until "$@" >/dev/null 2>&1; do
@@ -267,7 +268,7 @@ until_so() { # COMMAND...
     done
 }
 
-# The page of metrics, asked for in the container's own network.
+# The page of metrics, from the container's own network.
 page() {
     local pid
     pid=$(runc --root "$work/runc" state "$container" | sed -n 's/^ *"pid": \([0-9]*\),$/\1/p')
@@ -279,7 +280,7 @@ has_page() { page | grep '^exactop_cpu_seconds_total{account="tasks"}'; }
 has_name() { page | grep "^exactop_machine_info{host=\"$(uname -n)\","; }
 recorded() { "$static" record list "$work/written/recordings" | grep exact; }
 
-# The manifest's own command: what it serves, on the page and on the node; then it is asked to end.
+# The manifest's own command: its page, and its socket on the node; then a request to end.
 test_daemon() {
     local socket=$work/written/socket/socket pid status=0
     contained none + >"$work/daemon" 2>&1 &
@@ -289,14 +290,14 @@ test_daemon() {
     check "its page of metrics is there, at the manifest's port" until_so has_page
     check "it has the name of the node, not of the container" until_so has_name
     # As for `kubectl exec`: the same rights, and the socket at its usual place.
-    check "whoever is let into the container reads it" window_of ledger \
+    check "a process inside the container reads it" window_of ledger \
         runc --root "$work/runc" exec "$container" /usr/bin/exactop --source daemon --json -n 1 -d 0.2
     check "it records" until_so recorded
     runc --root "$work/runc" kill "$container" TERM
     wait $pid || status=$?
-    check "it ends when it is told to" same "$status" 0
+    check "it ends at SIGTERM" same "$status" 0
     check "and what it recorded is whole" "$static" record verify "$work/written/recordings"
-    # In a container it listens on all addresses there are, which are the pod's; a policy says who reaches it.
+    # In a container it listens on all addresses, which are the pod's; a policy decides on access.
     check "it had nothing to complain of but that its page is for everyone who reaches it" \
         same "$(cat "$work/daemon")" "exactop: daemon: metrics on 0.0.0.0:9464 are for everyone who reaches it, without a password: commands and users of all"
     sed 's/^/        /' "$work/daemon"
@@ -316,7 +317,7 @@ test_image() {
     check "with what the manifest grants it has the ledger" \
         window_of ledger contained none --json -n 1 -d 0.1
     test_daemon
-    # What a grant is for: without it, it says so and has less.
+    # The purpose of each grant: without it the container says so and has less.
     for needed in BPF PERFMON; do
         check "without $needed it has not" window_of procfs contained "$needed" --json -n 1 -d 0.1
     done

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# All tests; arguments are those of cargo-nextest: test.sh -p exactop-model, test.sh -E 'test(books)'.
-# How they run, and which of them alone, is in .config/nextest.toml. None is tried twice.
+# Runs all tests; arguments are those of cargo-nextest: test.sh -p exactop-model, test.sh -E
+# 'test(books)'. .config/nextest.toml says how they run, and which of them alone. None is retried.
 set -euo pipefail
-# A shell that starts this in the background may ignore these signals, and so would all tests.
+# A shell that starts this in the background may ignore these signals, and the tests would inherit
+# that.
 if [[ ${1:-} == signals-are-default ]]; then
     shift
 else
@@ -12,11 +13,11 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 scripts/tools.sh nextest
 
-# cargo-nextest leaves the examples in the documentation to cargo.
+# cargo-nextest does not run the examples in the documentation; cargo does.
 if (($# == 0)); then
     "$cargo" test --quiet --workspace --doc
 fi
-# Cargo builds the whole workspace beside a package that is named, where both are said.
+# If both a package and the workspace are named, cargo builds the whole workspace.
 scope=(--workspace)
 for word; do
     [[ $word == -p?* || $word == -p || $word == --package* ]] && scope=()

@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# Compiled crates of others, kept once a machine outside the clone.
+# Caches compiled third-party crates, once per machine, outside the clone.
 #
 #   third-party.sh take    put them into this clone's target directory, if it has none yet
 #   third-party.sh keep    keep what this clone has compiled of them
 #
-# They lie where cache.sh says, by what they were made of: the locked versions, the profiles, the
-# compiler. Where nothing can be kept outside the clone, nothing is, and cargo compiles. Cargo itself
-# decides what is fresh.
+# The cache is in the directory of cache.sh, keyed by its inputs: the locked versions, the profiles,
+# the compiler. Without a directory outside the clone nothing is cached, and cargo compiles. Cargo
+# itself decides what is fresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 target=${CARGO_TARGET_DIR:-target}/debug
 cache=$(scripts/cache.sh crates)
-# Sets of crates that are kept; older ones go.
+# Most sets of crates in the cache; older ones are removed.
 most=2
 
 key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml $(git ls-files "*Cargo.toml") && rustc -vV; } |
     sha256sum | cut -c1-32)
 kept=$cache/$key
 
-# The directory inside the clone, where there is no other, is as new as the clone.
+# A cache inside the clone is as new as the clone, so it is not used.
 [[ $cache != "$(pwd -P)"/* ]] || exit 0
 
-# Names of others' crates, as files of a target directory begin with them: those that the lock file
-# has from a registry.
+# Names of third-party crates as files in a target directory begin with them: those that the lock
+# file has from a registry.
 others() {
     awk '/^name = / { name = $3 } /^source = / { gsub(/"/, "", name); print name }' Cargo.lock |
         sed 'p; s/-/_/g; p; s/^/lib/' | sort -u
@@ -32,7 +32,7 @@ others() {
 case ${1:-} in
 take)
     [[ ! -e $target && -d $kept ]] || exit 0
-    # As cargo makes it, not as the cache is: tests run programs in it as other users.
+    # With cargo's permissions, not the cache's: tests run programs in it as other users.
     mkdir -p "$target.new"
     cp -a "$kept"/{deps,build,.fingerprint} "$target.new"
     mv -T "$target.new" "$target"

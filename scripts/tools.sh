@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs of cargo that testing needs: installs those that are missing, once a machine.
+# Installs cargo programs that testing needs, once per machine.
 #
 #   tools.sh nextest    cargo-nextest, which runs the tests
 set -euo pipefail
@@ -11,7 +11,7 @@ case ${1:-nextest} in
 nextest)
     "$cargo" nextest --version >/dev/null 2>&1 && exit 0
     echo "exactop: no cargo-nextest: installing $nextest (some minutes, once)"
-    # Hardly optimized: it builds in half the time and waits for tests.
+    # With little optimization: it builds in half the time and mostly waits for tests.
     export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=false
     export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false
     # Outside the workspace, whose toolchain and settings are not for it.

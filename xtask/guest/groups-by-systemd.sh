@@ -1,11 +1,11 @@
-# Groups that systemd makes, tried in a guest that systemd runs (cargo xtask vm --systemd): for root
-# and for a user with a manager of their own. Prints what it finds and fails at the first surprise.
+# Tests groups that systemd makes in a guest with systemd (cargo xtask vm --systemd), for root and
+# for a user with a manager. Prints its findings and fails at the first error.
 set -eu
 exactop=/test/exactop
 left() { find /sys/fs/cgroup -name 'exactop-run-*' | grep -c . || true; }
 fail() { echo "systemd groups: $*" >&2; exit 1; }
 
-# Until systemd has removed what nobody is in any more.
+# Waits until systemd has removed empty groups.
 gone() {
     for _ in $(seq 120); do
         [ "$(left)" = 0 ] && return

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The first program of the guest: makes a machine of it, runs the one command, says how it ended.
+# The first program of the guest: sets up the machine, runs the one command, reports its status.
 /bin/busybox --install -s /bin
 export PATH=/test:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8
 ln -s /bin /sbin 2>/dev/null

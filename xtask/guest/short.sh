@@ -1,7 +1,7 @@
-# A minute on one kernel: the books and states under a herd and a fork storm, the herd's verdict, a
-# quota, each command once. Before 5.15, where no ledger can be: that exactop says why, and works.
-# `works: COMMAND: yes` or `NO`, and the kernel's release, are for scripts/kernel-table.sh; `took: COMMAND`
-# says where the time goes.
+# A minute on one kernel: books and states under a herd and a fork storm, the herd's verdict, a
+# quota, each command once. Before 5.15, which has no ledger: exactop says why, and works. The lines
+# `works: COMMAND: yes` or `NO`, and the kernel's release, are for scripts/kernel-table.sh; `took:
+# COMMAND` gives the time of each.
 set -u
 exactop=/test/exactop
 status=0
@@ -33,7 +33,7 @@ prints() {
     fi
 }
 
-# Windows whose books do not close, but for those that say that they were published late.
+# Counts windows whose books do not close, except those that say that they were published late.
 open_books() {
     grep '"late":0' "$1" | grep -c '"residual_ns":-*[1-9]'
 }
@@ -58,7 +58,7 @@ wakeups() {
     [ $? = 3 ] || failed "no thundering herd: $(head -n 20 /tmp/out)"
 }
 
-# What is told and what is missing is what the kernel counted; a load on every CPU is balanced.
+# Reported and missing moves sum to the kernel's count; a load on every CPU is balanced.
 moves() {
     "$exactop" load spin --threads 7 --duration 600 >/dev/null 2>&1 &
     spin=$!
@@ -68,7 +68,7 @@ moves() {
     ! grep -q '"why":"moved by' /tmp/out || failed "moves: $(grep -o '"unknown":.*' /tmp/out)"
 }
 
-# A child that nobody waits for is part of it.
+# A child that no process waits for is part of the tree.
 run_a_tree() {
     prints "$exactop" run --json - -q -- sh -c '(/bin/busybox true &); /bin/busybox true'
     grep -q '"run_ns":[1-9]' /tmp/out || failed "run: no run_ns: $(cat /tmp/out)"
@@ -90,7 +90,7 @@ now() {
     date -u +%Y-%m-%dT%H:%M:%SZ
 }
 
-# Sixteen seconds of windows from the first one on; what reads them comes after.
+# Records sixteen seconds of windows from the first one on; the commands that read them come after.
 record() {
     "$exactop" record -d 0.5 --dir /tmp/recorded >/tmp/err 2>&1 &
     recorder=$!
@@ -106,13 +106,13 @@ record() {
     sleep 8
     kill $recorder
     wait $recorder
-    # It ends by the signal.
+    # The signal ends it.
     [ $? = 143 ] || failed "record: $(cat /tmp/err)"
     prints "$exactop" record list /tmp/recorded
     prints "$exactop" record verify /tmp/recorded
 }
 
-# As many windows as were recorded, and whatever their state, closed books.
+# Checks that all recorded windows are there, with closed books in every state.
 replay() {
     prints "$exactop" replay -b /tmp/recorded
     prints "$exactop" replay --json /tmp/recorded
@@ -140,7 +140,7 @@ load() {
     "$exactop" load spin --threads 1 --duration 1 >/tmp/out 2>&1 || failed "load: $(cat /tmp/out)"
 }
 
-# What needs no ledger, here and before 5.15.
+# Commands that need no ledger, also before 5.15.
 everywhere() {
     try taskstats prints "$exactop" --source taskstats --once -d 1
     try procfs prints "$exactop" --source procfs --once -d 1
@@ -186,7 +186,7 @@ with_a_ledger() {
 without_a_ledger() {
     "$exactop" --source ledger --once -d 1 >/tmp/out 2>&1 && failed "a ledger before Linux 5.15"
     cat /tmp/out
-    grep -q "5.15" /tmp/out || failed "the reason is not told"
+    grep -q "5.15" /tmp/out || failed "the reason is missing"
     prints "$exactop" --once -d 1
     head -n 3 /tmp/out
 }
@@ -195,7 +195,7 @@ doctor() {
     "$exactop" doctor >/tmp/doctor 2>&1 || failed "doctor: $(cat /tmp/doctor)"
 }
 
-# There it says what is missing, with the status for that.
+# There doctor names the missing parts, with its exit code for that.
 doctor_without_a_ledger() {
     "$exactop" doctor >/tmp/doctor 2>&1 && failed "doctor misses nothing"
     grep -q "5.15" /tmp/doctor || failed "doctor does not say why: $(cat /tmp/doctor)"

@@ -1,4 +1,4 @@
-# What this kernel can give, and one window of each source that needs BPF or netlink.
+# Features of this kernel, and one window of each source that needs BPF or netlink.
 set -eu
 exactop=/test/exactop
 "$exactop" doctor

@@ -1,12 +1,13 @@
-# The daemon's unit in a guest that systemd runs (cargo xtask vm --systemd): it starts when it serves,
-# comes back when it was killed or hangs, and not when its settings are wrong. Fails at the first surprise.
+# Tests the daemon's unit in a guest with systemd (cargo xtask vm --systemd): it counts as started
+# when it serves, restarts after a kill or a hang, and does not start with wrong settings. Fails at
+# the first error.
 set -eu
 exactop=/test/exactop
 fail() { echo "unit: $*" >&2; systemctl status exactop >&2 || true; cat /run/said >&2; exit 1; }
 shown() { systemctl show -p "$1" --value exactop; }
 is() { [ "$(shown "$1")" = "$2" ] || fail "$1 is $(shown "$1"), not $2"; }
 
-# Until it serves again, as another process.
+# Waits until it serves again, as another process.
 comes_back() {
     for _ in $(seq 360); do
         [ "$(shown ActiveState)" = active ] && [ "$(shown MainPID)" != "$1" ] && return
@@ -15,12 +16,12 @@ comes_back() {
     fail "it does not come back"
 }
 
-# A window from the socket, as somebody.
+# A window from the socket, as this user.
 window_as() {
     su "$1" -c "$exactop --source daemon --once --json -d 0.5"
 }
 
-# The guest's systemd has no units but what it needs to run one command.
+# The guest's systemd has only the units that it needs to run one command.
 for target in sysinit basic shutdown; do
     [ -e /etc/systemd/system/$target.target ] || echo '[Unit]' >/etc/systemd/system/$target.target
 done
@@ -28,8 +29,8 @@ echo 'exactop:x:990:user' >>/etc/group
 echo 'other:x:1001:1001::/tmp:/bin/sh' >>/etc/passwd
 sed 's|@BINDIR@|/test|' /test/exactop.service.in >/etc/systemd/system/exactop.service
 mkdir -p /etc/systemd/system/exactop.service.d
-# Nobody keeps a journal here. A machine whose host is busy stands still for some seconds, and its daemon does not
-# hang.
+# There is no journal here. A guest on a busy host stops for some seconds, which is no hang of the
+# daemon.
 printf '[Service]\nWatchdogSec=20\nStandardOutput=null\nStandardError=append:/run/said\n' >/etc/systemd/system/exactop.service.d/sooner.conf
 systemctl daemon-reload
 

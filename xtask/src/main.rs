@@ -1,11 +1,12 @@
-//! `cargo xtask`: chores of this workspace that take more than one cargo command. It takes the name of a chore and
-//! gives its measurements or findings. It is a program, so no crate may depend on it.
+//! `cargo xtask`: chores of this workspace that take more than one cargo command. It takes the name
+//! of a chore and prints its measurements or findings. It is a program, so no crate may depend on
+//! it.
 //!
 //! Each chore is a module with its own arguments; this file only dispatches.
 //!
-//! Modules: `vm` (programs on Debian's kernels in an emulated machine; `guest/` is what runs there), `bench`,
-//! `fuzz` (every target for a time), `hostile` (kills, crowds, names, limits, storms: the table of
-//! docs/explanation/security.md).
+//! Modules: `vm` (programs on Debian's kernels in an emulated machine; `guest/` runs there),
+//! `bench`, `fuzz` (every target for a time), `hostile` (kills, crowds, names, limits, storms: the
+//! table of docs/explanation/security.md).
 
 mod bench;
 mod hostile;
@@ -38,13 +39,13 @@ fn main() -> ExitCode {
     })
 }
 
-/// Where cargo puts what it builds, and we what we keep.
+/// Directory of cargo's output and of our own files.
 fn target_dir() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     target.unwrap_or_else(|| workspace().join("target"))
 }
 
-/// The clone.
+/// Root of the clone.
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! Frames of the machine, by the book, and details of rows.
+//! Frames of the made-up machine, computed by the real book, and details of rows.
 
 use crate::machine::snapshot;
 use crate::on_request::{calls, groups, moves, waits};
@@ -17,7 +17,7 @@ pub fn window(source: SourceKind, beat: u64, watch: Option<u32>) -> (Window, Boo
     (window.expect("the second snapshot closes a window"), book)
 }
 
-/// The ledger's window after `beat` others, arranged as asked.
+/// The ledger's window after `beat` others, arranged as requested.
 pub fn arranged(ask: &Ask, beat: u64) -> Frame {
     let (window, book) = window(SourceKind::Ledger, beat, ask.watch);
     let mut frame = Frame::new(&window, &book, &ask.options);
@@ -32,7 +32,7 @@ pub fn arranged(ask: &Ask, beat: u64) -> Frame {
     frame
 }
 
-/// The first window of any source, with those who did nothing.
+/// The first window of any source, with rows of idle tasks.
 pub fn frame(source: SourceKind, threads: bool) -> Frame {
     let (window, book) = window(source, 0, None);
     let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
@@ -69,7 +69,7 @@ pub fn details(rows: &mut [&mut Row], needs: Needs) {
 /// A feed of the machine, as the ledger sees it.
 #[derive(Default)]
 pub struct Made {
-    /// Windows so far; the first call only opens one.
+    /// Number of windows so far; the first call only opens one.
     pub beat: u64,
 }
 
@@ -88,7 +88,7 @@ impl Feed for Made {
     }
 }
 
-/// A feed that only gives details, in its own way.
+/// A feed that only gives details, by its own function.
 pub struct Details(pub fn(&mut [&mut Row], Needs));
 
 impl Feed for Details {

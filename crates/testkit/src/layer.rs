@@ -1,4 +1,4 @@
-//! Which methods of a feed reach the feed below a layer.
+//! Checks which methods of a feed reach the feed below a layer.
 
 use crate::feed::arranged;
 use exactop_model::feed::timeline::Timeline;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 type Calls = Rc<RefCell<Vec<&'static str>>>;
 
-/// A feed that notes which of its methods were called.
+/// A feed that notes calls of its methods.
 struct Noting(Calls);
 
 impl Noting {
@@ -61,7 +61,7 @@ impl Feed for Noting {
     }
 }
 
-/// The methods of a layer that do not call the same method of the feed below it, exactly once each.
+/// The methods of a layer that do not call the same method of the feed below exactly once.
 pub fn not_forwarded(layer: impl FnOnce(Box<dyn Feed>) -> Box<dyn Feed>) -> Vec<&'static str> {
     let calls = Calls::default();
     let mut layer = layer(Box::new(Noting(Rc::clone(&calls))));

@@ -1,6 +1,6 @@
-//! The kit of the tests: a made-up machine, waits for a state, ports, and a real Prometheus. It takes what a test
-//! wants to happen and gives snapshots as a source does, so that frames come out of the real
-//! [`exactop_model::Book`]. Tests alone may depend on it.
+//! The kit of the tests: a made-up machine, waits for a state, ports, and a real Prometheus. It
+//! takes the events that a test wants and returns snapshots as a source does, so that frames come
+//! from the real [`exactop_model::Book`]. Only tests may depend on it.
 
 mod feed;
 mod layer;

@@ -1,4 +1,4 @@
-//! What a source tells of the machine: everything cumulative, at the end of any window.
+//! Snapshots of the machine as a source takes them: cumulative counters at the end of any window.
 
 use crate::population::{Process, EXITED, PROCESSES, SECOND};
 use crate::samples;
@@ -13,17 +13,17 @@ use exactop_model::{
 /// Length of its windows, ns.
 pub const WINDOW: u64 = 2 * SECOND;
 
-/// When its first window begins.
+/// Start of its first window.
 pub const T0: u64 = 100 * SECOND;
 
-/// Windows that nobody looked at, before the first.
+/// Number of windows before the first, which no test sees.
 const UNSEEN: u64 = 39;
 
-/// A tenth of a per cent of one CPU.
+/// A tenth of a per cent of one CPU per window, ns.
 const TENTH: u64 = WINDOW / 1000;
 
-/// The machine after `n` windows. In the first one everyone does what the tables say, in others a
-/// little more or less. Sources other than the ledger do not see who exits.
+/// The machine after `n` windows. In the first one, each process uses exactly what the tables say,
+/// in later ones a little more or less. Sources other than the ledger do not see exits.
 pub fn snapshot(source: SourceKind, n: u64, watch: Option<u32>) -> Snapshot {
     let ledger = source == SourceKind::Ledger;
     let windows = UNSEEN + n;
@@ -63,7 +63,7 @@ fn exact() -> Provenance {
     Provenance { irq, steal, counters, audit_run, audit_lat, ..none }
 }
 
-/// What ticks and /proc tell.
+/// The figures of ticks and /proc.
 fn without_ledger(snapshot: &mut Snapshot) {
     let told = [Counter::RunNs, Counter::UtimeNs, Counter::StimeNs];
     snapshot.exited.clear();
@@ -84,8 +84,8 @@ fn without_ledger(snapshot: &mut Snapshot) {
     snapshot.provenance = Provenance { reason, ..ticks };
 }
 
-/// CPU time of one of its threads in so many windows, of which the last is the `n`-th. The first
-/// thread has half of it.
+/// CPU time of a thread over a number of windows, of which the last is the `n`-th. The first thread
+/// has half of the process's time.
 fn run_ns(p: &Process, thread: u32, n: u64) -> u64 {
     let mut all = p.cpu * TENTH * (UNSEEN + n);
     if p.cpu > 0 {
@@ -129,8 +129,8 @@ fn tasks(p: &Process, n: u64) -> impl Iterator<Item = TaskSample> + '_ {
     })
 }
 
-/// The kernel's stamps lay 3 us before ours at every switch, and a little of each wait is not
-/// explained by them.
+/// The kernel's stamps were 3 us before ours at every switch, and a little of each wait remains
+/// unexplained.
 fn audit(switches: i64) -> TaskAudit {
     TaskAudit {
         run: Difference { error_ns: 0, bias_ns: -3_000 * switches },
@@ -139,7 +139,7 @@ fn audit(switches: i64) -> TaskAudit {
     }
 }
 
-/// What somebody did who uses so many tenths of a per cent of one CPU. All states are its life.
+/// Counters of a task that uses `cpu` tenths of a per cent of one CPU. Its states sum to its life.
 fn counters(cpu: u64, run: u64, life: u64) -> Counters {
     let (lat, steal) = (if cpu > 50 { run / 4 } else { run / 100 }, run / 100);
     let rest = life - run - lat - steal;
@@ -171,7 +171,7 @@ fn exited(windows: u64) -> Vec<ExitSample> {
     let group = |(n, &(ppid, comm, processes, cpu)): (usize, &(u32, &str, u64, u64))| {
         let parent = PROCESSES.iter().find(|p| p.pid == ppid).map(key);
         let mut ancestors = [ProcessRef::default(); 8];
-        // Where it is not among those who live, a number that nobody has.
+        // A parent that is not alive gets a number that no process has.
         ancestors[0] = parent.map_or(ProcessRef { tgid: 30_000, start_ns: 1 }, |key| ProcessRef {
             tgid: key.tgid,
             start_ns: key.start_ns,
@@ -186,7 +186,7 @@ fn exited(windows: u64) -> Vec<ExitSample> {
     EXITED.iter().enumerate().map(group).collect()
 }
 
-/// Half of what was used. Interrupts hit nobody but the idle.
+/// Half of the used time. Interrupts hit only idle CPUs.
 fn cpu(cpu: u32, (run, steal): (u64, u64), windows: u64) -> CpuSample {
     let mine = |all: u64| (all + u64::from(cpu)) / 2;
     let (task_ns, steal, irq) = (mine(run), mine(steal), 1_500_000 * windows);

@@ -1,5 +1,5 @@
-//! What is read only while somebody looks: control groups, and what a watched process waits
-//! for, calls and is moved by.
+//! Figures that are read only on demand: control groups, and the waits, calls and moves of a
+//! watched process.
 
 use exactop_model::cgroups::{self, GroupSample, GroupUse, Groups};
 use exactop_model::on_demand::losses::Losses;
@@ -9,7 +9,7 @@ use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, 
 use exactop_model::run::CpuStat;
 use exactop_model::{Comm, SyscallNr, Who};
 
-/// A few groups, one of them held back by its quota: name, CPU time and time throttled, ms.
+/// Some groups, one of them throttled by its quota: name, CPU time and throttled time, ms.
 const GROUPS: [(&str, u64, u64); 4] = [
     ("/", 0, 0),
     ("/user.slice", 1700, 0),
@@ -74,7 +74,7 @@ pub(crate) fn waits(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> WaitWindow {
     WaitWindow { t0_ns, t1_ns, rows: vec![row], losses: Losses::default() }
 }
 
-/// Calls of every kind: quick ones, failed ones, one that has not returned.
+/// Calls of every kind: fast ones, failed ones, one that has not returned.
 pub(crate) fn calls((t0_ns, t1_ns): (u64, u64)) -> SyscallWindow {
     let nr = |name: &str| SyscallNr::named(name).expect("a system call");
     let row = |name: &str, calls: u64, total_ns: u64, max_ns: u64| SyscallRow {

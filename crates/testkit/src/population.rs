@@ -1,6 +1,6 @@
-//! Who is on the machine, and what they do in a window.
+//! The processes of the machine, and their use in a window.
 
-/// In ns.
+/// Nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
 
 /// A process.
@@ -15,12 +15,12 @@ pub struct Process {
     /// Tenths of a per cent of one CPU.
     pub cpu: u64,
     pub threads: u32,
-    /// Resident, bytes.
+    /// Resident memory, bytes.
     pub res: u64,
 }
 
 impl Process {
-    /// The name of its user.
+    /// Name of its user.
     pub fn user(&self) -> &'static str {
         match self.uid {
             0 => "root",
@@ -30,7 +30,7 @@ impl Process {
         }
     }
 
-    /// Kernel threads have neither memory nor a command line.
+    /// True for a kernel thread, which has neither memory nor a command line.
     pub fn is_kthread(&self) -> bool {
         self.line.is_empty()
     }
@@ -38,7 +38,7 @@ impl Process {
 
 type Of = (u32, u32, u32);
 
-/// Numbers of itself, its parent and its user; its names, short and long; CPU, threads, resident
+/// Its ids: its own, its parent's and its user's; its names, short and long; CPU, threads, resident
 /// MiB.
 const fn process(
     (pid, ppid, uid): Of,
@@ -52,10 +52,10 @@ const fn process(
 const POSTGRES: &str = "/usr/lib/postgresql/15/bin/postgres -D /var/lib/postgresql";
 const SSHD: &str = "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups";
 const LOOP: &str = "sh -c while :; do /bin/true; done";
-/// Names from the system may hold anything.
+/// A name with control characters: names may hold any bytes.
 const EVIL: &str = "evil \x1b]0;gotcha\x07 \u{202e}txt";
 
-/// Everyone who lives.
+/// The living processes.
 pub const PROCESSES: [Process; 13] = [
     process((1, 0, 0), "systemd", "/sbin/init", (0, 1, 12)),
     process((2, 0, 0), "kthreadd", "", (0, 1, 0)),
@@ -72,7 +72,7 @@ pub const PROCESSES: [Process; 13] = [
     process((22_700, 21_002, 1000), "evil\x1b[2J,\"x\"", EVIL, (0, 1, 1)),
 ];
 
-/// What exits in each window: parent, which is gone itself if it is 0; name; processes; tenths of a
+/// Processes that exit in each window: parent (0: it has exited, too), name, number, tenths of a
 /// per cent of one CPU.
 pub const EXITED: [(u32, &str, u64, u64); 4] = [
     (22_417, "true", 1756, 327),

@@ -1,20 +1,20 @@
-//! Ports for servers that are told theirs before they start, and have it again when they start anew.
+//! Ports for servers that get theirs before they start, and keep it across a restart.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below those that the kernel gives to whoever asks for any (ip_local_port_range, ip(7)): nobody else comes to have it
-/// between two starts of a server.
+/// Below the range from which the kernel assigns ports (ip_local_port_range, ip(7)), so that no
+/// other program gets a port between two starts of a server.
 const FIRST: u32 = 10_000;
 const PORTS: u32 = 20_000;
 
-/// A process asks for fewer.
+/// More ports than one process needs.
 const OF_ONE: u32 = 16;
 
-/// A port of this machine that nobody has. Another call has another one, in another process, too.
+/// A free port of this machine. Every call returns another one, also in other processes.
 ///
 /// # Panics
-/// If all are taken.
+/// All ports are taken.
 pub fn port() -> u16 {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id().wrapping_mul(OF_ONE);

@@ -1,11 +1,11 @@
-//! A real Prometheus (Debian's package prometheus), what it scrapes, and its answers.
+//! A real Prometheus (Debian's package prometheus), its scrapes, and its answers.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Ends with its owner.
+/// A Prometheus that ends when it is dropped.
 #[derive(Debug)]
 pub struct Prometheus {
     child: Child,
@@ -20,11 +20,11 @@ impl Drop for Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one that keeps its data in `directory` and scrapes these jobs, each at an `ADDRESS:PORT`,
-    /// every second. `None`: there is none here, which is said.
+    /// Starts a Prometheus that keeps its data in `directory` and scrapes these jobs, each at an
+    /// `ADDRESS:PORT`, every second. `None`: it is not installed, which is printed.
     ///
     /// # Panics
-    /// If it does not begin to listen.
+    /// It does not begin to listen.
     pub fn start(directory: &Path, jobs: &[(&str, &str)]) -> Option<Prometheus> {
         let file = directory.join("prometheus.yml");
         let mut settings = "global: {scrape_interval: 1s}\nscrape_configs:\n".to_string();
@@ -47,12 +47,12 @@ impl Prometheus {
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let said = |line: String| Some(line.split_once("\"Listening on\" address=")?.1.to_string());
         let address = lines.by_ref().map_while(Result::ok).find_map(said).expect("it listens");
-        // It goes on talking, and nobody is to be kept waiting for a reader.
+        // It keeps logging, and a full pipe would block it.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Some(Prometheus { child, address })
     }
 
-    /// The one value of an expression; `None`: it has none yet.
+    /// The single value of an expression; `None`: none yet.
     pub fn ask(&self, expression: &str) -> Option<f64> {
         let url = format!("http://{}/api/v1/query", self.address);
         let mut answer = ureq::get(url).query("query", expression).call().ok()?;
@@ -61,16 +61,16 @@ impl Prometheus {
         json["data"]["result"][0]["value"][1].as_str()?.parse().ok()
     }
 
-    /// The value of an expression at a time, which stands where `@` is.
+    /// The value of an expression at a time; `@` in the expression is replaced by the time.
     ///
     /// # Panics
-    /// If it has none.
+    /// The expression has no value.
     pub fn at(&self, expression: &str, time: f64) -> f64 {
         let expression = expression.replace('@', &format!("@ {time:.3}"));
         self.ask(&expression).unwrap_or_else(|| panic!("{expression}: no value"))
     }
 
-    /// The instants of the first scrape in which there is this series, and of the newest.
+    /// The instants of the first and the newest scrape with this series.
     pub fn span(&self, series: &str) -> Option<(f64, f64)> {
         let now = self.ask(&format!("timestamp({series})"))?;
         let all = format!("min_over_time(timestamp({series})[1h:500ms] @ {now:.3})");

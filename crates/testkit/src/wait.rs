@@ -1,27 +1,27 @@
-//! Waiting for a state, never for a time: a busy machine takes longer, and fails nothing. Who waits says what for,
-//! and a wait that is given up says it.
+//! Waits for a state, never for a time: on a busy machine a test takes longer, but does not fail.
+//! Each wait names its state, and a wait that fails prints it.
 
 use std::time::{Duration, Instant};
 
-/// What has not come by then does not come, however busy the machine is.
+/// Longest wait. A state that has not come by then never comes, however busy the machine is.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// Between two looks; the first ones follow each other faster.
+/// Pause between two looks; the first ones are shorter.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 ///
 /// # Panics
-/// If it is not within [`LIMIT`].
+/// The condition does not hold within [`LIMIT`].
 #[track_caller]
 pub fn until(what: &str, is_so: impl FnMut() -> bool) {
     until_within(LIMIT, what, is_so);
 }
 
-/// The same, for what takes longer by itself.
+/// Same, for a condition that takes longer by itself.
 ///
 /// # Panics
-/// If it is not so within the limit.
+/// The condition does not hold within the limit.
 #[track_caller]
 pub fn until_within(limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
     if found_within(limit, || is_so().then_some(())).is_none() {
@@ -29,10 +29,10 @@ pub fn until_within(limit: Duration, what: &str, mut is_so: impl FnMut() -> bool
     }
 }
 
-/// Waits until there is something.
+/// Waits until `look` finds something.
 ///
 /// # Panics
-/// If there is nothing within [`LIMIT`].
+/// Nothing is found within [`LIMIT`].
 #[track_caller]
 pub fn find<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     match found_within(LIMIT, look) {
@@ -41,10 +41,10 @@ pub fn find<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The same; what there is instead is said when it is given up.
+/// Same; a failure also prints what is there instead.
 ///
 /// # Panics
-/// If there is nothing within [`LIMIT`].
+/// Nothing is found within [`LIMIT`].
 #[track_caller]
 pub fn find_or_say<T>(
     what: &str,
@@ -57,7 +57,7 @@ pub fn find_or_say<T>(
     }
 }
 
-/// What a look finds; `None`: nothing within the limit. The last look is after it.
+/// The result of a look; `None`: nothing within the limit. The last look is after the limit.
 fn found_within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let (begun, mut pause) = (Instant::now(), PAUSE / 10);
     loop {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    /// What a panic says.
+    /// The message of a panic.
     fn words(of: impl FnOnce() + std::panic::UnwindSafe) -> String {
         let said = catch_unwind(of).expect_err("it gives up");
         *said.downcast::<String>().expect("words")
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(said, "waited 120 s in vain for: a screen; there is: snow");
     }
 
-    /// Who was kept from looking for longer than the limit looks once more.
+    /// A waiter that could not look for longer than the limit looks once more.
     #[test]
     fn nothing_is_given_up_without_a_look_after_the_limit() {
         let limit = Duration::from_millis(20);

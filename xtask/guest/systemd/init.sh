@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The first program of a guest that systemd runs: busybox's names, and on to systemd.
+# The first program of a guest with systemd: makes busybox's names, then becomes systemd.
 /bin/busybox --install -s /bin
 ln -s /bin /sbin 2>/dev/null
 for name in /bin/*; do

@@ -1,4 +1,4 @@
-//! How long each command that attaches programs takes until they are, and until they are gone again.
+//! Time for each command that attaches programs to attach them, and to detach them at its end.
 
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
@@ -14,26 +14,26 @@ use std::time::{Duration, Instant, SystemTime};
 
 const ROUNDS: usize = 7;
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The window of those that show one, in seconds as they are given it.
+/// Length of the window of commands that show one, in seconds, as an argument.
 const WINDOW: &str = "0.1";
 const WINDOW_MS: f64 = 100.0;
-/// After the first window, so that leaving does not meet the end of another.
+/// Pause after the first window, so that the exit does not coincide with another window's end.
 const PAUSE: Duration = Duration::from_millis(30);
 /// The target.
 const LEAVING_MS: f64 = 50.0;
-/// What `exactop run` may take more than the command alone.
+/// Target: `exactop run` may take this much longer than the command alone.
 const RUN_MORE_MS: f64 = 40.0;
 
-/// How a command is begun and ended.
+/// How a command starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// On a terminal; `q` ends it.
     Live,
-    /// It prints a window and goes on until a signal comes.
+    /// Prints a window and continues until a signal comes.
     Windows,
-    /// It prints the time when the command it was given starts, and ends with that.
+    /// Prints the time at which its own command starts, and ends with it.
     Run,
-    /// It writes a file until a signal comes.
+    /// Writes a file until a signal comes.
     Trace,
 }
 
@@ -57,14 +57,14 @@ const COMMANDS: [Attaching; 7] = [
     Attaching { name: "trace", arguments: &["trace", "-d", WINDOW, "-o"], how: How::Trace },
 ];
 
-/// One command's figures, in ms.
+/// Figures of one command, in ms.
 #[derive(Default)]
 struct Figures {
     attaching: Spread,
     leaving: Spread,
 }
 
-/// All in turns.
+/// Measures all commands in turns.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let scratch = tempfile::tempdir().context("making a directory")?;
     let mut figures: Vec<Figures> = COMMANDS.iter().map(|_| Figures::default()).collect();
@@ -85,7 +85,8 @@ pub fn measure(bench: &Bench) -> Result<Section> {
 }
 
 impl Attaching {
-    /// Until it is attached, where that can be seen from outside, and until it is gone, in ms.
+    /// Time until the programs are attached, if that is visible from outside, and until they are
+    /// gone, in ms.
     fn once(&self, bench: &Bench, scratch: &Path) -> Result<(Option<f64>, f64)> {
         let mut command = Command::new(&bench.exactop);
         command.args(self.arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
@@ -139,7 +140,7 @@ fn once_through(command: &mut Command) -> Result<f64> {
     Ok(ms(began.elapsed()))
 }
 
-/// Until it holds programs, and some time for attaching them all.
+/// Waits until the process holds programs, and some time more for all of them.
 fn wait_until_attached(running: &Running) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while bpf_stats::of_process(running.pid()).is_none() {
@@ -150,7 +151,7 @@ fn wait_until_attached(running: &Running) -> Result<()> {
     Ok(())
 }
 
-/// From Ctrl-C to the end, ms.
+/// Time from Ctrl-C to the end, ms.
 fn interrupted(running: Running) -> Result<f64> {
     let began = Instant::now();
     running.signal(Signal::INT)?;

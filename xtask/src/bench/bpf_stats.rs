@@ -1,4 +1,4 @@
-//! What BPF programs cost, as the kernel measures it when asked to (run-time statistics).
+//! Cost of BPF programs by the kernel's run-time statistics.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -9,34 +9,34 @@ const SWITCH: &str = "/proc/sys/kernel/bpf_stats_enabled";
 /// Runs and time of programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// How often they ran while measured.
+    /// Number of runs while measured.
     pub count: u64,
-    /// For how long, ns.
+    /// Time, ns.
     pub time_ns: u64,
 }
 
 impl Runs {
-    /// What came since then.
+    /// The difference to an earlier value.
     pub fn since(self, then: Runs) -> Runs {
         Runs { count: self.count - then.count, time_ns: self.time_ns - then.time_ns }
     }
 
-    /// The mean of one; `None` if there was none.
+    /// Mean time of a run; `None`: no runs.
     pub fn ns_each(self) -> Option<f64> {
         (self.count > 0).then(|| self.time_ns as f64 / self.count as f64)
     }
 }
 
-/// The statistics, on for as long as this lives, then as they were.
+/// The kernel's statistics, on while this value lives, then as before.
 pub struct Measured {
     before: String,
 }
 
 impl Measured {
-    /// Turns them on.
+    /// Turns the statistics on.
     ///
     /// # Errors
-    /// When that is not allowed.
+    /// The kernel does not permit it.
     pub fn on() -> Result<Measured> {
         let before = fs::read_to_string(SWITCH).with_context(|| format!("reading {SWITCH}"))?;
         fs::write(SWITCH, "1\n").with_context(|| format!("writing {SWITCH}"))?;
@@ -50,7 +50,7 @@ impl Drop for Measured {
     }
 }
 
-/// The programs a process holds open, all together. `None` if it holds none.
+/// Sum over the programs that a process holds open; `None`: it holds none.
 pub fn of_process(pid: u32) -> Option<Runs> {
     let mut programs = BTreeMap::new();
     for entry in fs::read_dir(format!("/proc/{pid}/fdinfo")).ok()?.flatten() {
@@ -69,7 +69,7 @@ pub fn of_process(pid: u32) -> Option<Runs> {
     (!programs.is_empty()).then(|| programs.values().fold(Runs::default(), sum))
 }
 
-/// Whether a process keeps the kernel's statistics on, as exactop does while it calibrates.
+/// True if a process keeps the kernel's statistics on, as exactop does while it calibrates.
 pub fn is_measuring(pid: u32) -> bool {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     entries
@@ -77,8 +77,8 @@ pub fn is_measuring(pid: u32) -> bool {
         .any(|link| link.to_string_lossy().contains("bpf-stats"))
 }
 
-/// How many programs of all processes are attached to a raw tracepoint. Someone else's make every
-/// measurement of that event dearer, the one with nothing attached as well.
+/// Number of programs of all processes that are attached to a raw tracepoint. Programs of others
+/// make every measurement of that event more expensive, also the one with nothing attached.
 pub fn attached_to(tracepoint: &str) -> usize {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let files = processes.filter_map(|p| fs::read_dir(p.path().join("fdinfo")).ok()).flatten();

@@ -1,4 +1,4 @@
-//! What `exactop run` costs a build of a C project, beside time(1).
+//! Cost of `exactop run` for a build of a C project, compared with time(1).
 
 use super::peers;
 use super::report::{Check, Section};
@@ -13,11 +13,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 11;
-/// The largest ratio of the medians that is good enough.
+/// Target: the largest ratio of the medians.
 const AT_MOST: f64 = 1.01;
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Both in turns, beginning with the other one each time.
+/// Measures both in turns, each round beginning with the other one.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let Some(time) = peers::find("time") else { bail!("time(1) is not installed") };
     let project = Project::new()?;
@@ -37,11 +37,11 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&seconds))
 }
 
-/// The C sources that the build of the ledger needs too, in a directory of their own.
+/// The C sources that the build of the ledger also needs, in a directory of their own.
 pub struct Project(tempfile::TempDir);
 
 impl Project {
-    /// A copy of them.
+    /// Copies the sources.
     pub fn new() -> Result<Project> {
         let dir = tempfile::tempdir().context("making a directory")?;
         let sources = sources()?;
@@ -52,7 +52,7 @@ impl Project {
         Ok(Project(dir))
     }
 
-    /// Builds all of it behind `front`; seconds.
+    /// Builds the project behind `front`. Returns seconds.
     pub fn build(&self, front: &[String]) -> Result<f64> {
         let make = |words: &[String]| {
             let mut command = Command::new(&words[0]);
@@ -69,7 +69,7 @@ impl Project {
     }
 }
 
-/// Where cargo keeps libbpf's sources.
+/// Directory of libbpf's sources in cargo's cache.
 fn sources() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output = Command::new(cargo)

@@ -1,9 +1,8 @@
-//! What it costs to look at processes that do nothing: CPU time and memory of the tools.
+//! Cost of watching idle processes: CPU time and memory of the tools.
 //!
-//! A tool is measured from the end of one refresh to the end of a later one, so starting up does
-//! not count and no refresh counts by half. exactop and the peer it is measured against have the
-//! machine for themselves in turns, because the ledger pays for what others do; the other peers
-//! run side by side.
+//! A tool is measured from the end of one refresh to the end of a later one, so start-up does not
+//! count and no refresh counts in part. exactop and its main peer run alone in turns, because the
+//! ledger's cost depends on the activity of other processes. The other peers run side by side.
 
 use super::bpf_stats::{self, Measured, Runs};
 use super::report::{Check, Section};
@@ -23,14 +22,14 @@ const POPULATIONS: [usize; 4] = [100, 1_000, 10_000, 30_000];
 const ROUNDS: usize = 3;
 /// Refreshes in a measurement.
 const REFRESHES: u32 = 3;
-/// Longer than any tool takes from one refresh to the next.
+/// Longer than any tool's time between two refreshes.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// The row that the targets are about, and the peer they name.
+/// The row of the targets, and their peer.
 const OURS: &str = "exactop";
 const PEER: &str = "top";
 
-/// A way to watch.
+/// A tool.
 struct Tool {
     name: &'static str,
     program: &'static str,
@@ -39,7 +38,7 @@ struct Tool {
     turn: u8,
 }
 
-/// Who runs when: those with the same number side by side.
+/// Number of turns: tools with the same number run side by side.
 const TURNS: u8 = 4;
 
 const fn tool(
@@ -75,13 +74,13 @@ const TOOLS: [Tool; 11] = [
 /// One measurement of one tool; CPU time in per cent of one CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// The process's own, user and system.
+    /// The process's own time, user and system.
     pub cpu_pct: f64,
-    /// Its BPF programs'; `None` if it has none.
+    /// Time of its BPF programs; `None`: it has none.
     pub bpf_pct: Option<f64>,
     bpf_runs_per_s: Option<f64>,
     rss_mib: f64,
-    /// Of that, memory of BPF maps.
+    /// The part that is memory of BPF maps.
     maps_mib: f64,
     peak_mib: f64,
 }
@@ -99,13 +98,13 @@ impl Look {
         Some(self.peak_mib)
     }
 
-    /// Both together.
+    /// Sum of both.
     pub fn total_pct(&self) -> f64 {
         self.cpu_pct + self.bpf_pct.unwrap_or(0.0)
     }
 }
 
-/// All measurements of one tool at one number of processes.
+/// All measurements of one tool with one number of processes.
 #[derive(Default)]
 struct Looks(Vec<Look>);
 
@@ -119,13 +118,13 @@ impl Looks {
     }
 }
 
-/// Measures everyone.
+/// Measures all tools.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _statistics = Measured::on()?;
     let mut figures = Vec::new();
     for population in POPULATIONS {
         let sleepers = Sleepers::start(population)?;
-        // Their births are still being dealt with.
+        // The kernel still handles their births.
         std::thread::sleep(Duration::from_secs(1));
         let mut looks: Vec<Looks> = TOOLS.iter().map(|_| Looks::default()).collect();
         for round in 0..bench.rounds(ROUNDS) {
@@ -140,7 +139,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(bench, &figures))
 }
 
-/// One look by each tool; `None` for one that is not installed or did not work.
+/// One measurement of each tool; `None`: not installed, or it failed.
 fn everyone(bench: &Bench) -> Vec<Option<Look>> {
     let one = |tool: &Tool| match look_at(bench, tool.program, tool.arguments, tool.surface) {
         Ok(look) => look,
@@ -163,10 +162,10 @@ fn everyone(bench: &Bench) -> Vec<Option<Look>> {
     looks.into()
 }
 
-/// One look by a tool, "exactop" being ours; `None` if it is not installed.
+/// One measurement of a tool; "exactop" is ours. `None`: not installed.
 ///
 /// # Errors
-/// When it cannot be started, or is gone before it has been measured.
+/// The tool cannot be started, or ends before it has been measured.
 pub fn look_at(
     bench: &Bench,
     program: &str,
@@ -176,11 +175,12 @@ pub fn look_at(
     let Some(program) = find(bench, program) else { return Ok(None) };
     let mut command = Command::new(program);
     command.args(arguments).env("TERM", "xterm-256color");
-    // Nobody's own settings.
+    // Without any user's settings.
     command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
     let running = Running::start(&mut command, surface)?;
     let pid = running.pid();
-    // The first is at once, ours the next when its programs are loaded; then come full intervals.
+    // The first refresh comes at once, exactop's next one when its programs are loaded; full
+    // intervals follow.
     let mut began = running.after_refresh(PATIENCE);
     for _ in 0..2 {
         began = running.after_refresh(PATIENCE).max(began);
@@ -211,7 +211,7 @@ fn find(bench: &Bench, program: &str) -> Option<PathBuf> {
     }
 }
 
-/// A field of /proc/PID/status that is a size.
+/// A size in /proc/PID/status, MiB.
 pub fn status_mib(pid: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
@@ -219,7 +219,7 @@ pub fn status_mib(pid: u32, field: &str) -> Result<f64> {
     Ok(kib.with_context(|| format!("no {field} in /proc/{pid}/status"))? / 1024.0)
 }
 
-/// Of what is resident, what is memory of BPF maps (proc_pid_smaps(5)).
+/// Resident memory of BPF maps (proc_pid_smaps(5)), MiB.
 fn maps_mib(pid: u32) -> Result<f64> {
     let smaps = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
     let mut of_a_map = false;
@@ -231,7 +231,8 @@ fn maps_mib(pid: u32) -> Result<f64> {
                 kib += rss.with_context(|| format!("{line:?} in /proc/{pid}/smaps"))?;
             }
             Some(_) => {}
-            // A mapping's first line begins with its addresses; those of its figures have a colon first.
+            // A mapping's first line begins with its addresses; its figures begin with a name and a
+            // colon.
             None if !line.split(' ').next().unwrap_or_default().ends_with(':') => {
                 of_a_map = line.contains("bpf-map");
             }
@@ -252,8 +253,8 @@ fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
         name: "cost",
         title: "Cost of looking at idle processes".into(),
         how: format!(
-            "Per cent of one CPU, user and system time, at an interval of 2 s, in the background \
-             so many sleeping processes. Measured {beside}; over {} refreshes, from the end of one \
+            "Per cent of one CPU, user and system time, at an interval of 2 s, with sleeping \
+             processes in the background. Measured {beside}; over {} refreshes, from the end of one \
              to the end of another, by the kernel's CPU clock of the process; starting up does not \
              count. Live views have a terminal of 80x24 where nothing else is said. BPF is what the kernel's run-time \
              statistics say that the programs took in the same time, their own cost included; it \

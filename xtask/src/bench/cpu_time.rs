@@ -1,15 +1,15 @@
-//! CPU time, to the nanosecond where the kernel has it so.
+//! CPU time, to the nanosecond where the kernel has it.
 
 use anyhow::{anyhow, Result};
 use exactop_workloads::procs::stat_field;
 use std::io;
 
-/// CPU time of a process since it began: all its threads, and its children that it waited for.
+/// CPU time of a process since its start, ns: all its threads, and children that it waited for.
 ///
 /// # Errors
-/// When it is gone.
+/// The process is gone.
 pub fn of_process(pid: u32) -> Result<u64> {
-    // How clock_getcpuclockid(3) makes a clock of a pid: CPUCLOCK_SCHED in the low bits.
+    // clock_getcpuclockid(3) makes a clock of a PID in this way: CPUCLOCK_SCHED in the low bits.
     let clock = (!(pid as i32) << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills the struct.
@@ -21,7 +21,7 @@ pub fn of_process(pid: u32) -> Result<u64> {
     Ok(own + ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
 }
 
-/// CPU time, ns, of all children this process has waited for; to the microsecond.
+/// CPU time, ns, of all children that this process has waited for; to the microsecond.
 pub fn of_children() -> u64 {
     // SAFETY: all zeros is a valid value of this struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -31,21 +31,21 @@ pub fn of_children() -> u64 {
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
-/// CPU time of all CPUs since boot, ticks, as /proc/stat has it.
+/// CPU time of all CPUs since boot in ticks (/proc/stat).
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Executing anything, interrupts included.
+    /// Executing, including interrupts.
     pub busy: u64,
-    /// Taken by the hypervisor.
+    /// Stolen by the hypervisor.
     pub steal: u64,
-    /// Everything.
+    /// All time.
     pub total: u64,
 }
 
-/// The machine now.
+/// Reads the machine's time.
 ///
 /// # Errors
-/// When /proc/stat says something unexpected.
+/// /proc/stat cannot be parsed.
 pub fn of_machine() -> Result<Machine> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().and_then(|line| line.strip_prefix("cpu "));

@@ -1,7 +1,7 @@
-//! Empty programs at the events of the ledger, to tell what is ours from what any program costs.
+//! Empty programs at the ledger's events, to separate the ledger's cost from that of any program.
 //!
-//! Two instructions, loaded by bpf(2) itself: the measurement needs no compiler and no bpftool.
-//! Raw tracepoints are called in the same way as those with types that the ledger uses.
+//! Two instructions, loaded with bpf(2) directly, so that the measurement needs no compiler and no
+//! bpftool. Raw tracepoints are called like the typed ones that the ledger uses.
 
 use super::bpf_stats::{self, Runs};
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// The events of the ledger that come with a switch, a wakeup, a birth and a death.
+/// The ledger's events at a switch, a wakeup, a birth and an exit.
 pub const EVENTS: [&str; 7] = [
     "sched_switch",
     "sched_wakeup",
@@ -30,7 +30,7 @@ const NOTHING: [u64; 2] = [0xb7, 0x95];
 
 const LICENSE: &CStr = c"Dual BSD/GPL";
 
-/// The beginning of `union bpf_attr` for a program.
+/// The first fields of `union bpf_attr` for loading a program.
 #[repr(C)]
 struct ProgLoad {
     prog_type: u32,
@@ -39,7 +39,7 @@ struct ProgLoad {
     license: u64,
 }
 
-/// The same for attaching one.
+/// The first fields for attaching one.
 #[repr(C)]
 struct RawTracepointOpen {
     name: u64,
@@ -57,7 +57,7 @@ impl Attached {
     /// Attaches them.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn new() -> Result<Attached> {
         let (mut programs, mut links) = (Vec::new(), Vec::new());
         for event in EVENTS {
@@ -68,7 +68,7 @@ impl Attached {
         Ok(Attached { _programs: programs, _links: links })
     }
 
-    /// Their runs, as far as the kernel's statistics were on.
+    /// Their runs while the kernel's statistics were on.
     pub fn runs(&self) -> Option<Runs> {
         bpf_stats::of_process(std::process::id())
     }
@@ -93,14 +93,14 @@ fn attach(event: &str, program: &OwnedFd) -> io::Result<OwnedFd> {
     )
 }
 
-/// bpf(2) for commands that answer with a descriptor.
+/// Calls bpf(2) for commands that return a descriptor.
 fn bpf<T>(command: libc::c_int, request: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads `request`, of the size given, and what it points to; both live
+    // SAFETY: the kernel reads `request`, of the given size, and the memory it points to; both live
     // until the call returns.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, command, request, size_of::<T>()) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: a descriptor that was just opened for us.
+    // SAFETY: a descriptor that the call just opened for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

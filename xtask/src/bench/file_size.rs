@@ -1,4 +1,4 @@
-//! The program file: how large it is and which shared libraries it needs.
+//! The program file: its size and its shared libraries.
 
 use super::report::Section;
 use super::table::Table;
@@ -7,7 +7,7 @@ use anyhow::{bail, Context, Result};
 use serde_json::json;
 use std::process::Command;
 
-/// Looks at the file.
+/// Measures the file.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let bytes = std::fs::metadata(&bench.exactop)
         .with_context(|| format!("looking at {}", bench.exactop.display()))?

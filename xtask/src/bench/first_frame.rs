@@ -1,4 +1,4 @@
-//! How long a person waits for the first figures.
+//! Time until the first figures appear.
 
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The target.
 const AT_ONCE_MS: f64 = 120.0;
 
-/// Each with a word of the table's head, which comes with the first frame.
+/// Each tool with a word of its table's heading, which comes with the first frame.
 const TOOLS: [(&str, &[&str], &str); 4] = [
     ("exactop", &["-d", "2", "--source", "ledger"], "COMMAND"),
     ("top", &["-d", "2"], "COMMAND"),
@@ -25,7 +25,7 @@ const TOOLS: [(&str, &[&str], &str); 4] = [
     ("atop", &["2"], "CMD"),
 ];
 
-/// Starts everyone in turns.
+/// Starts all tools in turns.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let mut waits = Vec::new();
     for population in POPULATIONS {
@@ -44,7 +44,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&waits))
 }
 
-/// From before the fork to the table's head on the terminal; `None` if not installed.
+/// Time from before the fork to the table's heading on the terminal; `None`: not installed.
 fn first_frame_ms(bench: &Bench, tool: &(&str, &[&str], &'static str)) -> Result<Option<f64>> {
     let (name, arguments, needle) = *tool;
     let program = match name {

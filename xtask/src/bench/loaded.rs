@@ -1,5 +1,5 @@
-//! What looking costs on a machine that works: beside a load that empties the caches, which is what
-//! a tool finds on a busy machine, and beside processes that are born and gone.
+//! Cost of watching a working machine: beside a load that empties the caches, as on a busy machine,
+//! and beside processes that start and exit.
 
 use super::cost::{look_at, Look};
 use super::report::{Check, Section};
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 const SLEEPERS: usize = 1_000;
 const ROUNDS: usize = 3;
-/// What each CPU writes over and over: twice the largest cache of the machines we know.
+/// Memory that each CPU writes over and over: twice the largest cache of known machines.
 const SWEPT: usize = 64 << 20;
 const LINE: usize = 64;
-/// The births that the goal speaks of, a second.
+/// Births per second in the target.
 const BIRTHS: f64 = 8_000.0;
 
-/// A tool and what it is given: name, program, arguments, surface.
+/// Name, program, arguments and surface of a tool.
 type Tool = (&'static str, &'static str, &'static [&'static str], Surface);
 
 const LOOKERS: [Tool; 4] = [
@@ -38,7 +38,7 @@ const BIRTH_LOOKERS: [Tool; 3] = [
     ("top -b", "top", &["-b", "-d", "2"], Surface::Pipe),
 ];
 
-/// Both.
+/// Measures both loads.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _statistics = Measured::on()?;
     let swept = swept(bench)?;
@@ -46,7 +46,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&swept, &born))
 }
 
-/// What one tool cost in each round, % of a CPU, and beside how many births a second.
+/// Cost of a tool per round, % of a CPU, and births per second beside it.
 #[derive(Default)]
 struct Costs {
     looks: Vec<Look>,
@@ -81,7 +81,7 @@ fn swept(bench: &Bench) -> Result<Vec<Costs>> {
     })
 }
 
-/// Writes over memory that no cache holds, a line at a time, until told to stop.
+/// Writes to memory that exceeds every cache, a line at a time, until stopped.
 fn sweep(stop: &AtomicBool) {
     let mut memory = vec![0_u8; SWEPT];
     while !stop.load(Ordering::Relaxed) {

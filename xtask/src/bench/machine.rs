@@ -1,4 +1,4 @@
-//! The machine the figures are of, and how quiet it was.
+//! The machine of the figures, and how idle it was.
 
 use super::running::first_line;
 use super::{cpu_time, peers, table::Table};
@@ -6,12 +6,12 @@ use serde_json::{json, Value};
 use std::fs;
 use std::time::Duration;
 
-/// What identifies a run.
+/// Facts that identify a run.
 pub struct Machine {
     facts: Vec<(&'static str, String)>,
 }
 
-/// Looks at the machine; takes two seconds, in which nothing of ours runs.
+/// Reads the machine's facts; takes two seconds, in which no tool runs.
 pub fn read() -> Machine {
     let os = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let os = field(&os, "PRETTY_NAME", '=').trim_matches('"').to_string();
@@ -32,7 +32,7 @@ pub fn read() -> Machine {
 }
 
 impl Machine {
-    /// For the page.
+    /// The facts as a table.
     pub fn table(&self) -> Table {
         let mut table = Table::new(["", ""]);
         for (name, value) in &self.facts {
@@ -41,7 +41,7 @@ impl Machine {
         table
     }
 
-    /// For programs.
+    /// The facts as JSON.
     pub fn json(&self) -> Value {
         self.facts.iter().map(|(name, value)| ((*name).to_string(), json!(value))).collect()
     }
@@ -65,7 +65,7 @@ fn field<'t>(text: &'t str, name: &str, separator: char) -> &'t str {
     pairs.into_iter().find(|(key, _)| key.trim() == name).map_or("", |(_, value)| value.trim())
 }
 
-/// Processes and threads born since boot (proc_stat(5)).
+/// Number of processes and threads born since boot (proc_stat(5)).
 pub fn births() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let line = stat.lines().find_map(|line| line.strip_prefix("processes "))?;

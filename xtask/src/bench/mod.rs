@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: what looking costs, beside other tops on the same machine at the same time.
+//! `cargo xtask bench`: the cost of looking, compared with other tops on the same machine at the
+//! same time.
 //!
-//! Every figure comes from one run: tools are measured side by side or in turns, several times,
-//! and shown as median and range, because the machine is never quiet enough to compare one run
-//! with another. A tool that is not installed is missing in the tables, never 0.
+//! Every figure comes from one run. Tools are measured side by side or in turns, several times, and
+//! shown as median and range, because the machine is never idle enough to compare one run with
+//! another. A tool that is not installed is missing in the tables, never 0.
 
 mod attach;
 mod bpf_stats;
@@ -34,59 +35,60 @@ use report::{Report, Section};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What can be measured, in the order it is.
+/// Measurements, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// CPU time and memory for watching idle processes
+    /// Measure CPU time and memory for watching idle processes
     Cost,
-    /// The same beside a load that empties the caches, and beside births
+    /// Measure the same beside a load that empties the caches, and beside births
     Loaded,
-    /// What a context switch costs more
+    /// Measure the extra cost of a context switch
     Switches,
-    /// What `exactop run` costs a build, beside time(1)
+    /// Measure the cost of `exactop run` for a build, compared with time(1)
     Build,
-    /// The precise top: every source of ours and other tops
+    /// Measure the precise top: every source of ours and other tops
     Ptop,
-    /// Recording: bytes, CPU time and memory, beside atop and below
+    /// Measure recording: bytes, CPU time and memory, compared with atop and below
     Record,
-    /// From start to the first frame
+    /// Measure the time from start to the first frame
     Start,
-    /// Until programs are attached, and until they are gone
+    /// Measure the time until programs are attached, and until they are gone
     Attach,
-    /// 1, 2, 5 and 20 who look, each with a ledger of their own and through one daemon
+    /// Measure 1, 2, 5 and 20 readers, each with an own ledger and through one daemon
     Readers,
-    /// The program file
+    /// Measure the program file
     Size,
-    /// CPU time of many loads by the ledger, perf, control groups and /proc (only when asked for)
+    /// Compare CPU time of many loads by the ledger, perf, control groups and /proc (only on
+    /// request)
     Truth,
 }
 
 /// Measure the cost of looking, beside other tops.
 ///
-/// Takes about a quarter of an hour. Needs root for the ledger; the peers are top, htop, atop, pidstat,
-/// perf and below, and those that are not installed are left out. Best on a machine that does nothing
-/// else; how busy it was stands in the report.
+/// It takes about a quarter of an hour. The ledger needs root. The peers are top, htop, atop,
+/// pidstat, perf and below; peers that are not installed are left out. An idle machine gives the
+/// best figures; the report says how busy it was.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Fewer rounds, shorter windows: to see that it works
+    /// Run fewer rounds and shorter windows, as a trial
     #[arg(long)]
     quick: bool,
-    /// Only this; may be given several times
+    /// Run only this measurement; may be given several times
     #[arg(long, value_enum, value_name = "NAME")]
     only: Vec<What>,
-    /// One tool at a time where tools are else watched side by side; takes much longer
+    /// Run one tool at a time instead of some side by side; takes much longer
     #[arg(long)]
     apart: bool,
-    /// Rounds of the cost of looking
+    /// Run N rounds of the cost of looking
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
-    /// Also write everything as JSON
+    /// Also write everything as JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also write the tables as a page
+    /// Also write the tables as a page to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Also draw the pictures, into this directory
+    /// Also draw the pictures into this directory
     #[arg(long, value_name = "DIR")]
     pictures: Option<PathBuf>,
     /// Measure this exactop instead of building one
@@ -95,7 +97,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// In the order of [`What`]. The truth bench measures others than us, so it is asked for by name.
+    /// The selected measurements in the order of [`What`]. The truth bench also measures other
+    /// programs than exactop, so it runs only by name.
     fn chosen(&self) -> impl Iterator<Item = What> + '_ {
         let all = What::value_variants().iter().copied();
         all.filter(|what| match self.only.is_empty() {
@@ -105,7 +108,7 @@ impl Args {
     }
 }
 
-/// What every measurement needs to know.
+/// Common state of the measurements.
 struct Bench {
     exactop: PathBuf,
     quick: bool,
@@ -114,7 +117,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// So many rounds, or one to see that it works.
+    /// Number of rounds: the usual one, or one for a trial.
     fn rounds(&self, usual: usize) -> usize {
         match (self.rounds, self.quick) {
             (Some(rounds), _) => rounds.max(1),
@@ -143,7 +146,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         println!("{}", section.markdown());
         draw(args.pictures.as_deref(), &section)?;
         report.sections.push(section);
-        // Each time, so that what was measured is kept if the rest is interrupted.
+        // After each section, so that finished measurements survive an interruption.
         write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
         write(args.markdown.as_deref(), || Ok(report.markdown()))?;
     }
@@ -186,7 +189,7 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
     }
 }
 
-/// Builds the release programs; the directory they are in.
+/// Builds the release programs, and returns their directory.
 fn programs(exactop_too: bool) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.args(["build", "--release", "-p", "exactop-workloads"]);

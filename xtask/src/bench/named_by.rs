@@ -1,7 +1,7 @@
-//! What each tool says about one window: the CPU time its rows add up to, and all that was used.
+//! Each tool's figures of one window: the CPU time that its rows add up to, and all used time.
 //!
-//! Every tool has its own format, and every one prints a first sample since boot that is no
-//! window; the last sample is taken.
+//! Every tool has its own format, and every one prints a first sample since boot that is no window;
+//! the last sample is used.
 
 use super::running::{Running, Surface};
 use super::{cpu_time, Bench};
@@ -9,19 +9,19 @@ use anyhow::{bail, Context, Result};
 use std::process::Command;
 use std::time::Duration;
 
-/// The window each tool reports about, seconds.
+/// Length of the window of each tool, seconds.
 pub const WINDOW: u32 = 3;
 /// Two windows, and a slow start.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Rows of htop's screen: as many as there may be processes.
+/// Rows of htop's screen: enough for all processes.
 const HTOP_ROWS: &str = "600";
 
-/// In whatever unit, the same for both.
+/// Figures in any unit, the same for both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Said {
-    /// What the rows add up to.
+    /// Sum of the rows.
     pub named: f64,
-    /// What was used by anyone.
+    /// All used time.
     pub busy: f64,
 }
 
@@ -50,7 +50,7 @@ fn in_top(text: &str, cpus: usize) -> Result<Said> {
     Ok(Said { named: column(screen, "%CPU")?, busy: busy * cpus as f64 })
 }
 
-/// Lines PRC of processes, those that exited included as far as process accounting tells, and the
+/// Lines PRC of processes, including exited ones as far as process accounting reports them, and the
 /// line CPU.
 pub fn atop(_: &Bench) -> Result<Said> {
     in_atop(&output("atop", &["-P", "CPU,PRC", &WINDOW.to_string(), "2"])?)
@@ -71,8 +71,8 @@ fn in_atop(text: &str) -> Result<Said> {
             Some(&"CPU") if words.len() > 14 => {
                 busy = Some(ticks(&words[8..11])? + ticks(&words[13..15])?);
             }
-            // After the name in parentheses, in which there may be spaces: state, hertz, utime,
-            // stime, ... and whether this is a process or a thread.
+            // After the name in parentheses, which may hold spaces: state, hertz, utime, stime, ...
+            // and whether this is a process or a thread.
             Some(&"PRC") => {
                 let after = line.split_once(") ").map_or("", |(_, after)| after);
                 let words: Vec<&str> = after.split_whitespace().collect();
@@ -105,7 +105,7 @@ fn screen(
     std::thread::sleep(Duration::from_secs(1));
     // Threads of processes are hidden: their time is in the process. Kernel threads are shown.
     show_processes()?;
-    // Until a whole window has passed in which threads were hidden.
+    // Waits for a whole window with hidden threads.
     let window = Duration::from_secs(WINDOW.into());
     std::thread::sleep(window);
     let before = cpu_time::of_machine()?;
@@ -122,8 +122,8 @@ fn screen(
     })
 }
 
-/// The sum of a column below its title. Columns before it have no spaces within. The title may have
-/// a mark of the sorting and the next title attached to it, as htop's.
+/// The sum of a column below its title. Earlier columns hold no spaces. The title may be followed
+/// directly by a sort mark and the next title, as in htop.
 fn column(screen: &str, title: &str) -> Result<f64> {
     let mut lines = screen.lines();
     let at =

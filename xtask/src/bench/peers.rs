@@ -1,12 +1,12 @@
-//! The programs we are measured beside, and where Debian has them.
+//! The programs that exactop is compared with, and their Debian packages.
 
 use super::running::first_line;
 use std::path::PathBuf;
 
-/// A program of someone else.
+/// A program of another project.
 struct Peer {
     program: &'static str,
-    /// Debian's package; `None`: a crate that is called what it is.
+    /// Debian's package; `None`: a crate of the same name.
     package: Option<&'static str>,
     version: &'static [&'static str],
 }
@@ -21,7 +21,7 @@ const PEERS: [Peer; 7] = [
     Peer { program: "below", package: None, version: &["help"] },
 ];
 
-/// Where a program is; `None` if it is not installed.
+/// Path of a program; `None`: not installed.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let fallback = ["/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -29,7 +29,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-/// Says what is missing and how to get it.
+/// Prints the missing programs and how to get them.
 pub fn report_missing() {
     let missing = || PEERS.iter().filter(|peer| find(peer.program).is_none());
     for peer in missing().filter(|peer| peer.package.is_none()) {
@@ -45,7 +45,7 @@ pub fn report_missing() {
     }
 }
 
-/// What each says it is.
+/// The versions that the programs print.
 pub fn versions() -> impl Iterator<Item = (&'static str, String)> {
     PEERS.iter().map(|peer| {
         let version = match find(peer.program) {

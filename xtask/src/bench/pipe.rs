@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 /// Rounds of a byte, for perf.
 const OPERATIONS: u64 = 200_000;
-/// How long exactop-workload-worker's pipes are watched where perf is missing.
+/// Time in which exactop-workload-worker's pipes are measured if perf is missing.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// One run.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// By the clock, ns for a round: two switches and two wakeups.
+    /// Wall-clock time of a round, ns: two switches and two wakeups.
     pub wall_ns: f64,
-    /// CPU time, ns for a round: what others did in the meantime is not in it.
+    /// CPU time of a round, ns; it excludes other tasks.
     pub cpu_ns: f64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u64,
 }
 
@@ -32,10 +32,10 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// On the last CPU we may run on: most interrupts go to the first.
+    /// Uses the last allowed CPU, because most interrupts go to the first.
     ///
     /// # Errors
-    /// When the kernel does not say which CPUs there are.
+    /// The kernel does not report the allowed CPUs.
     pub fn new() -> Result<Pipe> {
         let allowed = sched_getaffinity(None).context("which CPUs there are")?;
         let cpu = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
@@ -43,7 +43,7 @@ impl Pipe {
         Ok(Pipe { perf, cpu: cpu.unwrap_or(0) })
     }
 
-    /// For the report.
+    /// The command, for the report.
     pub fn command(&self) -> String {
         match &self.perf {
             Some(_) => format!("taskset -c {} perf bench sched pipe -l {OPERATIONS}", self.cpu),
@@ -80,7 +80,7 @@ impl Pipe {
         let mut only = CpuSet::new();
         only.set(self.cpu);
         sched_setaffinity(None, &only)?;
-        // What is started now inherits it.
+        // Processes started from now on inherit the affinity.
         let pipe = PipePingPong::start(2);
         sched_setaffinity(None, &allowed)?;
         let pipe = pipe?;

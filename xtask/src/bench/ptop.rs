@@ -1,5 +1,5 @@
-//! The comparison of the 2010 "precise top" work, for today's sources: what it costs to watch a
-//! thousand sleepers, and how near the sum that each tool shows comes to a machine that is busy.
+//! The comparison of the 2010 "precise top" work, with today's sources: the cost of watching a
+//! thousand sleepers, and the difference of each tool's sum to a busy machine.
 
 use super::build::Project;
 use super::report::{Check, Picture, Section};
@@ -21,31 +21,30 @@ const ROUNDS: usize = 3;
 /// Refreshes of 2 s in a measurement.
 const REFRESHES: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(6);
-/// Windows of the sums, and how long each is, seconds.
+/// Number of windows of the sums, and the length of each, seconds.
 const WINDOWS: usize = 6;
 const WINDOW: u32 = 3;
-/// The ratio to top that the ledger and the snapshot are to stay below.
+/// Target: the largest ratio to top for the ledger and the snapshot.
 const TARGET: f64 = 1.0 / 30.0;
 
 const SOURCES: [&str; 4] = ["ledger", "snapshot", "taskstats", "procfs"];
 
-/// Both tests.
+/// Measures both.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let costs = costs(bench)?;
     let sums = sums(bench)?;
     Ok(section(&costs, &sums))
 }
 
-/// What watching cost, per cent of a CPU.
+/// Cost of watching, per cent of a CPU.
 #[derive(Default)]
 pub struct Cost {
     user: Spread,
     system: Spread,
     bpf: Spread,
-    /// What the hypervisor took meanwhile, of all CPUs: the kernel counts it for a CPU, not for a
-    /// task.
+    /// Steal meanwhile, of all CPUs: the kernel counts it per CPU, not per task.
     steal: Spread,
-    /// All of it.
+    /// The whole cost.
     pub total: Spread,
 }
 
@@ -83,7 +82,7 @@ fn costs(bench: &Bench) -> Result<Vec<(String, Cost)>> {
     Ok(all)
 }
 
-/// One tool for some refreshes, alone.
+/// Watches with one tool alone for some refreshes.
 pub fn watch(
     bench: &Bench,
     program: &str,
@@ -118,8 +117,8 @@ pub fn watch(
     let (then, now) = before.zip(ticks()).context("it is gone")?;
     let (user, system) = (now.0 - then.0, now.1 - then.1);
     let pct = |ns: u64| 100.0 * ns as f64 / (ended - began).as_nanos() as f64;
-    // The kernel's own split, in ticks of 10 ms, of a time known to the nanosecond.
-    // Where none hit, nobody knows.
+    // The kernel's own split in ticks of 10 ms, applied to a time known to the nanosecond. Without
+    // a tick the split is unknown.
     if user + system > 0.0 {
         let share = user / (user + system);
         cost.user.add(pct(cpu) * share);
@@ -129,16 +128,16 @@ pub fn watch(
     let stolen = after.steal.saturating_sub(machine.steal) as f64;
     cost.steal.add(100.0 * stolen / after.total.saturating_sub(machine.total).max(1) as f64);
     cost.bpf.add(pct(bpf));
-    // An iterator runs within our own reads, so its time is in the process's already.
+    // An iterator runs within our own reads, so the process's time already includes it.
     let apart = if arguments.iter().any(|word| word == "snapshot") { 0 } else { bpf };
     cost.total.add(pct(cpu + apart));
     Ok(())
 }
 
-/// What each tool's rows add up to in each window, per cent of the CPUs.
+/// The sum of each tool's rows in each window, per cent of the CPUs.
 fn sums(bench: &Bench) -> Result<Vec<(String, Spread)>> {
     let cpus = std::thread::available_parallelism()?.get();
-    // One on each: loops that may move leave a CPU idle for the moment that it takes.
+    // One loop per CPU: loops that may move leave a CPU idle for a moment at each move.
     let _loops =
         (0..cpus).map(|cpu| Spin::start(1, Some(&[cpu]))).collect::<Result<Vec<_>, _>>()?;
     let project = Project::new()?;
@@ -203,7 +202,7 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
         "BPF",
         "total",
         "steal, all CPUs",
-        "top is so many times as much",
+        "cost of top as a multiple",
         "in 2010",
     ]);
     for (name, cost) in costs {
@@ -259,9 +258,8 @@ fn sums_of(sums: &[(String, Spread)]) -> Table {
     table
 }
 
-/// How many times as much top cost as its like of 2010: 2.87 % over 3.39 (ptop_old_nl, a request
-/// for each task), and over 0.09 and 0.07 (ptop_new_nl and ptop_new_proc, only those that did
-/// something).
+/// Top's cost as a multiple of its counterparts of 2010: 2.87 % over 3.39 (ptop_old_nl, a request
+/// for each task), and over 0.09 and 0.07 (ptop_new_nl and ptop_new_proc, only active tasks).
 fn in_2010(name: &str) -> &'static str {
     match name {
         "exactop ptop, snapshot" => "31.9, 41.0",
@@ -294,7 +292,7 @@ fn picture(sums: &[(String, Spread)]) -> Picture {
         title: "What the rows add up to on a busy machine".into(),
         x: Axis { range: Some((0.5, windows + 0.5)), ..Axis::of(format!("window of {WINDOW} s")) },
         y: Axis { range: Some((0.0, 150.0)), ..Axis::of("% of all CPUs (above 150: at the edge)") },
-        // Ours on top of the others.
+        // exactop's line is drawn above the others.
         series: std::iter::once(whole).chain(sums.iter().rev().map(line)).collect(),
     };
     Picture { file: "ptop-sums.svg", chart }

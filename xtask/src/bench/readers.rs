@@ -1,4 +1,4 @@
-//! What it costs that many look: each with a ledger of their own, or all through one daemon.
+//! Cost of many readers: each with an own ledger, or all through one daemon.
 
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
@@ -14,49 +14,50 @@ use std::time::{Duration, Instant};
 
 const READERS: [usize; 4] = [1, 2, 5, 20];
 const ROUNDS: usize = 5;
-/// The first looks ten times a second, as often as windows end, and the n-th at n times that interval: so
-/// as many windows end for all as for one.
+/// The first reader reads ten times a second, as often as windows end, and the n-th at n times that
+/// interval. So the number of windows does not depend on the number of readers.
 const INTERVAL_S: f64 = 0.1;
 const WARM: Duration = Duration::from_secs(3);
 const TIME: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Something happens, and most of the time is left: on a full machine what readers take others lack.
+/// Something happens, and most of the time is left: on a busy machine readers would take time from
+/// others.
 const LOAD: &str = "while :; do /bin/true; sleep 0.005; done";
 /// The target.
 const MORE_PCT: f64 = 5.0;
 
-/// Whose ledger they look at.
+/// The ledger that readers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
     Daemons,
     Own,
 }
 
-/// CPU time, ms in a second.
+/// CPU time, ms per second.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// The daemon's.
     daemon: f64,
-    /// Of all BPF programs, by the kernel's count.
+    /// All BPF programs, by the kernel's count.
     programs: f64,
-    /// Of all who look.
+    /// All readers.
     readers: f64,
 }
 
-/// So many readers' figures.
+/// Figures for one number of readers.
 #[derive(Default)]
 struct Figures {
     daemon: Spread,
     programs: Spread,
-    /// Both.
+    /// Daemon and programs together.
     ledger: Spread,
     readers: Spread,
-    /// With ledgers of their own: programs, and all who look.
+    /// With own ledgers: programs, and all readers.
     own_programs: Spread,
     own_readers: Spread,
 }
 
-/// All in turns.
+/// Measures all in turns.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _measured = bpf_stats::Measured::on()?;
     let mut load = Command::new("/bin/sh");
@@ -78,7 +79,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&figures))
 }
 
-/// So many look for a time.
+/// Runs this number of readers for some time.
 fn cost(bench: &Bench, readers: usize, whose: Whose) -> Result<Cost> {
     let scratch = tempfile::tempdir().context("making a directory")?;
     let socket = scratch.path().join("socket");
@@ -116,7 +117,7 @@ fn cpu_ns(of: &[&Running]) -> Result<u64> {
     of.iter().map(|process| cpu_time::of_process(process.pid())).sum()
 }
 
-/// What the programs took that these hold.
+/// Time of the programs that these processes hold.
 fn programs_ns(of: &[&Running]) -> Result<u64> {
     let one = |process: &&Running| {
         let programs = bpf_stats::of_process(process.pid()).context("it attached nothing")?;
@@ -125,7 +126,7 @@ fn programs_ns(of: &[&Running]) -> Result<u64> {
     of.iter().map(one).sum()
 }
 
-/// One that serves, with what is set if nothing is.
+/// A daemon with default settings.
 fn daemon(bench: &Bench, scratch: &Path, socket: &Path) -> Result<Running> {
     let config = scratch.join("config.toml");
     std::fs::write(&config, "").with_context(|| format!("writing {}", config.display()))?;
@@ -179,7 +180,7 @@ fn section(figures: &[Figures]) -> Section {
               /bin/true and sleeps for 5 ms, over and over. The daemon records, as it does if nothing is set. The first \
               reader looks every 0.1 s, the n-th every n x 0.1 s, so as many windows end for all as \
               for one. Programs: the time that the kernel counts in BPF programs, part of which is \
-              also in the time of whoever they interrupted."
+              also in the time of the tasks they interrupted."
             .into(),
         commands: vec![
             "exactop daemon".into(),

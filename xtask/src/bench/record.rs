@@ -1,7 +1,7 @@
-//! What recording takes: bytes a window, CPU time and memory, beside the recorders of others.
+//! Cost of recording: bytes per window, CPU time and memory, compared with other recorders.
 //!
-//! A recorder is measured from the end of one window to the end of a later one, which is when what it
-//! writes has grown: what it writes at its beginning (a file's header, everyone once) stands for itself, as
+//! A recorder is measured from the end of one window to the end of a later one, when its output has
+//! grown. Its output at the start (a file's header, all tasks once) is reported separately, because
 //! it comes again only with every keyframe.
 
 use super::bpf_stats::{self, Measured, Runs};
@@ -19,24 +19,24 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Processes, and how many of them do something in every window.
+/// Number of processes, and of those that are active in every window.
 const POPULATIONS: [(usize, usize); 4] = [(100, 10), (1_000, 30), (1_000, 100), (10_000, 300)];
-/// The one that a day and the cost are told of.
+/// The population of the figures per day and of the cost.
 const USUAL: usize = 1;
 const ROUNDS: usize = 3;
-/// What is written comes in pieces: it has ended when none came for so long.
+/// Output comes in pieces: it has ended when none came for this time.
 const SETTLED: Duration = Duration::from_millis(400);
 const LOOK: Duration = Duration::from_millis(20);
-/// A keyframe comes after 10 minutes: so many windows of 10 s.
+/// A keyframe comes every 10 minutes: number of windows of 10 s.
 const KEYFRAME_WINDOWS: f64 = 60.0;
 const WINDOWS_A_DAY: f64 = 8_640.0;
 
-/// A recorder: its arguments, FILE being what it writes to and N the interval in s.
+/// A recorder: its arguments, where FILE is its output and N the interval in s.
 struct Tool {
     name: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
-    /// Those with the same number run side by side.
+    /// Recorders with the same number run side by side.
     turn: u8,
 }
 
@@ -66,10 +66,10 @@ const TURNS: u8 = 3;
 /// One measurement of one recorder.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// Up to the end of the first window.
+    /// Output up to the end of the first window.
     begin_bytes: f64,
     window_bytes: f64,
-    /// Rows that ran, of a window; told by ours alone.
+    /// Rows that ran in a window; only exactop reports them.
     rows: Option<f64>,
     cpu_pct: f64,
     bpf_pct: Option<f64>,
@@ -81,18 +81,18 @@ impl Kept {
         self.cpu_pct + self.bpf_pct.unwrap_or(0.0)
     }
 
-    /// Bytes for each row beyond half a kB a window.
+    /// Bytes per row beyond half a kB per window.
     fn bytes_a_row(&self) -> Option<f64> {
         Some((self.window_bytes - 500.0).max(0.0) / self.rows?)
     }
 
-    /// In windows of 10 s, with the keyframes between them.
+    /// MB per day with windows of 10 s and keyframes.
     fn day_mb(&self) -> f64 {
         (self.window_bytes + self.begin_bytes / KEYFRAME_WINDOWS) * WINDOWS_A_DAY / 1e6
     }
 }
 
-/// All of one recorder at one number of processes.
+/// All measurements of one recorder with one number of processes.
 #[derive(Default)]
 struct All(Vec<Kept>);
 
@@ -102,7 +102,7 @@ impl All {
     }
 }
 
-/// Measures everyone.
+/// Measures all recorders.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _statistics = Measured::on()?;
     let mut figures = Vec::new();
@@ -138,7 +138,7 @@ fn everyone(bench: &Bench, all: &mut [All; TOOLS.len()]) {
     }
 }
 
-/// One recorder at work; `None` if it is not installed.
+/// One measurement of a recorder; `None`: not installed.
 fn kept(bench: &Bench, tool: &Tool) -> Result<Option<Kept>> {
     let program = match tool.program {
         "exactop" => bench.exactop.clone(),
@@ -153,7 +153,7 @@ fn kept(bench: &Bench, tool: &Tool) -> Result<Option<Kept>> {
     write_config(&file)?;
     let running = start(&program, tool, &file, interval)?;
     let grows = |from| growth(&file, from, Duration::from_secs(3 * interval + 60));
-    // What it writes before there is a window, and with the first.
+    // Output before the first window, and with it.
     let before = grows(0)?;
     let begin = grows(before)?;
     let pid = running.pid();
@@ -194,7 +194,7 @@ fn start(program: &Path, tool: &Tool, file: &Path, interval: u64) -> Result<Runn
     Running::start(&mut command, Surface::Pipe)
 }
 
-/// below takes no directory on its command line, and looks for the groups of v2 where they are alone.
+/// below takes no directory on its command line, and needs a mount of the v2 groups alone.
 fn write_config(file: &Path) -> Result<()> {
     let logs = file.with_extension("logs");
     std::fs::create_dir(&logs)?;
@@ -208,7 +208,7 @@ fn write_config(file: &Path) -> Result<()> {
     Ok(std::fs::write(file.with_extension("toml"), text)?)
 }
 
-/// Bytes of a file, or of all files below a directory; of one that is not there yet none.
+/// Size of a file, or of all files below a directory; 0 if it does not exist yet.
 fn size(path: &Path) -> Result<u64> {
     let about = match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
@@ -220,7 +220,7 @@ fn size(path: &Path) -> Result<u64> {
     std::fs::read_dir(path)?.map(|entry| size(&entry?.path())).sum()
 }
 
-/// Waits until more is there than was; how much, once no more comes.
+/// Waits for growth. Returns the growth once no more comes.
 fn growth(path: &Path, from: u64, patience: Duration) -> Result<u64> {
     let begun = Instant::now();
     let (mut bytes, mut since) = (from, Instant::now());
@@ -239,13 +239,13 @@ fn growth(path: &Path, from: u64, patience: Duration) -> Result<u64> {
     }
 }
 
-/// Rows that a recorded window has: tasks that did something, and groups of what exited.
+/// Rows of a recorded window: active tasks, and groups of exited ones.
 fn rows(recording: &Path) -> Result<f64> {
     let mut of = Windows::of(Recording::open(recording)?, When::default())?;
     let (mut rows, mut windows) = (0, 0);
     while of.advance()? {
         let Some(window) = of.replay().window() else { continue };
-        // The first has everyone's names.
+        // The first window has the names of all tasks.
         if windows > 0 {
             rows += window.tasks.len() + window.exited.len();
         }
@@ -307,7 +307,7 @@ fn table(
     table
 }
 
-/// What goes into the targets.
+/// Figures of the targets.
 fn ours(figures: &[[All; TOOLS.len()]]) -> Table {
     let mut table = heads("exactop");
     let mut row = |name: &str, of: &dyn Fn(&Kept) -> Option<f64>, decimals| {

@@ -1,18 +1,18 @@
-//! What was measured, as a page and as JSON.
+//! Results as a page and as JSON.
 
 use super::machine::Machine;
 use super::table::Table;
 use exactop_report::plot::Chart;
 use serde_json::{json, Map, Value};
 
-/// A target: what was wanted and what came.
+/// A target and its result.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What was wanted, as a sentence.
+    /// The target, as a sentence.
     pub target: String,
-    /// What came.
+    /// The result.
     pub found: String,
-    /// Whether it was met; `None`: it could not be measured.
+    /// True if it was met; `None`: not measured.
     pub met: Option<bool>,
 }
 
@@ -27,34 +27,34 @@ impl Check {
     }
 }
 
-/// Figures drawn.
+/// A drawn figure.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Its file's name.
+    /// Its file name.
     pub file: &'static str,
-    /// What is drawn.
+    /// The chart.
     pub chart: Chart,
 }
 
-/// One measurement with all that is needed to repeat and to judge it.
+/// One measurement with everything needed to repeat and judge it.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// Its name on the command line.
     pub name: &'static str,
     pub title: String,
-    /// How it was measured.
+    /// The method.
     pub how: String,
     pub commands: Vec<String>,
     pub tables: Vec<Table>,
     pub pictures: Vec<Picture>,
-    /// What they were to be.
+    /// The targets.
     pub checks: Vec<Check>,
-    /// All of it for programs.
+    /// All figures for programs.
     pub json: Value,
 }
 
 impl Section {
-    /// A measurement that could not be made.
+    /// A measurement that failed.
     pub fn failed(name: &'static str, error: &anyhow::Error) -> Section {
         Section {
             name,
@@ -68,7 +68,7 @@ impl Section {
         }
     }
 
-    /// As a part of a page.
+    /// The section as a part of a page.
     pub fn markdown(&self) -> String {
         let mut page = format!("## {}\n\n{}\n\n", self.title, wrap(&self.how));
         for table in &self.tables {
@@ -93,17 +93,17 @@ impl Section {
 /// A run of the benchmarks.
 pub struct Report {
     machine: Machine,
-    /// What was measured.
+    /// Finished measurements.
     pub sections: Vec<Section>,
 }
 
 impl Report {
-    /// Nothing measured yet.
+    /// An empty report.
     pub fn new(machine: Machine) -> Report {
         Report { machine, sections: Vec::new() }
     }
 
-    /// Which targets were met.
+    /// The targets and whether they were met.
     pub fn summary(&self) -> String {
         let checks = self.sections.iter().flat_map(|s| &s.checks);
         checks.map(|check| check.line() + "\n").collect()
@@ -122,7 +122,7 @@ impl Report {
         page + &sections.join("\n")
     }
 
-    /// Everything for programs.
+    /// Everything as JSON.
     pub fn json(&self) -> Value {
         let section = |s: &Section| {
             let check = |c: &Check| json!({"target": c.target, "found": c.found, "met": c.met});
@@ -145,7 +145,7 @@ impl Report {
     }
 }
 
-/// Lines of a page are at most so long.
+/// Longest line of a page.
 const PAGE_WIDTH: usize = 100;
 
 fn wrap(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! A tool at work: started on a terminal or into a pipe, its output taken off it, ended in time.
+//! A running tool on a terminal or a pipe: its output is read, and it is ended in time.
 
 use super::terminal;
 use anyhow::{anyhow, Context, Result};
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 /// write one within milliseconds.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// How long a tool may take to end, first when asked to, then when killed.
+/// Longest time for a tool to end, first after a request, then after a kill.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// For a program that only says what it is.
+/// Longest time for a program that prints its version.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Where a tool writes to.
+/// Output of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     /// A terminal of 80x24.
@@ -31,7 +31,7 @@ pub enum Surface {
     Pipe,
 }
 
-/// A started tool. Dropping ends it.
+/// A started tool. Dropping it ends it.
 pub struct Running {
     child: Child,
     /// The terminal's other end, to type on.
@@ -50,19 +50,19 @@ struct Seen {
     text: Vec<u8>,
     refreshes: u64,
     last: Option<Instant>,
-    /// What to look for at the start, and when it came.
+    /// The text to find at the start, and when it came.
     needle: &'static str,
     found: Option<Instant>,
     ended: bool,
 }
 
 impl Running {
-    /// Starts it.
+    /// Starts the tool.
     pub fn start(command: &mut Command, surface: Surface) -> Result<Running> {
         Running::start_looking_for(command, surface, "")
     }
 
-    /// Starts it, and notes when a text first appears.
+    /// Starts the tool, and notes when a text first appears.
     pub fn start_looking_for(
         command: &mut Command,
         surface: Surface,
@@ -74,18 +74,18 @@ impl Running {
         let output = Arc::new(Output::default());
         output.lock().needle = needle;
         let to = Arc::clone(&output);
-        // Not joined: whatever the tool left behind may keep its end open for ever.
+        // Not joined: children of the tool may keep the pipe open.
         std::thread::spawn(move || drain(source, &to));
         Ok(Running { child, keyboard, output })
     }
 
-    /// Its process.
+    /// PID of the tool.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until the next refresh is written; the instant. A tool that has nothing to write is
-    /// waited for no longer than `patience`, which is then the answer too.
+    /// Waits until the next refresh is written, and returns the instant. If the tool writes
+    /// nothing, that is after `patience`.
     pub fn after_refresh(&self, patience: Duration) -> Instant {
         let deadline = Instant::now() + patience;
         let mut seen = self.output.lock();
@@ -105,7 +105,7 @@ impl Running {
         }
     }
 
-    /// When the text looked for appeared.
+    /// When the text appeared.
     pub fn found(&self, patience: Duration) -> Result<Instant> {
         let deadline = Instant::now() + patience;
         let mut seen = self.output.lock();
@@ -133,7 +133,7 @@ impl Running {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Waits until the process has ended, however it did.
+    /// Waits until the process has ended, with any status.
     pub fn ended(mut self, patience: Duration) -> Result<()> {
         let pid = Pid::from_child(&self.child);
         let process = pidfd_open(pid, PidfdFlags::empty()).context("pidfd_open")?;
@@ -145,7 +145,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits until it ends by itself; all it wrote.
+    /// Waits until it ends by itself. Returns its whole output.
     pub fn finish(mut self, patience: Duration) -> Result<String> {
         let deadline = Instant::now() + patience;
         let mut seen = self.output.lock();
@@ -169,7 +169,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Politely first: atop turns process accounting off again, exactop leaves the terminal.
+        // A request first: atop turns process accounting off again, exactop restores the terminal.
         if let (Some(pid), Ok(None)) = (Pid::from_raw(self.pid() as i32), self.child.try_wait()) {
             let _ = kill_process(pid, Signal::TERM);
         }
@@ -191,7 +191,7 @@ impl Output {
     }
 }
 
-/// The end of the tool's output that we hold.
+/// Our end of the tool's output.
 enum Source {
     Terminal(File),
     Pipe(PipeReader),
@@ -209,7 +209,7 @@ fn open(command: &mut Command, surface: Surface) -> Result<(Child, Source, Optio
             let (reader, writer) = std::io::pipe()?;
             let child =
                 command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::null()).spawn()?;
-            // The command holds the pipe's other end open until it is given something else.
+            // The command holds the pipe's other end open until it is replaced.
             command.stdout(Stdio::null());
             Ok((child, Source::Pipe(reader), None))
         }
@@ -225,7 +225,7 @@ fn drain(mut source: Source, output: &Output) {
         };
         let mut seen = output.lock();
         match read {
-            // A terminal that nobody has open any more answers with EIO.
+            // A terminal that no process has open answers with EIO.
             Ok(0) | Err(_) => seen.ended = true,
             Ok(n) => seen.take(&chunk[..n], Instant::now()),
         }
@@ -263,7 +263,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// The first line a program prints, or nothing.
+/// The first line that a program prints; empty without one.
 pub fn first_line(program: &str, args: &[&str]) -> String {
     let mut command = Command::new(program);
     let started = Running::start(command.args(args), Surface::Pipe);

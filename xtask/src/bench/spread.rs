@@ -1,23 +1,23 @@
-//! Several measurements of the same: the median, and from where to where.
+//! Repeated measurements: median and range.
 
 use serde_json::{json, Value};
 
-/// Measurements, in the order they were made.
+/// Measurements in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Spread(Vec<f64>);
 
 impl Spread {
-    /// One more.
+    /// Adds a measurement.
     pub fn add(&mut self, value: f64) {
         self.0.push(value);
     }
 
-    /// All of them, in the order they were made.
+    /// All measurements in their order.
     pub fn all(&self) -> &[f64] {
         &self.0
     }
 
-    /// The middle one, or the mean of the two in the middle.
+    /// The median: the middle value, or the mean of the two middle ones.
     pub fn median(&self) -> Option<f64> {
         let sorted = self.sorted();
         let middle = sorted.len() / 2;
@@ -33,12 +33,13 @@ impl Spread {
         self.sorted().last().copied()
     }
 
-    /// All of them changed in the same way.
+    /// All values, changed by the same function.
     pub fn map(&self, change: impl Fn(f64) -> f64) -> Spread {
         self.0.iter().copied().map(change).collect()
     }
 
-    /// Each of these by its counterpart of the same round; if some are missing, median by median.
+    /// Ratio of each value to its counterpart of the same round; if some are missing, the ratio of
+    /// the medians.
     pub fn over(&self, other: &Spread) -> Spread {
         if self.0.len() == other.0.len() {
             return self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect();
@@ -46,7 +47,7 @@ impl Spread {
         self.median().zip(other.median()).map(|(a, b)| a / b).into_iter().collect()
     }
 
-    /// What each of these is more than its counterpart of the same round.
+    /// Difference of each value to its counterpart of the same round.
     pub fn over_by(&self, other: &Spread) -> Spread {
         self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect()
     }
@@ -63,7 +64,7 @@ impl Spread {
         }
     }
 
-    /// Median, range and all of them; `null` if there are none.
+    /// Median, range and all values; `null`: none.
     pub fn json(&self) -> Value {
         let Some(median) = self.median() else { return Value::Null };
         let sorted = self.sorted();

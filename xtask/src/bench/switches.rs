@@ -1,4 +1,4 @@
-//! What a context switch costs more while the ledger is attached.
+//! Extra cost of a context switch while the ledger is attached.
 
 use super::bpf_stats::{self, Measured, Runs};
 use super::empty::{self, Attached};
@@ -19,7 +19,7 @@ const STATISTICS_ROUNDS: usize = 3;
 
 const ARGUMENTS: [&str; 5] = ["-d", "10", "--source", "ledger", "--split"];
 
-/// What is attached while the tasks switch.
+/// Programs attached while the tasks switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum With {
     Nothing,
@@ -41,17 +41,17 @@ impl With {
     }
 }
 
-/// What came of one way.
+/// Results with one kind of programs.
 #[derive(Default)]
 struct Figures {
     wall_ns: Spread,
     cpu_ns: Spread,
-    /// The kernel's figures, from rounds of their own.
+    /// The kernel's figures, from separate rounds.
     ns_each: Spread,
     runs_each: Spread,
 }
 
-/// Something that is attached.
+/// Attached programs.
 enum Live {
     Nothing,
     Empty(Attached),
@@ -77,7 +77,7 @@ impl Live {
     }
 }
 
-/// An exactop that has stopped measuring its own programs: it begins with the kernel's statistics
+/// An exactop that has finished calibrating its programs. It starts with the kernel's statistics
 /// on, until it has seen enough events.
 fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
     let mut command = Command::new(&bench.exactop);
@@ -85,7 +85,7 @@ fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
     let mut running = Running::start_looking_for(&mut command, Surface::LargeTerminal, "COMMAND")?;
     running.found(Duration::from_secs(10))?;
     let deadline = Instant::now() + Duration::from_secs(20);
-    // Its first screen is of figures since boot: nothing need be attached yet.
+    // Its first screen shows figures since boot, before any program is attached.
     while bpf_stats::of_process(running.pid()).is_none() {
         if Instant::now() > deadline {
             bail!("exactop attached nothing");
@@ -105,7 +105,7 @@ fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
     Ok(running)
 }
 
-/// All in turns, beginning with another one each time.
+/// Measures all kinds in turns, each round beginning with another one.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let pipe = Pipe::new()?;
     let strangers = bpf_stats::attached_to("sched_switch");

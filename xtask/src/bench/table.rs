@@ -1,15 +1,15 @@
-//! A table that reads as text and as Markdown alike.
+//! A table that is readable as text and as Markdown.
 
 use std::fmt;
 
-/// Rows of cells below a row of titles. The first column is words, the others are figures.
+/// Rows of cells below a row of titles. The first column is text, the others are figures.
 #[derive(Clone, Debug)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table of nothing yet.
+    /// A table without rows.
     pub fn new<T: Into<String>>(titles: impl IntoIterator<Item = T>) -> Table {
         Table { rows: vec![titles.into_iter().map(Into::into).collect()] }
     }

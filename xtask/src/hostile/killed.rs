@@ -1,4 +1,4 @@
-//! Ends at random moments: while it loads, attaches, measures, detaches.
+//! Ends exactop at random moments: while it loads, attaches, measures, detaches.
 
 use super::{command, objects, Line};
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is running when it ends, in turns.
+/// Commands to end, in turns.
 const COMMANDS: &[&[&str]] = &[
     &["-b", "-d", "0.05", "--source", "ledger", "--split", "exact"],
     &["--json", "-d", "0.05", "--source", "snapshot"],
@@ -24,10 +24,10 @@ const COMMANDS: &[&[&str]] = &[
 /// The latest moment: by then it has printed windows.
 const LATEST_MS: u64 = 1_500;
 
-/// How long a signal may take on a busy machine.
+/// Longest time for a signal on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// SIGKILL; then nothing of it may be left in the kernel.
+/// SIGKILL; afterwards none of its objects may be left in the kernel.
 pub fn by_kill(exactop: &Path, times: u32) -> Result<Line> {
     let mut line = Line::new("SIGKILL at a random moment: no program, map or link left");
     for turn in 0..times {
@@ -82,8 +82,8 @@ fn wait(child: &mut Child) -> Result<Result<ExitStatus, String>> {
     }
 }
 
-/// The signal itself, where it came before anything was set up, or what stands for it: prstat ends
-/// with 0, and so does a recording that is cut short.
+/// The exit by the signal itself, if it came before any set-up, or its equivalent: prstat ends with
+/// 0, and so does an interrupted recording.
 fn by(status: ExitStatus, signal: Signal) -> Result<(), String> {
     let number = signal.as_raw();
     match (status.signal(), status.code()) {

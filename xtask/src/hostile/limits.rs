@@ -12,7 +12,7 @@ use std::process::Command;
 
 const WINDOWS: &[&str] = &["--json", "-n", "2", "-d", "0.3"];
 
-/// Each limit with the sources that fall back.
+/// Each limit, with the sources that fall back.
 pub fn all(exactop: &Path) -> Result<Vec<Line>> {
     Ok(vec![descriptors(exactop)?, memory(exactop)?, group(exactop)?])
 }
@@ -48,17 +48,17 @@ fn limited(exactop: &Path, resource: Resource, limit: u64) -> Result<Result<(), 
     Ok(outcome(&mut command).map_err(|why| format!("{resource:?} {limit}: {why}")))
 }
 
-/// One that the limit does not even let start is none of exactop's doing.
+/// A limit that prevents even the start of the program is not exactop's failure.
 fn outcome(command: &mut Command) -> Result<(), String> {
     match command.output() {
-        // Its loader's: a program with its libraries linked in has none.
+        // The loader failed: a static program has none.
         Ok(output) if output.status.code() == Some(127) => Ok(()),
         Ok(output) => is_an_answer(&output),
         Err(_) => Ok(()),
     }
 }
 
-/// A group for the memory controller, removed at the end.
+/// A group with the memory controller, removed at the end.
 struct Group {
     directory: PathBuf,
     limit: &'static str,

@@ -1,4 +1,4 @@
-//! Many at once: each keeps books of its own.
+//! Many instances at once: each keeps its own books.
 
 use super::watched::{count_windows, watch};
 use super::Line;

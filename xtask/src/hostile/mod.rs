@@ -1,4 +1,4 @@
-//! `cargo xtask hostile`: what a hostile machine does to exactop, counted, as the table of
+//! `cargo xtask hostile`: behaviour on a hostile machine, counted, as the table of
 //! docs/explanation/security.md.
 
 mod killed;
@@ -14,20 +14,20 @@ use anyhow::{bail, Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What is done, in this order.
+/// The attacks, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// SIGKILL at random moments
+    /// Send SIGKILL at random moments
     Killed,
-    /// SIGTERM, SIGINT and SIGHUP at random moments
+    /// Send SIGTERM, SIGINT and SIGHUP at random moments
     Signals,
-    /// Instances at once
+    /// Run many instances at once
     Many,
-    /// Names of processes that want more than to be read
+    /// Use process names with control characters
     Names,
-    /// Limits on descriptors, memory and stacks
+    /// Set limits on descriptors, memory and stacks
     Limits,
-    /// Storms of forks, threads, signals and names
+    /// Run storms of forks, threads, signals and names
     Storms,
 }
 
@@ -37,16 +37,16 @@ const ALL: [What; 6] =
 /// Treat exactop as a hostile machine would, and print the table for docs/explanation/security.md (as root)
 #[derive(clap::Args)]
 pub struct Args {
-    /// The program
+    /// Attack this program
     #[arg(long, value_name = "FILE")]
     exactop: Option<PathBuf>,
-    /// How many random moments
+    /// Use this number of random moments
     #[arg(long, default_value_t = 100)]
     times: u32,
-    /// How many instances at once
+    /// Run this number of instances at once
     #[arg(long, default_value_t = 20)]
     instances: usize,
-    /// Only this; may be given several times
+    /// Run only this attack; may be given several times
     #[arg(long, value_enum, value_name = "NAME")]
     only: Vec<What>,
 }
@@ -56,7 +56,7 @@ struct Line {
     what: String,
     tried: u64,
     held: u64,
-    /// What did not hold, and figures worth knowing.
+    /// Failures, and figures worth knowing.
     notes: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ fn program(args: &Args) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("no {}: make build", path.display()))
 }
 
-/// The program that the storms are made by.
+/// Builds the program that makes the storms.
 fn workers() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo).args(["build", "--quiet", "-p", "exactop-workloads"]).status();
@@ -133,7 +133,7 @@ fn workers() -> Result<()> {
     Ok(())
 }
 
-/// What the figures are of.
+/// The machine of the figures.
 fn machine() -> String {
     let name = rustix::system::uname();
     let now = Command::new("date").arg("+%Y-%m-%d").output();
@@ -143,7 +143,7 @@ fn machine() -> String {
     format!("{}, Linux {kernel}, {cpus} CPUs", date.unwrap_or_else(|_| "some day".into()))
 }
 
-/// A command of exactop's.
+/// A command of exactop.
 fn command(exactop: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(exactop);
     command.args(words).env("XDG_CONFIG_HOME", "/nonexistent").stdin(std::process::Stdio::null());

@@ -1,4 +1,4 @@
-//! Names that want more than to be read.
+//! Process names with control characters.
 
 use super::output::{is_an_answer, is_harmless};
 use super::{command, Line};
@@ -42,7 +42,7 @@ const NAMES: &[&[u8]] = &[
     b"\\x1b[2J",
 ];
 
-/// What shows names, in each format that has them.
+/// Commands that show names, in each format.
 const COMMANDS: &[&[&str]] = &[
     &["-b", "-n", "2", "-d", "0.5", "--source", "ledger"],
     &["-b", "-n", "2", "-d", "0.5", "-c", "--source", "snapshot"],
@@ -90,7 +90,7 @@ impl Drop for Named {
     }
 }
 
-/// Every name is there while every command runs.
+/// Runs every command while processes of every name exist.
 pub fn all(exactop: &Path) -> Result<Vec<Line>> {
     let what = format!("{} hostile names through each command: nothing obeyed", NAMES.len());
     let mut line = Line::new(what);
@@ -102,7 +102,7 @@ pub fn all(exactop: &Path) -> Result<Vec<Line>> {
         let checked = is_an_answer(&output).and_then(|()| is_harmless(&output.stdout));
         line.count(checked.map_err(|why| format!("{}: {why}", words.join(" "))));
     }
-    // A check that no name reached would hold.
+    // Without this the check would pass if no name was shown.
     line.count(if escaped > 5 { Ok(()) } else { Err("the names were not shown".into()) });
     line.notes.push(format!("{escaped} commands showed one of them escaped"));
     Ok(vec![line])

@@ -1,17 +1,17 @@
-//! What exactop has in the kernel: BPF programs, maps and links, by their ids.
+//! BPF programs, maps and links in the kernel, by their ids.
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The kernel frees programs and maps a while after the last reference went.
+/// The kernel frees programs and maps a while after the last reference.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A kind and an id.
+/// Kind and id.
 type Object = (&'static str, u32);
 
-/// All objects there are now.
+/// All objects now.
 pub fn all() -> BTreeSet<Object> {
     let programs = ProgInfoIter::default().map(|info| ("program", info.id));
     let maps = MapInfoIter::default().map(|info| ("map", info.id));
@@ -19,12 +19,11 @@ pub fn all() -> BTreeSet<Object> {
     programs.chain(maps).chain(links).collect()
 }
 
-/// Waits until nothing is left of what came after `before`, except what a process that lives has
-/// open.
+/// Waits until all objects newer than `before` are gone, except those that a living process holds.
 pub fn none_left(before: &BTreeSet<Object>) -> Result<(), String> {
     let begin = Instant::now();
     loop {
-        // What is held is looked at second: who opens something meanwhile, holds it.
+        // Reads the holders second: a new object has a holder by then.
         let now = all();
         let held = held();
         let orphans: Vec<_> =
@@ -39,7 +38,7 @@ pub fn none_left(before: &BTreeSet<Object>) -> Result<(), String> {
     }
 }
 
-/// What processes have open.
+/// Objects that processes have open.
 fn held() -> BTreeSet<Object> {
     let mut held = BTreeSet::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,9 +1,9 @@
-//! What exactop says, checked.
+//! Checks of exactop's output.
 
 use serde_json::Value;
 use std::process::Output;
 
-/// Nothing in it moves a cursor, changes the order of a line or is no text at all.
+/// Checks that the output is text without cursor movement or changes of direction.
 pub fn is_harmless(bytes: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))?;
     let hidden = |c: char| matches!(c as u32, 0x202a..=0x202e | 0x2066..=0x2069 | 0x200b..=0x200f);
@@ -13,7 +13,7 @@ pub fn is_harmless(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// It ended well, or said in one line why not.
+/// Checks that it succeeded, or failed with a reason in one line.
 pub fn is_an_answer(output: &Output) -> Result<(), String> {
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
@@ -23,8 +23,8 @@ pub fn is_an_answer(output: &Output) -> Result<(), String> {
     }
 }
 
-/// Windows of `--json`, each of which must close: the accounts add up to the CPUs' time, and
-/// nothing is left over. Yields how many said that they are exact.
+/// Checks windows of `--json`: the accounts of each must add up to the CPUs' time, with residual 0.
+/// Returns the number of windows that say that they are exact.
 pub fn exact_windows(output: &[u8], windows: usize) -> Result<usize, String> {
     let lines = output.split(|&b| b == b'\n').filter(|line| !line.is_empty());
     let frames: Vec<Value> = lines

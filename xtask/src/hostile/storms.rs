@@ -1,4 +1,4 @@
-//! Storms: windows must close, whatever happens in them.
+//! Storms: windows must close during each of them.
 
 use super::watched::{count_windows, watch};
 use super::Line;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const WINDOWS: usize = 6;
 
-/// What goes on as long as it is kept.
+/// A storm that lasts while its value lives.
 type Storm = fn() -> Result<Box<dyn Any>, exactop_workloads::Error>;
 
 const STORMS: &[(&str, Storm)] = &[
@@ -33,14 +33,14 @@ const STORMS: &[(&str, Storm)] = &[
     ("20000 names of a plain user", || Ok(Box::new(Crowd::start(CrowdOf::Names, 20_000)?))),
 ];
 
-/// A line for each.
+/// Runs every storm, a line of the table each.
 pub fn all(exactop: &Path) -> Result<Vec<Line>> {
     STORMS.iter().map(|(name, start)| one(exactop, name, *start)).collect()
 }
 
 fn one(exactop: &Path, name: &str, start: Storm) -> Result<Line> {
     let mut line = Line::new(format!("{name}: windows that close"));
-    // Half of it is there before exactop looks, half comes while it does.
+    // Half of the storm exists before exactop starts, half comes while it runs.
     let before = watch(exactop, WINDOWS)?;
     let storm = start()?;
     let during = watch(exactop, WINDOWS)?;

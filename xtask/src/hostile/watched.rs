@@ -1,4 +1,4 @@
-//! An exactop that closes windows of the ledger while something goes on.
+//! An exactop that closes windows of the ledger during an attack.
 
 use super::output::exact_windows;
 use super::{command, Line};
@@ -6,13 +6,13 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// Starts one for so many windows.
+/// Starts an exactop that prints this number of windows.
 pub fn watch(exactop: &Path, windows: usize) -> io::Result<Child> {
     let words = ["--json", "-n", &windows.to_string(), "-d", "0.5", "--source", "ledger"];
     command(exactop, &words).stdout(Stdio::piped()).spawn()
 }
 
-/// Counts each of its windows that closed; yields how many were exact, too.
+/// Counts its windows that closed. Returns the number of exact ones.
 pub fn count_windows(child: Child, windows: usize, line: &mut Line) -> io::Result<usize> {
     let closed = exact_windows(&child.wait_with_output()?.stdout, windows);
     for _ in 0..windows {

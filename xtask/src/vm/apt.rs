@@ -1,5 +1,5 @@
-//! Debian's package client with sources and a state of its own: any suite can be asked for its
-//! kernels, and this machine's own configuration stays as it is.
+//! Debian's package client with sources and a state of its own. It can query any suite for kernels,
+//! and does not touch this machine's configuration.
 
 use anyhow::{bail, ensure, Context, Result};
 use std::ffi::OsStr;
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// What all of Debian's suites are signed with; the package `debian-archive-keyring` brings it.
+/// Keys of all of Debian's suites; the package `debian-archive-keyring` installs them.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Lists younger than this are not asked for again: a run of the tests asks many times, and a new clone must not
-/// download what the last one did. `--refresh` asks whenever it is wanted.
+/// Lists younger than this are not downloaded again: a run of the tests queries many times, and a
+/// new clone must reuse the lists. `--refresh` always downloads.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Suites that are asked together.
+/// Suites that are queried together.
 pub struct Archive {
-    /// The name that `--kernel` takes.
+    /// The name for `--kernel`.
     pub name: &'static str,
     suites: &'static [&'static str],
-    /// Suites of the mirror of security updates.
+    /// Suites on the mirror of security updates.
     security: &'static [&'static str],
-    /// Whether the newest kernel of all can be there.
+    /// True if the newest kernel of all can be there.
     pub has_newest: bool,
 }
 
-/// Where Debian has kernels, in the order in which a series is looked for.
+/// Debian's archives with kernels, in the order in which a series is looked up.
 pub const ARCHIVES: [Archive; 4] = [
     Archive {
         name: "bookworm",
@@ -45,7 +45,7 @@ pub const ARCHIVES: [Archive; 4] = [
     Archive { name: "bullseye", suites: &["bullseye"], security: &[], has_newest: false },
 ];
 
-/// The mirrors this machine uses.
+/// The mirrors that this machine uses.
 #[derive(Debug, PartialEq, Eq)]
 struct Mirrors {
     main: String,
@@ -58,7 +58,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose lists are fresh; `refresh`: however young they are. All it has is in `dir`.
+    /// A client with fresh lists; `refresh`: downloads them in any case. All its files are in
+    /// `dir`.
     pub fn open(archive: &Archive, dir: &Path, refresh: bool) -> Result<Client> {
         let client = Client { config: dir.join("apt.conf") };
         let dir = dir.to_str().context("the cache's path is not UTF-8")?;
@@ -83,7 +84,7 @@ impl Client {
         let updated = client.run("apt-get", ["-q", "update", "--error-on=any"], Path::new(dir));
         match (updated, age) {
             (Ok(_), _) => fs::write(stamp, "")?,
-            // A machine that has lost its network has what it had.
+            // Without a network, the older lists are used.
             (Err(_), Some(age)) if !refresh => eprintln!(
                 "xtask: Debian's {} cannot be asked: its packages as of {} days ago",
                 archive.name,
@@ -107,7 +108,7 @@ impl Client {
         Ok(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
     }
 
-    /// What a package's file must be, in hexadecimal digits.
+    /// SHA-256 of a package's file, in hexadecimal.
     pub fn sha256(&self, name: &str) -> Result<String> {
         let shown = self.run("apt-cache", ["show", "--no-all-versions", name], Path::new("/"))?;
         let text = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -116,7 +117,7 @@ impl Client {
         Ok(sum.with_context(|| format!("Debian's lists have no SHA256 of {name}"))?.to_owned())
     }
 
-    /// Puts a package's file into a directory.
+    /// Downloads a package's file into a directory.
     pub fn download(&self, name: &str, dir: &Path) -> Result<()> {
         self.run("apt-get", ["-q", "download", name], dir).map(|_| ())
     }
@@ -127,7 +128,7 @@ impl Client {
     }
 }
 
-/// Runs a program to its end; what it said is the error.
+/// Runs a program to its end; its error output is the error.
 pub fn run(command: &mut Command) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command.env("LC_ALL", "C").output();
@@ -138,8 +139,8 @@ pub fn run(command: &mut Command) -> Result<Output> {
     Ok(done)
 }
 
-/// Read after the machine's own: it keeps its proxies, but not its sources, nor what it does after
-/// an update. The sandbox's user could not write into another's cache, and need not.
+/// Read after the machine's own configuration: it keeps the proxies, but not the sources, nor the
+/// actions after an update. The sandbox's user could not write into another user's cache.
 fn configuration(dir: &str) -> String {
     format!(
         "#clear APT::Update::Post-Invoke;\n\
@@ -176,7 +177,7 @@ fn sources(archive: &Archive, mirrors: &Mirrors) -> String {
     text
 }
 
-/// Debian's mirrors among the sources of this machine.
+/// Debian's mirrors among this machine's sources.
 fn mirrors() -> Result<Mirrors> {
     let format = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
     let told = run(Command::new("apt-get").args(format))?;
@@ -190,7 +191,7 @@ fn mirrors() -> Result<Mirrors> {
     })
 }
 
-/// A mirror is known by its directory; a list of mirrors by its name.
+/// A mirror is recognized by its directory; a list of mirrors by its name.
 fn mirrors_among(uris: &str) -> Option<Mirrors> {
     let named = |name: &str| {
         let is = |part: &str| part.strip_suffix(".list").unwrap_or(part) == name;
@@ -199,7 +200,7 @@ fn mirrors_among(uris: &str) -> Option<Mirrors> {
     Some(Mirrors { main: named("debian")?, security: named("debian-security") })
 }
 
-/// How long ago lists were asked for; `None` if never. A clock that went back makes a list old.
+/// Age of the lists; `None`: never downloaded. A clock that was set back makes a list old.
 fn age_of(stamp: &Path) -> Option<Duration> {
     let asked = fs::metadata(stamp).and_then(|stamp| stamp.modified()).ok()?;
     Some(asked.elapsed().unwrap_or(FRESH))

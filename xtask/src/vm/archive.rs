@@ -1,6 +1,6 @@
-//! The archive an initramfs is: cpio in its "newc" format, uncompressed.
+//! An initramfs archive: cpio in its "newc" format, uncompressed.
 //!
-//! Needs no staging tree, and no root for the console's device node.
+//! It needs no staging tree, and no root for the console's device node.
 
 use cpio::newc::{trailer, Builder, ModeFileType};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ impl<W: Write> Archive<W> {
         Self { out, names: BTreeSet::new() }
     }
 
-    /// Adds a directory and the ones above it.
+    /// Adds a directory and those above it.
     pub fn directory(&mut self, path: &str) -> io::Result<()> {
         let mut above: Vec<&Path> = Path::new(path).ancestors().collect();
         above.reverse();
@@ -32,7 +32,7 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// Adds a file, and the directories above it. The first of two with one name stays.
+    /// Adds a file, and the directories above it. The first of two files with one name stays.
     pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
         if let Some(dir) = Path::new(path).parent() {
             self.directory(&dir.to_string_lossy())?;
@@ -50,7 +50,7 @@ impl<W: Write> Archive<W> {
         self.names.contains(path)
     }
 
-    /// Writes the trailer and gives the output back.
+    /// Writes the trailer and returns the output.
     pub fn finish(self) -> io::Result<W> {
         let mut out = trailer(self.out)?;
         out.flush()?;

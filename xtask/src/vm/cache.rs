@@ -1,5 +1,6 @@
-//! Where kernels are kept, and what Debian's suites said they have: outside the clone, so that another clone
-//! downloads nothing again. `scripts/cache.sh` knows where, and makes sure that it is nobody else's.
+//! The cache of kernels and of Debian's package lists, outside the clone, so that another clone
+//! downloads nothing again. `scripts/cache.sh` knows the directory, and checks that no other user
+//! can write to it.
 
 use anyhow::{ensure, Context, Result};
 use std::ffi::OsStr;
@@ -7,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The directory, which is there.
+/// The directory; it exists.
 pub fn dir() -> Result<PathBuf> {
     said(&mut script())
 }
@@ -31,7 +32,7 @@ mod tests {
     use std::os::unix::fs::{symlink, PermissionsExt};
     use std::path::Path;
 
-    /// Where the script keeps things if it is asked to do so there.
+    /// The script's directory for this request.
     fn asked(wanted: &Path, target: &Path) -> PathBuf {
         said(script().env("EXACTOP_CACHE", wanted).env("CARGO_TARGET_DIR", target)).unwrap()
     }
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(asked(&link, &dir), instead);
         set(&open, 0o770);
         assert_eq!(asked(&open, &dir), instead);
-        // Whoever may rename what is in it can put another in its place.
+        // A user who may rename files in a directory can replace the cache.
         set(&shared, 0o777);
         assert_eq!(asked(&shared.join("cache"), &dir), instead);
         set(&shared, 0o1777);

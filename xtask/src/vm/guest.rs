@@ -1,28 +1,28 @@
-//! What the guest is to run, and which files of this machine it needs for that.
+//! The command of the guest, and the files of this machine that it needs.
 
 use anyhow::{ensure, Context, Result};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where files without a place of their own go.
+/// Directory of files without a place of their own.
 const HOME: &str = "/test";
 
 /// One run in the guest.
 pub struct Guest {
-    /// Files and directories: here, and there.
+    /// Files and directories: path here, path in the guest.
     pub files: Vec<(PathBuf, String)>,
     /// The program and its arguments, as the guest sees them.
     pub command: Vec<String>,
     /// `NAME=VALUE` pairs for the program.
     pub env: Vec<String>,
-    /// Systemd is its first program, not a script.
+    /// True: systemd is the first program, instead of a script.
     pub systemd: bool,
-    /// What no program prints by accident: it marks the lines that are the init's own.
+    /// A random text that no program prints by accident: it marks the init's own lines.
     pub token: String,
 }
 
 impl Guest {
-    /// Works out the files and the command line in the guest.
+    /// Determines the files and the command line in the guest.
     pub fn new(command: &[String], files: &[String], env: &[String]) -> Result<Self> {
         let mut command = command.to_vec();
         let mut placed = files.iter().map(|file| place(file)).collect::<Result<Vec<_>>>()?;
@@ -45,7 +45,7 @@ impl Guest {
     }
 }
 
-/// Splits `HOST[:GUEST]`, and finds the place of a file that names none.
+/// Splits `HOST[:GUEST]`, and chooses the place of a file that names none.
 fn place(file: &str) -> Result<(PathBuf, String)> {
     let (host, guest) = match file.rsplit_once(':') {
         Some((host, guest)) => (Path::new(host), Some(guest)),

@@ -1,4 +1,4 @@
-//! The guest's file system: busybox, an init, and what the run needs, in one archive.
+//! The guest's file system: busybox, an init, and the files of the run, in one archive.
 
 use super::guest::Guest;
 use super::{archive::Archive, libraries, systemd};
@@ -9,30 +9,30 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The guest's first program; `@TOKEN@` and `@COMMAND@` are filled in for each run.
+/// The guest's first program; `@TOKEN@` and `@COMMAND@` are replaced for each run.
 const INIT: &str = include_str!("../../guest/init.sh");
 
-/// Root, the bus's own user, and one without rights.
+/// Root, the bus's own user, and a user without rights.
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n\
                       messagebus:x:100:100::/nonexistent:/bin/false\n\
                       user:x:1000:1000:user:/tmp:/bin/sh\n";
 const GROUP: &str = "root:x:0:\nmessagebus:x:100:\nuser:x:1000:\n";
 
-/// Mount points and places a program may expect.
+/// Mount points and directories that programs expect.
 const DIRECTORIES: [&str; 8] = ["/proc", "/sys", "/dev", "/tmp", "/run", "/root", "/etc", "/test"];
 
-/// An image, in a file without a name: it goes with this process, however that ends.
+/// An image in a file without a name: it disappears with this process, however that ends.
 pub struct Image(File);
 
 impl Image {
-    /// Where another program finds it, as long as this value lives.
+    /// A path for another program, valid while this value lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }
 }
 
-/// Writes the image for one run; it has a name in `dir` for a moment. It is made in less time than it takes to read
-/// what goes in, so none is kept.
+/// Writes the image for one run; for a moment it has a name in `dir`. Making it takes less time
+/// than reading its files, so it is not cached.
 pub fn build(guest: &Guest, dir: &Path) -> Result<Image> {
     fs::create_dir_all(dir)?;
     let path = dir.join(format!("{}.cpio", guest.token));
@@ -62,7 +62,7 @@ pub fn build(guest: &Guest, dir: &Path) -> Result<Image> {
     Ok(Image(image.into_inner().context("writing the initramfs")?))
 }
 
-/// Systemd for the first program, and what it needs.
+/// Adds systemd as the first program, and its files.
 fn with_systemd(archive: &mut Archive<BufWriter<File>>, guest: &Guest) -> Result<()> {
     archive.file("/init", 0o755, systemd::INIT.as_bytes())?;
     archive.file("/command.sh", 0o755, systemd::command(guest).as_bytes())?;
@@ -87,7 +87,7 @@ fn busybox() -> Result<PathBuf> {
     }
 }
 
-/// Adds a file with its libraries, or all that a directory has.
+/// Adds a file with its libraries, or a whole directory.
 fn add(archive: &mut Archive<BufWriter<File>>, host: &Path, guest: &str) -> Result<()> {
     let reading = || format!("reading {}", host.display());
     let kind = fs::metadata(host).with_context(reading)?;

@@ -1,7 +1,7 @@
-//! Debian's kernels: which one a name stands for, and how to get its image.
+//! Debian's kernels: resolves a name, and downloads the image.
 //!
-//! A kept image is in a directory named by its package and by the first half of that package's SHA-256, as Debian's
-//! signed lists have it: another content is another directory.
+//! A cached image is in a directory named by its package and by the first half of that package's
+//! SHA-256 from Debian's signed lists: other content has another directory.
 
 use super::apt::{self, Archive, Client, ARCHIVES};
 use anyhow::{bail, ensure, Context, Result};
@@ -9,24 +9,24 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything the guest needs is built into both flavours; no module is ever loaded.
+/// Both flavours have everything that the guest needs built in; no module is ever loaded.
 const CLOUD: &str = "-cloud-amd64";
 const REALTIME: &str = "-rt-amd64";
 
-/// What `--kernel` takes, for errors.
+/// Names for `--kernel`, for errors.
 const NAMES: &str =
     "a series such as 6.1, 6.12 or 5.10, a suite (bookworm, trixie-backports, sid, \
                      bullseye), or newest; each with -rt for the real-time flavour";
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 pub struct Kernel {
-    /// The name of its Debian package.
+    /// Name of its Debian package.
     pub name: String,
     /// The image, ready for qemu.
     pub image: PathBuf,
 }
 
-/// A kernel by what it is asked for.
+/// A requested kernel.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted<'a> {
     which: Which<'a>,
@@ -37,9 +37,9 @@ struct Wanted<'a> {
 enum Which<'a> {
     /// The newest of all suites.
     Newest,
-    /// The newest of this one.
+    /// The newest of this suite.
     Suite(&'a str),
-    /// The newest that begins so.
+    /// The newest version with this prefix.
     Series(&'a str),
 }
 
@@ -65,7 +65,7 @@ impl<'a> Wanted<'a> {
         Ok(Wanted { which, flavour })
     }
 
-    /// What can be known of the kernel's version before any is known.
+    /// The known prefix of the kernel's version.
     fn series(&self) -> &'a str {
         match self.which {
             Which::Series(series) => series,
@@ -81,26 +81,27 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// The one of these packages that is wanted.
+    /// The requested one among these packages.
     fn newest_of(&self, names: &[String]) -> Option<String> {
         newest(self.series(), self.flavour, names)
     }
 }
 
-/// Finds a kernel by its name. One of a series may be in `cache` already; for the newest of a
-/// suite the suite is asked, always.
+/// Finds a kernel by its name. One of a series may be in `cache` already; for the newest kernel of
+/// a suite, the suite is always queried.
 pub fn find(name: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
     let wanted = Wanted::parse(name)?;
     let kernels = cache.join("kernels");
     fs::create_dir_all(&kernels)?;
-    // Two of us would download the same. The lock goes with its owner, however that ends.
+    // Two processes would download the same kernel. The lock ends with its owner, however that
+    // ends.
     let lock = File::create(cache.join("kernels.lock"))?;
     lock.lock().context("waiting for another download")?;
     if !refresh && matches!(wanted.which, Which::Series(_)) {
         let here = here(&kernels)?;
         let names: Vec<String> = here.iter().map(|kernel| kernel.name.clone()).collect();
         if let Some(name) = wanted.newest_of(&names) {
-            // The last of a name, which is the youngest.
+            // The last one of a name is the youngest.
             if let Some(kernel) = here.into_iter().rev().find(|kernel| kernel.name == name) {
                 return Ok(kernel);
             }
@@ -116,7 +117,7 @@ pub fn find(name: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
     Ok(Kernel { name, image })
 }
 
-/// Kernels that are here already, the youngest last.
+/// Kernels in the cache, the youngest last.
 fn here(kernels: &Path) -> Result<Vec<Kernel>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(kernels)? {
@@ -132,7 +133,7 @@ fn here(kernels: &Path) -> Result<Vec<Kernel>> {
     Ok(found.into_iter().map(|(_, kernel)| kernel).collect())
 }
 
-/// The package that has the image: since 6.19 it is one of its own.
+/// The package with the image: since 6.19 it is separate.
 fn with_image(name: &str, names: &[String]) -> String {
     let own = name.replacen("linux-image-", "linux-binary-", 1);
     if names.contains(&own) {
@@ -142,7 +143,8 @@ fn with_image(name: &str, names: &[String]) -> String {
     }
 }
 
-/// Asks the suites: the package, the client that has it, and all packages that one knows.
+/// Queries the suites. Returns the package, the client that has it, and all packages that the
+/// client knows.
 fn ask(wanted: &Wanted<'_>, apt: &Path, refresh: bool) -> Result<(String, Client, Vec<String>)> {
     let mut best: Option<(String, Client, Vec<String>)> = None;
     let mut asked = Vec::new();
@@ -169,7 +171,7 @@ fn ask(wanted: &Wanted<'_>, apt: &Path, refresh: bool) -> Result<(String, Client
     })
 }
 
-/// The package of `series` with the highest version, numbers compared as numbers.
+/// The package of `series` with the highest version; numbers are compared as numbers.
 fn newest(series: &str, flavour: &str, names: &[String]) -> Option<String> {
     let of_series = |name: &&String| {
         name.strip_prefix("linux-image-")
@@ -188,10 +190,10 @@ fn version(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// Gets the image of the kernel `name` out of a package, into `done`.
+/// Extracts the image of the kernel `name` from a package into `done`.
 fn download(package: &str, name: &str, client: &Client, done: &Path) -> Result<()> {
     let release = name.strip_prefix("linux-image-").unwrap_or(name);
-    // One that was cut short is begun anew; nobody else is at it.
+    // An interrupted download starts again; the lock excludes others.
     let dir = done.with_file_name("part");
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
@@ -211,7 +213,7 @@ fn download(package: &str, name: &str, client: &Client, done: &Path) -> Result<(
             places.join(" and ")
         )
     })?;
-    // Put there last, so that a download cut short is never taken for a kernel.
+    // Moved last, so that an interrupted download never counts as a kernel.
     fs::create_dir_all(done)?;
     fs::rename(image, done.join("vmlinuz"))?;
     fs::remove_dir_all(dir)?;

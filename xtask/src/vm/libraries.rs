@@ -1,10 +1,10 @@
-//! Which shared libraries a program needs, the dynamic loader among them.
+//! The shared libraries of a program, with the dynamic loader.
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The libraries of `program`, by the path under which its loader looks for them. A script or a
+/// The libraries of `program`, by the paths under which its loader looks for them. A script or a
 /// static program has none.
 pub fn of(program: &Path) -> Result<Vec<PathBuf>> {
     if !is_elf(program)? {
@@ -27,7 +27,7 @@ fn is_elf(program: &Path) -> Result<bool> {
     Ok(start == b"\x7fELF")
 }
 
-/// Takes the absolute path of each line; the vdso has none.
+/// The absolute path of each line; the vdso has none.
 fn parse(ldd: &str) -> Vec<PathBuf> {
     let path_of =
         |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);

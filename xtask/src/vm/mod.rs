@@ -1,8 +1,8 @@
 //! `cargo xtask vm`: run one program on a Debian kernel, in an emulated machine.
 //!
-//! What the development machine's kernel can't show (cgroup v2 cpu control, fentry, more CPUs, an
-//! older BPF verifier) is tested here. The machine is a kernel and an initramfs made for this one
-//! run; nothing is installed, nothing needs root, and the guest has no network and no disk.
+//! Tests features that the development machine's kernel lacks: cgroup v2 cpu control, fentry, more
+//! CPUs, an older BPF verifier. The machine is a kernel and an initramfs made for this one run.
+//! Nothing is installed, nothing needs root, and the guest has no network and no disk.
 
 mod apt;
 mod archive;
@@ -19,79 +19,79 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The program was still running when its time was up.
+/// Exit code: the program was still running at the timeout.
 pub const EXIT_TIMEOUT: u8 = 124;
-/// The machine could not be started; nothing was run.
+/// Exit code: the machine could not be started, and nothing ran.
 pub const EXIT_NOT_STARTED: u8 = 125;
-/// The machine ended without saying how the program ended: a panic, or out of memory.
+/// Exit code: the machine ended without the program's status, by a panic or out of memory.
 pub const EXIT_GUEST_DIED: u8 = 126;
 
-/// What installs all that a machine is made of.
+/// The command that installs everything a machine needs.
 const INSTALL: &str = "run as root: scripts/deps.sh kernels";
 
-/// What `--kernel all` stands for: all on which the ledger can work.
+/// Kernels of `--kernel all`: all on which the ledger can work.
 const ALL: [&str; 6] = ["6.1", "6.1-rt", "6.12", "6.12-rt", "sid", "newest"];
 
 /// Run a program on a Debian kernel in an emulated machine, and exit with its status.
 ///
 /// PROGRAM is a file of this machine, named with a slash: it is put into /test of the guest, with
-/// the shared libraries it needs. A name without a slash is a command of the guest's busybox,
-/// whose shell prefers its own commands to files of the same name: call those by their path.
+/// its shared libraries. A name without a slash is a command of the guest's busybox, whose shell
+/// prefers its own commands to files of the same name: call those by their path.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: the program's own (128 + N if signal N ended it); 124: the \
                         time was up; 125: the machine could not be started; 126: the machine \
                         died before the program ended (a kernel oops counts). With --kernel all \
                         every kernel is tried, and the first failure is the status.")]
 pub struct Args {
-    /// A series (6.1, 6.12, 5.10), a suite of Debian's (bookworm, trixie-backports, sid,
-    /// bullseye) for the newest it has, or `newest` for the newest of all suites; each with -rt for
-    /// the real-time flavour. `all`: 6.1 and 6.12 and their -rt, sid, newest.
+    /// Run on this kernel: a series (6.1, 6.12, 5.10), a suite of Debian (bookworm,
+    /// trixie-backports, sid, bullseye) for its newest, or `newest` for the newest of all suites;
+    /// each with -rt for the real-time flavour. `all`: 6.1 and 6.12 and their -rt, sid, newest
     #[arg(long, value_name = "KERNEL")]
     kernel: String,
-    /// Virtual CPUs.
+    /// Give the machine this number of virtual CPUs
     #[arg(long, default_value_t = 4)]
     cpus: u32,
-    /// NUMA nodes, among which CPUs and memory are shared out alike.
+    /// Divide CPUs and memory equally among N NUMA nodes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     nodes: u32,
-    /// Memory, in MiB.
+    /// Give the machine this much memory, in MiB
     #[arg(long, default_value_t = 1024)]
     mem: u32,
-    /// Seconds after which the machine is stopped.
+    /// Stop the machine after this number of seconds
     #[arg(long, default_value_t = 120)]
     timeout: u64,
-    /// A file or directory to put into the guest (default place: /test/NAME). Programs bring
-    /// their shared libraries along.
+    /// Put this file or directory into the guest (default place: /test/NAME), with the shared
+    /// libraries of programs
     #[arg(long = "file", value_name = "HOST[:GUEST]")]
     files: Vec<String>,
-    /// An environment variable for the program.
+    /// Set an environment variable for the program
     #[arg(long = "env", value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// Boot systemd, with a system bus and a user's manager (user 1000).
+    /// Boot systemd, with a system bus and a user's manager (user 1000)
     #[arg(long)]
     systemd: bool,
-    /// Ask Debian for a newer kernel of the series instead of using the one already here.
+    /// Download a newer kernel of the series from Debian instead of using the cached one
     #[arg(long)]
     refresh: bool,
-    /// The program and its arguments.
+    /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
 
-/// Have the emulator and kernels here, as `vm --kernel` takes them, and say which they are.
+/// Download the emulator's kernels, as `vm --kernel` takes them, and print which they are.
 ///
-/// So what is missing ends a run of many machines before the first one.
+/// A missing part then ends a run of many machines before the first one.
 #[derive(clap::Args)]
 pub struct KernelsArgs {
-    /// Ask Debian for newer ones instead of using those already here.
+    /// Download newer kernels instead of using the cached ones
     #[arg(long)]
     refresh: bool,
-    /// As `--kernel` of `vm` takes them.
+    /// Names as `--kernel` of `vm` takes them
     #[arg(required = true)]
     kernels: Vec<String>,
 }
 
-/// Gets every kernel asked for.
+/// Gets every requested kernel.
 pub fn get_kernels(args: &KernelsArgs) -> Result<ExitCode> {
     qemu::check_installed()?;
     let cache = cache::dir()?;
@@ -102,7 +102,7 @@ pub fn get_kernels(args: &KernelsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the program on every kernel asked for.
+/// Runs the program on every requested kernel.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Args { cpus, nodes, .. } = args;
     ensure!(cpus % nodes == 0, "{cpus} CPUs cannot be shared out alike among {nodes} nodes");

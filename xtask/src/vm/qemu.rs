@@ -1,4 +1,4 @@
-//! The emulated machine: starts it, passes its console on, and stops it when its time is up.
+//! The emulated machine: starts it, passes its console on, and stops it at the timeout.
 
 use super::{EXIT_GUEST_DIED, EXIT_TIMEOUT};
 use anyhow::{bail, Context, Result};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Emulation, because a CI machine seldom lets its own virtualization be used. An oops ends the
-/// run: what comes after one proves nothing. A kernel that sees no tick for ten of them when it boots takes its
-/// timer for broken and panics; on a busy host it is the host that was elsewhere.
+/// Emulation, because CI machines rarely permit virtualization. An oops ends the run: later results
+/// prove nothing. At boot, a kernel that sees no tick for ten of them takes its timer for broken
+/// and panics; no_timer_check prevents that on a busy host.
 const KERNEL_ARGS: &str = "console=ttyS0 quiet panic=-1 oops=panic no_timer_check";
 
 /// A machine to start.
@@ -29,13 +29,13 @@ pub struct Machine<'a> {
     pub nodes: u32,
     /// Memory in MiB.
     pub mem_mib: u32,
-    /// When to give up.
+    /// Timeout.
     pub timeout: Duration,
 }
 
-/// How a run went.
+/// Result of a run.
 pub struct Run {
-    /// When the init handed over to the program, since the machine was started.
+    /// Time from the machine's start until the init ran the program.
     started: Option<Duration>,
     ended: Ended,
     took: Duration,
@@ -47,14 +47,14 @@ enum Ended {
     Died,
 }
 
-/// What the console said that is not the program's.
+/// The init's words on the console.
 enum Event {
     Started,
     Exit(u8),
     Closed,
 }
 
-/// Says what to install if the emulator is missing.
+/// Checks that the emulator is installed; the error says how to install it.
 pub fn check_installed() -> Result<()> {
     match Command::new(QEMU).arg("--version").stdout(Stdio::null()).status() {
         Ok(_) => Ok(()),
@@ -75,18 +75,18 @@ impl Machine<'_> {
         let marker = format!("{token} ");
         let reader = thread::spawn(move || pass_on(console, &marker, &sender));
         let run = self.wait(start, &events);
-        // After its status the guest only powers off; there is nothing to wait for.
+        // After its status the guest only powers off, so the machine is killed.
         qemu.kill().context("stopping qemu")?;
         qemu.wait().context("waiting for qemu")?;
-        // The reader ends with the console, and a panic of its own was printed by then.
+        // The reader ends with the console, and has already printed a panic of its own.
         let _ = reader.join();
         Ok(run)
     }
 
     fn spawn(&self) -> Result<Child> {
         let mut command = Command::new(QEMU);
-        // One thread for all virtual CPUs: with one each, a CPU may run a breakpoint that another
-        // has already patched away again, and the kernel dies of it when tracepoints come and go.
+        // One thread for all virtual CPUs. With one thread each, a CPU may run a breakpoint that
+        // another has already removed, and the kernel dies when tracepoints come and go.
         command.args([
             "-accel",
             "tcg,thread=single",
@@ -109,7 +109,7 @@ impl Machine<'_> {
         command.spawn().context("starting qemu")
     }
 
-    /// Its CPUs and memory, and how they lie.
+    /// Arguments for its CPUs, memory and NUMA nodes.
     fn topology(&self) -> Vec<String> {
         let Machine { cpus, nodes, mem_mib, .. } = self;
         let mut args = vec!["-m".into(), mem_mib.to_string(), "-smp".into()];
@@ -150,7 +150,7 @@ fn pass_on(console: impl Read, marker: &str, events: &Sender<Event>) {
         let text = String::from_utf8_lossy(&line).replace('\r', "");
         let (output, event) = split(&text, marker);
         print!("{output}");
-        // Nobody reads our output any more: the status still counts.
+        // If the reader of our output is gone, the status still counts.
         let _ = std::io::stdout().flush();
         if let Some(event) = event {
             // The receiver is gone once the run is decided.
@@ -161,7 +161,7 @@ fn pass_on(console: impl Read, marker: &str, events: &Sender<Event>) {
     let _ = events.send(Event::Closed);
 }
 
-/// Parts a line into the program's output and the init's word, which may follow on one line.
+/// Splits a line into the program's output and the init's word, which may share a line.
 fn split<'a>(line: &'a str, marker: &str) -> (&'a str, Option<Event>) {
     let Some((output, word)) = line.split_once(marker) else { return (line, None) };
     let word = word.trim_end();
@@ -173,7 +173,7 @@ fn split<'a>(line: &'a str, marker: &str) -> (&'a str, Option<Event>) {
 }
 
 impl Run {
-    /// The status xtask ends with.
+    /// The exit code of xtask.
     pub fn exit_code(&self) -> u8 {
         match self.ended {
             Ended::Status(status) => status,
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// One line on how it went.
+    /// One line on the run.
     pub fn describe(&self, timeout: u64) -> String {
         let boot = match self.started {
             Some(after) => format!("booted in {:.1} s", after.as_secs_f64()),

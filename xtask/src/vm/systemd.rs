@@ -1,19 +1,20 @@
-//! A guest that systemd runs, with a system bus and a user whose manager hands out the cpu
-//! controller: what programs that ask systemd for something meet on most machines.
+//! A guest with systemd, a system bus and a user whose manager delegates the cpu controller: the
+//! usual environment of programs that use systemd.
 //!
-//! The units are our own few, so that the guest is up in seconds; the programs are this machine's.
+//! The units are a minimal set, so that the guest boots in seconds; the programs are this
+//! machine's.
 
 use super::guest::Guest;
 use anyhow::{ensure, Result};
 use std::path::Path;
 
-/// The guest's first program: it makes room for systemd, and becomes it.
+/// The guest's first program: it prepares for systemd, and becomes it.
 pub const INIT: &str = include_str!("../../guest/systemd/init.sh");
 
-/// What the run is, inside.
+/// The script of the run, inside the guest.
 pub const COMMAND: &str = include_str!("../../guest/systemd/command.sh");
 
-/// This machine's programs and settings that the guest gets.
+/// Programs and settings of this machine that the guest gets.
 const FILES: [&str; 6] = [
     "/lib/systemd/systemd",
     "/usr/bin/busctl",
@@ -39,7 +40,7 @@ pub const USER_UNITS: [(&str, &str); 3] = [
     ("dbus.service", include_str!("../../guest/systemd/user-dbus.service")),
 ];
 
-/// The files of this machine, which must be there.
+/// The files of this machine, which must exist.
 pub fn files() -> Result<Vec<&'static Path>> {
     let files: Vec<&Path> = FILES.iter().map(Path::new).collect();
     for file in &files {

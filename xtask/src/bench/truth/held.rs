@@ -1,5 +1,5 @@
-//! A load under `exactop run`, held before it begins and after it has ended, so that all who watch
-//! it see the same stretch.
+//! A load under `exactop run`, held before its start and after its end, so that all witnesses cover
+//! the same time.
 
 use super::witness::{Told, Witnesses};
 use anyhow::{bail, Context, Result};
@@ -8,31 +8,31 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// What is told of one run, ns of CPU time each.
+/// Figures of one run, ns of CPU time each.
 #[derive(Clone, Copy, Debug)]
 pub struct Said {
     /// perf's task-clock of the control group.
     pub task_clock: u64,
     /// perf's task-clock as `perf stat` has it.
     pub inherited: u64,
-    /// The ledger: executing, and stolen meanwhile, which task-clock does not tell apart; less what
-    /// the shell used before it was held.
+    /// The ledger's time: executing, and stolen meanwhile, which task-clock includes; without the
+    /// shell's use before it was held.
     pub ledger: u64,
-    /// Of that what the hypervisor took.
+    /// The stolen part of it.
     pub steal: u64,
-    /// What the ledger could name nobody for, on the whole machine.
+    /// Unnamed time of the ledger, on the whole machine.
     pub unnamed: u64,
     /// The control group's usage.
     pub group: u64,
-    /// /proc.
+    /// Time by /proc.
     pub proc: u64,
-    /// How often one of the tree was put on a CPU.
+    /// Number of times that a task of the tree came onto a CPU.
     pub dispatches: u64,
-    /// How many processes of the tree ended.
+    /// Number of processes of the tree that exited.
     pub exits: u64,
 }
 
-/// Says its PID, waits, does it, says so, waits again.
+/// Prints its PID, waits, runs the load, reports its end, waits again.
 const HOLD: &str = "echo $$; read -r _ || exit; { eval \"$1\"; } </dev/null >/dev/null 2>&1; \
                     echo ended with $?; read -r _";
 
@@ -41,7 +41,7 @@ pub fn run(exactop: &Path, script: &str) -> Result<Said> {
     let json = tempfile::NamedTempFile::new().context("making a file")?;
     let mut held = Held::start(exactop, json.path(), script)?;
     let pid = held.line()?.parse().context("the shell's PID")?;
-    // Dropped last: a control group cannot go before its processes.
+    // Dropped last: a control group cannot be removed before its processes end.
     let mut witnesses = Witnesses::of(pid)?;
     let earlier = witnesses.earlier();
     let told = stretch(&mut held, &mut witnesses);
@@ -52,7 +52,7 @@ pub fn run(exactop: &Path, script: &str) -> Result<Said> {
     said(&serde_json::from_slice(&report).context("exactop's report")?, before, after, earlier)
 }
 
-/// Lets it go, and waits until it has ended; what was told before and after.
+/// Lets the load run, and waits until it has ended. Returns the figures before and after.
 fn stretch(held: &mut Held, witnesses: &mut Witnesses) -> Result<(Told, Told)> {
     let before = witnesses.told()?;
     held.go_on()?;

@@ -1,5 +1,5 @@
-//! What is run: stressors of stress-ng that keep the scheduler busy, hackbench, a database and a
-//! web server. Scripts of sh(1) that leave nothing behind.
+//! The loads: stressors of stress-ng that keep the scheduler busy, hackbench, a database and a web
+//! server. They are scripts of sh(1) that leave nothing behind.
 
 use super::super::peers;
 use anyhow::{bail, Context, Result};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// The stressors, and how many of each at once.
+/// The stressors, and the number of each.
 const STRESSORS: [(&str, u32); 22] = [
     ("poll", 4),
     ("nanosleep", 4),
@@ -34,29 +34,29 @@ const STRESSORS: [(&str, u32); 22] = [
     ("schedpolicy", 2),
 ];
 
-/// A stressor that refuses to run as root.
+/// For a stressor that refuses to run as root.
 const AS_NOBODY: &str = "setpriv --reuid=nobody --regid=nogroup --clear-groups";
 
-/// One that can be run again and again.
+/// A load that can run repeatedly.
 pub struct Load {
-    /// For the table.
+    /// Name in the table.
     pub name: String,
-    /// What a person would type.
+    /// The command as a person would type it.
     pub command: String,
-    /// What is run.
+    /// The script that runs.
     pub script: String,
-    /// What the script needs, which goes with this.
+    /// Files of the script, removed with this value.
     _files: Option<TempDir>,
 }
 
 impl Load {
-    /// A command that needs nothing else.
+    /// A command without files.
     pub fn plain(name: &str, command: String) -> Load {
         Load { name: name.into(), script: command.clone(), command, _files: None }
     }
 }
 
-/// All that can be run here, for about so many seconds each; what is not installed is told.
+/// All loads that can run here, each for about `seconds`; missing programs are reported.
 pub fn all(seconds: u32) -> Vec<Load> {
     let mut loads = Vec::new();
     if peers::find("stress-ng").is_some() {
@@ -81,7 +81,7 @@ pub fn all(seconds: u32) -> Vec<Load> {
     loads
 }
 
-/// Debian keeps a server's programs by version.
+/// Debian keeps a server's programs in directories by version.
 fn postgres() -> Result<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").context("no PostgreSQL server")?;
     let programs = versions.filter_map(|version| Some(version.ok()?.path().join("bin")));
@@ -103,7 +103,7 @@ fn database(seconds: u32) -> Result<Load> {
          -c fsync=off & server=$!; until {bin}/pg_isready -q -h {dir}; do sleep 0.1; done"
     );
     let client = format!("{bin}/pgbench -h {dir} -U postgres");
-    // The status is the client's.
+    // The exit code is the client's.
     let end = "status=$?; kill -INT $server; wait $server; (exit $status)";
     prepare(&format!("{server}; {client} -i -s 4 postgres; {end}"))?;
     let options = format!("-c 4 -j 2 -T {seconds}");

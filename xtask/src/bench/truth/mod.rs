@@ -1,8 +1,8 @@
-//! The ledger beside outside truth: what each says that a load took, over the same stretch.
+//! Compares the ledger with independent measurements of a load's CPU time over the same time.
 //!
-//! perf's task-clock is the measure, because it is taken at the switches as the ledger is, by other
-//! code and from another clock. The kernel's own run time (the control group, /proc) is not: it
-//! charges the way from a wake-up to the switch to whom it wakes (docs/explanation/accuracy.md).
+//! perf's task-clock is the reference: like the ledger it is taken at switches, but by other code
+//! and from another clock. The kernel's own run time (the control group, /proc) is not, because it
+//! charges the time from a wake-up to the switch to the woken task (docs/explanation/accuracy.md).
 
 mod held;
 mod loads;
@@ -19,10 +19,10 @@ use serde_json::{json, Value};
 
 const ROUNDS: usize = 3;
 const SECONDS: u32 = 4;
-/// Differences above this are marked, and docs/explanation/accuracy.md explains them.
+/// Larger differences are marked, and docs/explanation/accuracy.md explains them.
 const AT_MOST: f64 = 0.01;
 
-/// Every load, one after the other.
+/// Measures every load, one after the other.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let mut rows = Vec::new();
     for load in loads::all(if bench.quick { 1 } else { SECONDS }) {
@@ -39,7 +39,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&rows))
 }
 
-/// What was said about one load, round by round.
+/// Figures of one load, by round.
 #[derive(Default)]
 struct Row {
     /// Seconds.
@@ -53,7 +53,7 @@ struct Row {
     /// Thousands.
     dispatches: Spread,
     exits: Spread,
-    /// What they say beyond task-clock, ns for each time that a task was put on a CPU.
+    /// Time beyond task-clock, ns for each time that a task came onto a CPU.
     ledger_more: Spread,
     group_more: Spread,
 }
@@ -75,7 +75,7 @@ impl Row {
         self.group_more.add(more(said.group));
     }
 
-    /// The median of the rounds' ratios to task-clock.
+    /// Median of the rounds' ratios to task-clock.
     fn ratio(&self, of: &Spread) -> Option<f64> {
         of.over(&self.task_clock).median()
     }
@@ -101,7 +101,7 @@ fn is_marked(ratio: f64) -> bool {
     (ratio - 1.0).abs() > AT_MOST
 }
 
-/// A figure, or that there is none.
+/// A figure, or `-` if there is none.
 fn figure(of: &Spread, decimals: usize) -> String {
     of.median().map_or("-".into(), |median| format!("{median:.decimals$}"))
 }
@@ -166,7 +166,7 @@ const HOW: &str = "Each load is run by `exactop run`, below a shell that waits b
     between, and what the ledger charged to the tree, with what was stolen meanwhile. Medians of \
     the rounds; ratios are to task-clock of the same round, those off by more than 1 % in bold. \
     Dispatches: how often one of the tree was put on a CPU; exits: how many of its processes ended. \
-    More: what is told beyond task-clock, for each dispatch";
+    More: time beyond task-clock, for each dispatch";
 
 fn check(rows: &[(Load, Row)]) -> Check {
     let ratios = rows.iter().map(|(load, row)| (load, row.ratio(&row.ledger)));
@@ -207,7 +207,7 @@ mod tests {
         let exactop = crate::target_dir().join("debug/exactop");
         assert!(exactop.exists(), "{}: cargo build -p exactop makes it", exactop.display());
         let said = held::run(&exactop, FORKS).expect("a run");
-        // Where no birth was shown there is no exit to count.
+        // Without a visible birth there is no exit to count.
         assert!(said.exits >= 90 && said.dispatches >= 100, "{said:?}");
         let ratio = said.ledger as f64 / said.task_clock as f64;
         assert!((0.9..1.1).contains(&ratio), "{said:?}");

@@ -1,4 +1,4 @@
-//! Those who tell of a tree's CPU time without us: perf, twice, a control group, and /proc.
+//! Independent witnesses of a tree's CPU time: perf, twice, a control group, and /proc.
 
 use anyhow::{Context, Result};
 use exactop_cgroups::{mountinfo, path_in};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Told {
     /// perf's task-clock of the control group, on all CPUs.
     pub task_clock: u64,
-    /// perf's task-clock of the process, inherited by all it starts, as `perf stat` has it.
+    /// perf's task-clock of the process, inherited by its children, as `perf stat` has it.
     pub inherited: u64,
     /// The control group's usage.
     pub group: u64,
@@ -21,24 +21,24 @@ pub struct Told {
     pub proc: u64,
 }
 
-/// All of them, of a process and what it will start.
+/// All witnesses of a process and its future children.
 pub struct Witnesses {
     pid: u32,
-    /// One for each CPU.
+    /// One per CPU.
     task_clocks: Vec<Counter>,
     inherited: Counter,
     group: Group,
 }
 
 impl Witnesses {
-    /// From now on. The process sleeps, and has no children yet.
+    /// Starts now. The process sleeps, and has no children yet.
     pub fn of(pid: u32) -> Result<Witnesses> {
         let mut event = Builder::new(Software::TASK_CLOCK);
         event.include_kernel().include_hv();
         let inherited = event.clone().observe_pid(pid as i32).any_cpu().inherit(true).build();
         let mut inherited = inherited.context("opening perf's task-clock")?;
         inherited.enable().context("enabling perf's task-clock")?;
-        // Last: it can only go when the process has.
+        // Last: it can be removed only after the process.
         let group = Group::make(pid)?;
         let place = File::open(&group.0).context("opening the control group")?;
         let mut task_clocks = Vec::new();
@@ -53,14 +53,14 @@ impl Witnesses {
         Ok(Witnesses { pid, task_clocks, inherited, group })
     }
 
-    /// What the process has used until now, which only the ledger saw, ns.
+    /// CPU time of the process so far, ns, which only the ledger counted.
     pub fn earlier(&self) -> Result<u64> {
         let text = fs::read_to_string(format!("/proc/{}/schedstat", self.pid));
         let text = text.context("reading /proc/PID/schedstat")?;
         text.split(' ').next().unwrap_or_default().parse().context("/proc/PID/schedstat")
     }
 
-    /// What they say now.
+    /// Their figures now.
     pub fn told(&mut self) -> Result<Told> {
         let ticks = [14, 15, 16, 17].map(|field| stat_field(self.pid, field));
         let ticks: Option<u64> = ticks.into_iter().sum();
