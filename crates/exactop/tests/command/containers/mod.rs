@@ -167,5 +167,5 @@ fn sums_go_with_no_columns_and_need_a_format() {
     let text =
         crate::helpers::run::run_on(root.path(), &["-b", "-n", "1", "-d", "0.1", "--by", "unit"]);
     let text = text.fine();
-    assert!(text.contains("the source procfs does not tell"), "{text}");
+    assert!(text.contains("the source procfs does not report"), "{text}");
 }
