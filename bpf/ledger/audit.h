@@ -6,10 +6,10 @@
  *
  * Both sides count from event to event. The kernel stamps its events with the run queue's clock as
  * of its last update: earlier than our clock. It is much earlier if the kernel skips the update
- * (rq_clock_skip_update), so that the time between a wake-up and the switch to the woken task is
- * charged to that task. The programs read the kernel's stamps at the same instant as their own, so
- * the difference is known for each event: the bias. The rest is the error, which is 0 if both sides
- * saw the same events.
+ * (rq_clock_skip_update): the time between a wake-up and the switch is then charged to the woken
+ * task. The programs read the kernel's stamps at the same instant as their own, so the difference
+ * is known for each event: the bias. The rest is the error, which is 0 if both sides saw the same
+ * events.
  */
 #ifndef EXACTOP_AUDIT_H
 #define EXACTOP_AUDIT_H

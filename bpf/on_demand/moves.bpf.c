@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts every migration: from which CPU to which, the cause (by the kernel's own stack), the
- * task's wait for a CPU before and after, and whether it would have had to wait on its old CPU.
+ * Counts every migration with its CPUs, its cause (by the kernel's own stack) and the task's wait
+ * for a CPU before and after. Also tells if the task would have had to wait on its old CPU.
  * Attached while a view shows it.
  *
  * The reader derives the cause from a stack (crates/ledger/model/src/on_demand/moves).

@@ -22,8 +22,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory for writing. For root, it must belong to root, and others must not be able
-    /// to write to it, unless the sticky bit protects the entries of each user.
+    /// Opens a directory for writing. For root, it must belong to root and others must not be able
+    /// to write to it. A sticky bit, which protects the entries of each user, is accepted too.
     ///
     /// # Errors
     /// [`FileError`]: it does not exist, is no directory, or belongs to others.

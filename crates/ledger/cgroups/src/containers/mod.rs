@@ -1,5 +1,5 @@
-//! Names the container, pod, namespace and systemd unit of a control group ([`name`]), by the
-//! group's path and by files of runtimes, without a socket or a server.
+//! Names the container, pod, namespace and systemd unit of a control group ([`name`]). It uses the
+//! group's path and files of runtimes, without a socket or a server.
 //!
 //! The files lie where containers are made, and their content may be hostile. No link is followed
 //! unless root made it, reads are limited, and an id is checked before it becomes part of a path. A

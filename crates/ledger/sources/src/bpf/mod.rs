@@ -1,6 +1,8 @@
-//! Code that all BPF programs of this crate need: checks before loading, loading and attaching by
-//! the table of programs, errors in the kernel's words, ways to read what programs write, and the
-//! kernel's figures about loaded programs.
+//! Code that all BPF programs of this crate need:
+//! - checks before loading;
+//! - loading and attaching by the table of programs, with errors in the kernel's words;
+//! - ways to read what programs write;
+//! - the kernel's figures about loaded programs.
 
 pub(crate) mod batches;
 pub(crate) mod fentry;

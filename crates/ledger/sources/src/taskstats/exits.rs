@@ -355,7 +355,7 @@ pub fn of_record(record: &Record) -> Counters {
 
 /// The counters of an exit record. The kernel has not counted the task's time since its last tick
 /// or switch, which is all time of most short-lived tasks. A task that never gave up the CPU itself
-/// was running or waiting for a CPU all its life, so its run time is its life less its wait.
+/// was either running or waiting for a CPU. Its run time is then its life less its wait.
 pub fn of_exit(record: &Record) -> Counters {
     let mut counters = of_record(record);
     if record.switches.is_some_and(|(voluntary, _)| voluntary == 0) {

@@ -104,7 +104,7 @@ impl Books {
 
     /// A window of about this length, with readings of a kernel's count just before and just after
     /// each end. The count in the window is at least the difference of the inner readings and at
-    /// most that of the outer ones, however long a reading takes.
+    /// most that of the outer ones. The time that a reading takes does not matter.
     pub fn between<T>(&mut self, length: Duration, look: impl Fn() -> T) -> (Window, Looks<T>) {
         loop {
             let before = look();
