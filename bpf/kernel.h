@@ -144,7 +144,7 @@ struct task_struct {
 	int softirq_disable_cnt; /* PREEMPT_RT */
 };
 
-/* Before 5.14 the field was called `state`. */
+/* Before 5.14 the field had the name `state`. */
 struct task_struct___before_5_14 {
 	long state;
 };

@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* Set by the reader before load. */
+/* Set by the reader before loading. */
 const volatile __u32 max_slots = EX_SLOT_CHUNK * EX_SLOT_CHUNKS;
 const volatile __u32 max_listed = 65536; /* entries of a list of changed slots */
 const volatile __u32 max_groups = EX_GROUP_CHUNK * EX_GROUP_CHUNKS;

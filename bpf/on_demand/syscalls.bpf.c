@@ -11,7 +11,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Set before load. */
+/* Set before loading. */
 const volatile enum ex_by by = EX_BY_CALL;
 const volatile bool some_calls = false; /* only those in call_bits */
 const volatile __u64 call_bits[16];

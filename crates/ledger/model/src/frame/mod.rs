@@ -47,7 +47,7 @@ pub struct Frame {
     /// True for a window that is exact or repaired: residual 0, every missed event repaired, and a
     /// source that does not sample.
     pub exact: bool,
-    /// The same in three steps.
+    /// The exactness of the window in three steps.
     pub state: WindowState,
     /// Context switches that the kernel counted and did not show; `None` if the source has no such
     /// count.

@@ -191,18 +191,19 @@ pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     }
 }
 
-/// A program that could not be attached.
+/// An error of attaching a program.
 #[derive(Debug)]
 pub struct NotAttached {
-    /// Which.
+    /// Name of the program.
     pub name: &'static str,
-    /// What the kernel says.
+    /// The kernel's error.
     pub error: libbpf_rs::Error,
 }
 
 impl NotAttached {
-    /// Whether it says nothing of the program: any other had been refused as well. A right that is
-    /// missing is missing for others, too, so where those are attached the kernel means this one.
+    /// True if memory or descriptors were short, so that any other program would fail too. A
+    /// missing right would stop other programs too: if those are attached, the kernel refuses this
+    /// one.
     pub fn is_for_want_of_room(&self) -> bool {
         is_for_want_of_room(&self.error)
     }
@@ -228,7 +229,7 @@ impl From<NotAttached> for SourceError {
     }
 }
 
-/// Any other failed request to the kernel.
+/// Turns an error of libbpf into a [`SourceError`]; `what` says what failed.
 pub fn failed(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
     move |error| SourceError::Kernel { what, error: io::Error::other(error.to_string()) }
 }
@@ -239,7 +240,7 @@ mod tests {
     use libbpf_rs::{ErrorExt, ObjectBuilder};
     use std::process::Command;
 
-    /// A program that takes a time of 64 bits for a signed integer of 32: no kernel's BTF fits.
+    /// A program that reads a 64-bit time as a signed 32-bit integer, which fits no kernel's BTF.
     const PROGRAM: &str = r#"
         struct task_struct { int utime; } __attribute__((preserve_access_index));
         int seen;

@@ -65,7 +65,7 @@ pub struct MoveRow {
     pub from: u32,
     /// The CPU that the task moved to.
     pub to: u32,
-    /// Why.
+    /// Cause of the move.
     pub cause: Cause,
     /// Sums over these moves.
     pub sums: MoveSums,
