@@ -116,7 +116,7 @@ pub fn complain(message: &str) {
 /// Turns clap's error into one line; `help` prints the usage and further hints. `below`: commands
 /// that may follow at this place.
 pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
-    if let Some(which) = which(error, below) {
+    if let Some(which) = known_commands(error, below) {
         return Failure::usage(format!("{which} (see '{help}')"));
     }
     let text = error.to_string();
@@ -132,7 +132,7 @@ pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
 const LISTED: usize = 12;
 
 /// The available commands, if the command is missing or unknown.
-fn which(error: &clap::Error, below: &[String]) -> Option<String> {
+fn known_commands(error: &clap::Error, below: &[String]) -> Option<String> {
     let names = below.join(", ");
     match error.kind() {
         _ if below.is_empty() => None,

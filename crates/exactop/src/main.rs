@@ -34,7 +34,7 @@ use commands::{
 use commands::{lab, run, trace};
 use exactop_views::reference;
 use failure::Failure;
-use options::resolved::Wanted;
+use options::resolved::OutputMode;
 use rights::{Origin, Role};
 use std::process::ExitCode;
 
@@ -66,7 +66,7 @@ fn run() -> Result<(), Failure> {
         _ => failure,
     })?;
     match cli.command {
-        None => watch::run(Wanted::watching(cli.watch)?),
+        None => watch::run(OutputMode::watching(cli.watch)?),
         Some(Subcommands::Columns { json: true, .. }) => ready(reference::json()),
         Some(Subcommands::Columns { markdown: true, .. }) => ready(reference::markdown()),
         Some(Subcommands::Columns { .. }) => ready(reference::text()),
@@ -74,7 +74,7 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Prstat(options)) => prstat::run(&options),
         Some(Subcommands::Ptop(options)) => match options.of.replay.clone() {
             Some(path) => replay::precise(*options, &path),
-            None => watch::run(Wanted::precise(*options)?),
+            None => watch::run(OutputMode::precise(*options)?),
         },
         #[cfg(feature = "bpf")]
         Some(Subcommands::OnDemand(command)) => command.run(),

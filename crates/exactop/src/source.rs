@@ -3,16 +3,16 @@
 use crate::failure::Failure;
 use crate::machine;
 use crate::options::resolved::SourceOptions;
-use crate::options::typed::{Whose, AUTO};
+use crate::options::typed::{FigureSource, AUTO};
 use crate::recorded::{self, Shared};
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use exactop_model::on_demand::Subject;
 use exactop_model::Feed;
-use exactop_recording::{Kept, Remembering};
+use exactop_recording::{RecentWindows, Remembering};
 use exactop_service::ask::Look;
 use exactop_service::{Looker, Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
-use exactop_sources::session::{self, Attached, Attaches, Choice, Own, Session};
+use exactop_sources::session::{self, Attached, Attaches, Choice, OwnPrograms, Session};
 use exactop_sources::{SourceError, SplitOptions};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,14 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
     let recorder = wanted.record.as_deref().map(record);
     let recorder = recorder.transpose()?;
     let kept = role == Role::Live;
-    let kept = kept.then(|| machine::this(None).map(Kept::of)).transpose()?;
+    let kept = kept.then(|| machine::this(None).map(RecentWindows::new)).transpose()?;
     let root = wanted.root.as_deref();
     let written = wanted.record.as_deref();
-    let beside =
-        Beside { readable: root.as_slice(), written: written.as_slice(), ..Beside::default() };
+    let beside = ExtraAccess {
+        readable: root.as_slice(),
+        written: written.as_slice(),
+        ..ExtraAccess::default()
+    };
     rights::reduce_beside(role, origin, &beside);
     let session = match &recorder {
         Some(recorder) => session.tapped(recorder.tap()),
@@ -63,7 +66,7 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
 /// Same; `has_keys`: a thread that handles keys requests the windows.
 fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
     if let Some(root) = &wanted.root {
-        if !matches!(wanted.whose, Whose::Own(Choice::Auto | Choice::Procfs)) {
+        if !matches!(wanted.whose, FigureSource::Own(Choice::Auto | Choice::Procfs)) {
             return Err(Failure::usage("--proc-root is for the source procfs only"));
         }
         let session = at(root).map_err(|error| unopened(Choice::Procfs, error))?;
@@ -71,13 +74,15 @@ fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), F
     }
     let socket = wanted.socket.as_deref().unwrap_or(SOCKET.as_ref());
     match wanted.whose {
-        Whose::Daemon => on_socket(socket, wanted, has_keys),
-        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted, has_keys),
+        FigureSource::Daemon => on_socket(socket, wanted, has_keys),
+        FigureSource::Own(Choice::Auto) if wanted.socket.is_some() => {
+            on_socket(socket, wanted, has_keys)
+        }
         // A daemon measures with its own split of time, which a reader cannot change.
         AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
             on_socket(socket, wanted, has_keys).or_else(|refused| instead(&refused, wanted))
         }
-        Whose::Own(choice) => own(choice, wanted),
+        FigureSource::Own(choice) => own(choice, wanted),
     }
 }
 
@@ -117,7 +122,7 @@ struct OnSocket {
 impl Attaches for OnSocket {
     fn attach(&mut self, subject: Subject, pid: u32, interval_ns: Option<u64>) -> Attached {
         if !self.is_inside {
-            if let Ok(own) = Own.attach(subject, pid, interval_ns) {
+            if let Ok(own) = OwnPrograms.attach(subject, pid, interval_ns) {
                 return Ok(own);
             }
         }

@@ -81,10 +81,10 @@ fn others_pct(window: &Value, spinners: &[&Spinner]) -> f64 {
 }
 
 /// A share, and the CPU time of others meanwhile, both in per cent.
-type Seen = (f64, f64);
+type SharePct = (f64, f64);
 
 /// The first command's share of both, per cent; the second one is started first.
-fn share(first: &[&str], second: &[&str], seconds: &str) -> Seen {
+fn share(first: &[&str], second: &[&str], seconds: &str) -> SharePct {
     let cpu = cpu();
     let second = Spinner::start(&[second, &["--cpus", &cpu]].concat());
     let first = Spinner::start(&[first, &["--cpus", &cpu]].concat());
@@ -98,7 +98,7 @@ fn share(first: &[&str], second: &[&str], seconds: &str) -> Seen {
     (share, others)
 }
 
-fn is_about((share, others): Seen, expected: f64, within: f64) {
+fn is_about((share, others): SharePct, expected: f64, within: f64) {
     measured(others, || {
         assert!((share - expected).abs() <= within, "{share:.2} %, not {expected} +- {within}");
     });

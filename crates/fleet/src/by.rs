@@ -1,25 +1,27 @@
 //! Names of a fleet's rows, for each way to sum them.
 
-use crate::{By, FleetError};
+use crate::{FleetError, Grouping};
 
 /// Columns of `charges` that form a row's name, joined by a slash.
 ///
 /// # Errors
-/// `by` is not in [`By::FLEET`].
-pub(crate) fn columns(by: By) -> Result<&'static [&'static str], FleetError> {
+/// `by` is not in [`Grouping::FLEET`].
+pub(crate) fn columns(by: Grouping) -> Result<&'static [&'static str], FleetError> {
     Ok(match by {
-        By::Host => &["host"],
-        By::Namespace => &["namespace"],
-        By::Pod => &["namespace", "pod"],
-        By::Container => &["namespace", "pod", "container"],
-        By::Unit => &["unit"],
-        By::Command => &["command"],
-        By::User | By::Cgroup | By::Process => return Err(FleetError::NotSummed { by }),
+        Grouping::Host => &["host"],
+        Grouping::Namespace => &["namespace"],
+        Grouping::Pod => &["namespace", "pod"],
+        Grouping::Container => &["namespace", "pod", "container"],
+        Grouping::Unit => &["unit"],
+        Grouping::Command => &["command"],
+        Grouping::User | Grouping::Cgroup | Grouping::Process => {
+            return Err(FleetError::NotSummed { by })
+        }
     })
 }
 
 /// A row's name for display; rows without one get `(no NAMESPACE)` or the like.
-pub(crate) fn shown(by: By, name: &str) -> String {
+pub(crate) fn shown(by: Grouping, name: &str) -> String {
     match name {
         "" => format!("(no {by})"),
         name => name.into(),
@@ -63,8 +65,8 @@ mod tests {
 
     #[test]
     fn the_tables_have_columns_for_exactly_the_ways_to_sum_a_fleet() {
-        for by in By::MACHINE.into_iter().chain([By::Host]) {
-            assert_eq!(columns(by).is_ok(), By::FLEET.contains(&by), "{by}");
+        for by in Grouping::MACHINE.into_iter().chain([Grouping::Host]) {
+            assert_eq!(columns(by).is_ok(), Grouping::FLEET.contains(&by), "{by}");
         }
     }
 

@@ -9,7 +9,7 @@ use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use exactop_export::{Field, Kind};
+use exactop_export::{Field, FieldType};
 
 /// Rows per chunk.
 const ROWS: usize = 8192;
@@ -127,13 +127,13 @@ fn places(schema: &SchemaDescriptor, wanted: &[Field]) -> Result<Vec<usize>, Par
         let column = schema.column(at);
         let flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
         let kind = match field.kind {
-            Kind::Instant | Kind::Unsigned | Kind::Signed => Type::INT64,
-            Kind::Text => Type::BYTE_ARRAY,
-            Kind::Flag => Type::BOOLEAN,
+            FieldType::Instant | FieldType::Unsigned | FieldType::Signed => Type::INT64,
+            FieldType::Text => Type::BYTE_ARRAY,
+            FieldType::Flag => Type::BOOLEAN,
         };
         let nanos = [true, false].map(|utc| LogicalType::timestamp(utc, TimeUnit::NANOS));
         let is_instant = || column.logical_type_ref().is_some_and(|told| nanos.contains(told));
-        let fits = field.kind != Kind::Instant || is_instant();
+        let fits = field.kind != FieldType::Instant || is_instant();
         match flat && column.physical_type() == kind && fits {
             true => Ok(at),
             false => Err(wrong(format!("its column '{}' is of another kind", field.name))),
@@ -150,13 +150,17 @@ enum Column {
 }
 
 impl Column {
-    fn open(group: &dyn RowGroupReader, kind: Kind, place: usize) -> Result<Column, ParquetError> {
+    fn open(
+        group: &dyn RowGroupReader,
+        kind: FieldType,
+        place: usize,
+    ) -> Result<Column, ParquetError> {
         let nulls = group.metadata().schema_descr().column(place).max_def_level() > 0;
         let reader = group.get_column_reader(place)?;
         // `places` has checked the types.
         Ok(match kind {
-            Kind::Text => Column::Texts(get_typed_column_reader(reader), nulls),
-            Kind::Flag => Column::Flags(get_typed_column_reader(reader), nulls),
+            FieldType::Text => Column::Texts(get_typed_column_reader(reader), nulls),
+            FieldType::Flag => Column::Flags(get_typed_column_reader(reader), nulls),
             _ => Column::Numbers(get_typed_column_reader(reader), nulls),
         })
     }

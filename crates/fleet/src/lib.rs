@@ -25,9 +25,9 @@ mod rows;
 mod store;
 mod sums;
 
-pub use exactop_model::owner::By;
+pub use exactop_model::owner::Grouping;
 pub use parquet::Parquet;
-pub use rows::{Account, Before, Books, Charged, Unread, Used, Whose};
+pub use rows::{Account, Books, Charged, HostBoot, PreviousWindow, Unread, Used};
 pub use store::Store;
 pub use sums::Sums;
 
@@ -36,7 +36,7 @@ use exactop_files::FileError;
 use std::path::PathBuf;
 
 /// Names with commas between.
-fn words(all: &[By]) -> String {
+fn words(all: &[Grouping]) -> String {
     all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ")
 }
 
@@ -64,10 +64,10 @@ pub enum FleetError {
     #[error("the books changed while they were read: try again when their writer is done")]
     Changed,
     /// The tables cannot be summed in this way.
-    #[error("--by {by}: the books of many machines are summed by {}", words(&By::FLEET))]
+    #[error("--by {by}: the books of many machines are summed by {}", words(&Grouping::FLEET))]
     NotSummed {
         /// The requested way.
-        by: By,
+        by: Grouping,
     },
     /// The directory has no tables.
     #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]

@@ -4,11 +4,11 @@
 
 use crate::by::{columns, join};
 use crate::chunks::{each, Chunk};
-use crate::rows::{Account, Before, Books, Charged, Unread, Used, Whose};
-use crate::{By, FleetError};
-use exactop_export::{fields, Field, Which};
+use crate::rows::{Account, Books, Charged, HostBoot, PreviousWindow, Unread, Used};
+use crate::{FleetError, Grouping};
+use exactop_export::{fields, Field, TableName};
 use exactop_files::Directory;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -97,11 +97,11 @@ impl Parquet {
         for name in &names {
             let within = path.join(name);
             match &**name {
-                _ if is_of(Which::Accounts, name) => {
+                _ if is_of(TableName::Accounts, name) => {
                     self.charges.extend(unlisted(path, name, &names));
                     self.accounts.push(within);
                 }
-                _ if is_of(Which::Charges, name) && !is_under_way(&within, &names) => {
+                _ if is_of(TableName::Charges, name) && !is_under_way(&within, &names) => {
                     self.charges.push(within);
                 }
                 _ if !within.is_dir() => {}
@@ -127,7 +127,7 @@ impl Parquet {
     /// Passes the rows of a table to `tell`, with the wanted columns.
     pub(crate) fn each(
         &self,
-        which: Which,
+        which: TableName,
         wanted: &[&str],
         tell: &mut dyn FnMut(&Chunk),
     ) -> Result<(), FleetError> {
@@ -135,7 +135,7 @@ impl Parquet {
         let field = |name: &&str| all.iter().find(|field| field.name == **name).cloned();
         let wanted: Vec<Field> = wanted.iter().filter_map(field).collect();
         let paths = match which {
-            Which::Charges => &self.charges,
+            TableName::Charges => &self.charges,
             _ => &self.accounts,
         };
         for (at, path) in paths.iter().enumerate() {
@@ -161,28 +161,32 @@ fn of_file(
 }
 
 impl Books for Parquet {
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
-        self.each(Which::Accounts, &ACCOUNTS, &mut |chunk| {
+    fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+        self.each(TableName::Accounts, &ACCOUNTS, &mut |chunk| {
             let rows = (0..chunk.rows).filter_map(|row| account(chunk, row));
             rows.filter(|row| when.has(row.end_ns.into())).for_each(&mut *tell);
         })
     }
 
-    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
-        self.each(Which::Charges, &CHARGES, &mut |chunk| {
+    fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        self.each(TableName::Charges, &CHARGES, &mut |chunk| {
             let rows = (0..chunk.rows).filter(|&row| ends_in(chunk, row, when));
             rows.filter_map(|row| charged(chunk, row)).for_each(&mut *tell);
         })
     }
 
-    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
-        self.each(Which::Accounts, &ACCOUNTS[..4], &mut |chunk| {
+    fn before(
+        &self,
+        wall_ns: i128,
+        tell: &mut dyn FnMut(PreviousWindow),
+    ) -> Result<(), FleetError> {
+        self.each(TableName::Accounts, &ACCOUNTS[..4], &mut |chunk| {
             for row in 0..chunk.rows {
                 let Some((end_ns, t1_ns)) = chunk.number(0, row).zip(chunk.unsigned(3, row)) else {
                     continue;
                 };
                 if i128::from(end_ns) <= wall_ns {
-                    tell(Before { whose: whose(chunk, row), t1_ns, end_ns });
+                    tell(PreviousWindow { whose: host_boot(chunk, row), t1_ns, end_ns });
                 }
             }
         })
@@ -193,11 +197,16 @@ impl Books for Parquet {
         passed_by.map(|(path, error)| Unread { path, error }).collect()
     }
 
-    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+    fn used(
+        &self,
+        when: TimeRange,
+        by: Grouping,
+        tell: &mut dyn FnMut(Used),
+    ) -> Result<(), FleetError> {
         let mut wanted = USED.to_vec();
         wanted.extend(columns(by)?);
         let (mut name, parts) = (String::new(), USED.len()..wanted.len());
-        self.each(Which::Charges, &wanted, &mut |chunk| {
+        self.each(TableName::Charges, &wanted, &mut |chunk| {
             for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, when)) {
                 join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
                 let run_ns = chunk.unsigned(2, row).unwrap_or(0).into();
@@ -208,7 +217,7 @@ impl Books for Parquet {
 }
 
 /// True if the file name is one of this table.
-fn is_of(which: Which, name: &str) -> bool {
+fn is_of(which: TableName, name: &str) -> bool {
     let table = name.strip_suffix(".parquet").and_then(|name| name.strip_prefix(which.name()));
     table.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
@@ -234,20 +243,20 @@ fn is_under_way(charges: &Path, names: &[String]) -> bool {
 }
 
 /// True if the row's window (first column) ends in that time.
-pub(crate) fn ends_in(chunk: &Chunk, row: usize, when: When) -> bool {
+pub(crate) fn ends_in(chunk: &Chunk, row: usize, when: TimeRange) -> bool {
     chunk.number(0, row).is_some_and(|ns| when.has(ns.into()))
 }
 
 /// Host and boot of a row: its second and third column.
-pub(crate) fn whose(chunk: &Chunk, row: usize) -> Whose<'_> {
-    Whose { host: chunk.text(1, row), boot_id: chunk.text(2, row) }
+pub(crate) fn host_boot(chunk: &Chunk, row: usize) -> HostBoot<'_> {
+    HostBoot { host: chunk.text(1, row), boot_id: chunk.text(2, row) }
 }
 
 /// Reads a row. Required columns have no nulls, or the file would have been refused.
 pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
     let number = |column| chunk.unsigned(column, row);
     Some(Account {
-        whose: whose(chunk, row),
+        whose: host_boot(chunk, row),
         end_ns: chunk.number(0, row)?,
         t1_ns: number(3)?,
         length_ns: number(4)?,
@@ -270,5 +279,5 @@ pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
 
 fn charged(chunk: &Chunk, row: usize) -> Option<Charged<'_>> {
     let run_ns = u128::from(chunk.unsigned(4, row)?);
-    Some(Charged { whose: whose(chunk, row), t1_ns: chunk.unsigned(3, row)?, run_ns })
+    Some(Charged { whose: host_boot(chunk, row), t1_ns: chunk.unsigned(3, row)?, run_ns })
 }

@@ -1,14 +1,14 @@
 //! Rows of the two tables, from any source.
 
-use crate::By;
 use crate::FleetError;
-use exactop_recording::When;
+use crate::Grouping;
+use exactop_recording::TimeRange;
 use std::path::PathBuf;
 
 /// Host and boot of a row, escaped as in the tables. Empty if the recording did not name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Whose<'a> {
+pub struct HostBoot<'a> {
     pub host: &'a str,
     pub boot_id: &'a str,
 }
@@ -17,7 +17,7 @@ pub struct Whose<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Account<'a> {
-    pub whose: Whose<'a>,
+    pub whose: HostBoot<'a>,
     /// End of the window by the host's wall clock, ns since the epoch.
     pub end_ns: i64,
     /// End of the window by CLOCK_MONOTONIC, ns.
@@ -65,7 +65,7 @@ impl Account<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Charged<'a> {
-    pub whose: Whose<'a>,
+    pub whose: HostBoot<'a>,
     pub t1_ns: u64,
     pub run_ns: u128,
 }
@@ -83,8 +83,8 @@ pub struct Used<'a> {
 /// A window that ended before a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Before<'a> {
-    pub whose: Whose<'a>,
+pub struct PreviousWindow<'a> {
+    pub whose: HostBoot<'a>,
     pub t1_ns: u64,
     pub end_ns: i64,
 }
@@ -104,21 +104,22 @@ pub trait Books {
     ///
     /// # Errors
     /// [`FleetError`]
-    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
+    fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
 
     /// Passes the rows of `accounts` of a time to `tell`, in no order. Call it after `charges`,
     /// which are sent first: then each row has its charges, unless it is new.
     ///
     /// # Errors
     /// [`FleetError`]
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
+    fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
 
     /// Passes to `tell`, for each host, the last window that ends at or before `wall_ns`, and
     /// perhaps earlier ones.
     ///
     /// # Errors
     /// [`FleetError`]
-    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError>;
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(PreviousWindow))
+        -> Result<(), FleetError>;
 
     /// Files that could not be read so far and were skipped; empty if such files are fatal.
     fn unread(&self) -> Vec<Unread> {
@@ -129,7 +130,12 @@ pub trait Books {
     ///
     /// # Errors
     /// [`FleetError`]
-    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError>;
+    fn used(
+        &self,
+        when: TimeRange,
+        by: Grouping,
+        tell: &mut dyn FnMut(Used),
+    ) -> Result<(), FleetError>;
 }
 
 #[cfg(test)]
@@ -141,7 +147,7 @@ pub(crate) mod tests {
     pub fn account(host: &str, n: u64) -> Account<'_> {
         let second = 1_000_000_000;
         Account {
-            whose: Whose { host, boot_id: "boot" },
+            whose: HostBoot { host, boot_id: "boot" },
             end_ns: ((1_000_000 + n * 10) * second) as i64,
             t1_ns: n * 10 * second,
             length_ns: 10 * second,

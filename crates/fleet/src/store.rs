@@ -1,11 +1,11 @@
 //! A store: ClickHouse with the tables of `crates/fleet/schema.sql`, over HTTP.
 
 use crate::by::{columns, join};
-use crate::rows::{Account, Before, Books, Charged, Used, Whose};
-use crate::{By, FleetError};
+use crate::rows::{Account, Books, Charged, HostBoot, PreviousWindow, Used};
+use crate::{FleetError, Grouping};
 use exactop_export::clickhouse::{Client, StoreError};
 use exactop_model::text::escape::harmless;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 
 /// Most rows of an answer: with long names a row takes some hundred bytes, and an answer at most 16
 /// MiB.
@@ -45,7 +45,7 @@ impl Store {
     pub(crate) fn each(
         &self,
         (table, rows): (&str, &str),
-        when: When,
+        when: TimeRange,
         given: &[(&str, &str)],
         tell: &mut dyn FnMut(&str) -> Option<()>,
         sql: &dyn Fn(&str) -> String,
@@ -156,7 +156,7 @@ pub(crate) fn unescaped(text: &str) -> Option<String> {
 }
 
 impl Books for Store {
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+    fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
         let sql = |which: &str| {
             format!(
                 "SELECT host, boot_id, toUnixTimestamp64Nano(window_end), t1_ns, length_ns, cpus, capacity_ns, \
@@ -170,7 +170,7 @@ impl Books for Store {
         self.each(("accounts", WINDOWS), when, &[], &mut row, &sql)
     }
 
-    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+    fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
         let sql = |which: &str| {
             format!(
                 "SELECT host, boot_id, t1_ns, sum(toUInt128(run_ns)) FROM charges WHERE {which} \
@@ -181,7 +181,11 @@ impl Books for Store {
         self.each(("charges", WINDOWS), when, &[], &mut row, &sql)
     }
 
-    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+    fn before(
+        &self,
+        wall_ns: i128,
+        tell: &mut dyn FnMut(PreviousWindow),
+    ) -> Result<(), FleetError> {
         // One line for each host: an answer for 100,000 hosts fits the limit.
         let sql = format!(
             "SELECT host, argMax(boot_id, window_end), argMax(t1_ns, window_end), \
@@ -192,7 +196,12 @@ impl Books for Store {
         answer.lines().try_for_each(|line| before(line, tell).ok_or_else(|| no_answer(line)))
     }
 
-    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+    fn used(
+        &self,
+        when: TimeRange,
+        by: Grouping,
+        tell: &mut dyn FnMut(Used),
+    ) -> Result<(), FleetError> {
         let names = columns(by)?.join(", ");
         let sql = |which: &str| {
             format!(
@@ -220,7 +229,7 @@ fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
         cell => number(cell).map(Some),
     };
     tell(Account {
-        whose: Whose { host: &host, boot_id: &boot_id },
+        whose: HostBoot { host: &host, boot_id: &boot_id },
         end_ns: end.parse().ok()?,
         t1_ns: number(t1)?,
         length_ns: number(length)?,
@@ -245,17 +254,17 @@ fn charged(line: &str, tell: &mut dyn FnMut(Charged)) -> Option<()> {
     let cells: Vec<&str> = line.split('\t').collect();
     let [host, boot_id, t1, run] = cells[..] else { return None };
     let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
-    let whose = Whose { host: &host, boot_id: &boot_id };
+    let whose = HostBoot { host: &host, boot_id: &boot_id };
     tell(Charged { whose, t1_ns: t1.parse().ok()?, run_ns: run.parse().ok()? });
     Some(())
 }
 
-fn before(line: &str, tell: &mut dyn FnMut(Before)) -> Option<()> {
+fn before(line: &str, tell: &mut dyn FnMut(PreviousWindow)) -> Option<()> {
     let cells: Vec<&str> = line.split('\t').collect();
     let [host, boot_id, t1, end] = cells[..] else { return None };
     let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
-    let whose = Whose { host: &host, boot_id: &boot_id };
-    tell(Before { whose, t1_ns: t1.parse().ok()?, end_ns: end.parse().ok()? });
+    let whose = HostBoot { host: &host, boot_id: &boot_id };
+    tell(PreviousWindow { whose, t1_ns: t1.parse().ok()?, end_ns: end.parse().ok()? });
     Some(())
 }
 

@@ -6,7 +6,7 @@ use crate::population::PROCESSES;
 use exactop_model::ledger::system::DiskRate;
 use exactop_model::on_demand::SubjectWindow;
 use exactop_model::{
-    Ask, Book, Feed, Frame, FrameOptions, Missing, Needs, Row, SourceKind, Still, Window,
+    Ask, Book, Feed, Frame, FrameOptions, IdleRows, Missing, Needs, Row, SourceKind, Window,
 };
 
 /// The window that follows `beat` others, and the book that yielded it.
@@ -35,7 +35,7 @@ pub fn arranged(ask: &Ask, beat: u64) -> Frame {
 /// The first window of any source, with rows of idle tasks.
 pub fn frame(source: SourceKind, threads: bool) -> Frame {
     let (window, book) = window(source, 0, None);
-    let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
+    let options = FrameOptions { threads, still: IdleRows::All, ..FrameOptions::default() };
     Frame::new(&window, &book, &options)
 }
 

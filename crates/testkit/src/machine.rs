@@ -237,11 +237,12 @@ fn system(n: u64) -> System {
 #[cfg(test)]
 mod tests {
     use crate::{arranged, frame};
-    use exactop_model::{Ask, FrameOptions, SourceKind, Still};
+    use exactop_model::{Ask, FrameOptions, IdleRows, SourceKind};
 
     #[test]
     fn its_books_close_in_every_window() {
-        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
+        let options =
+            FrameOptions { threads: true, still: IdleRows::All, ..FrameOptions::default() };
         let ask = Ask { options, ..Ask::default() };
         for beat in 0..50 {
             let frame = arranged(&ask, beat);

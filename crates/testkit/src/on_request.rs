@@ -5,9 +5,9 @@ use exactop_model::cgroups::{self, GroupSample, GroupUse, Groups};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
 use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
+use exactop_model::on_demand::waits::{Latency, OtherShare, Sleep, WaitKind, WaitRow, WaitWindow};
 use exactop_model::run::CpuStat;
-use exactop_model::{Comm, SyscallNr, Who};
+use exactop_model::{Comm, SyscallNr, TaskRef};
 
 /// Some groups, one of them throttled by its quota: name, CPU time and throttled time, ms.
 const GROUPS: [(&str, u64, u64); 4] = [
@@ -49,7 +49,7 @@ pub(crate) fn groups((t0_ns, t1_ns): (u64, u64)) -> Groups {
 }
 
 pub(crate) fn waits(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> WaitWindow {
-    let who = Who::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
+    let who = TaskRef::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
     let sleep = |kind, name: &str, ns| Sleep {
         kind,
         nr: SyscallNr::named(name).expect("a system call"),
@@ -60,15 +60,18 @@ pub(crate) fn waits(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> WaitWindow {
     let mut woken =
         Latency { count: 34, ns: 2_400_000, max_ns: Some(1_200_000), ..Latency::default() };
     (woken.buckets[54], woken.buckets[72]) = (33, 1);
-    let hog = Who::thread(22_417, 22_417, Comm::new(b"sh"), Comm::new(b"sh")).process();
+    let hog = TaskRef::thread(22_417, 22_417, Comm::new(b"sh"), Comm::new(b"sh")).process();
     let row = WaitRow {
         sleeps: vec![
             sleep(WaitKind::Sleep, "accept4", 1_598_000_000),
             sleep(WaitKind::Lock, "futex", 138_000_000),
         ],
         woken,
-        ran_instead: vec![Other { who: hog, amount: 2_000_000 }],
-        woken_by: vec![Other { who, amount: 99 }, Other { who: Who::INTERRUPT, amount: 1 }],
+        ran_instead: vec![OtherShare { who: hog, amount: 2_000_000 }],
+        woken_by: vec![
+            OtherShare { who, amount: 99 },
+            OtherShare { who: TaskRef::INTERRUPT, amount: 1 },
+        ],
         ..WaitRow::new(who)
     };
     WaitWindow { t0_ns, t1_ns, rows: vec![row], losses: Losses::default() }
@@ -102,7 +105,7 @@ pub(crate) fn calls((t0_ns, t1_ns): (u64, u64)) -> SyscallWindow {
 }
 
 pub(crate) fn moves(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> MoveWindow {
-    let who = Who::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
+    let who = TaskRef::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
     let sums = MoveSums { moves: 4, queued: 4, ran: 4, ..MoveSums::default() };
     let periodic =
         MoveSums { before_ns: 52_000_000, after_ns: 37_600_000, paid: 1, unpaid: 2, ..sums };

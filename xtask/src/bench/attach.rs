@@ -26,7 +26,7 @@ const RUN_MORE_MS: f64 = 40.0;
 
 /// How a command starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum StartMode {
     /// On a terminal; `q` ends it.
     Live,
     /// Prints a window and continues until a signal comes.
@@ -40,21 +40,25 @@ enum How {
 struct Attaching {
     name: &'static str,
     arguments: &'static [&'static str],
-    how: How,
+    how: StartMode,
 }
 
 const COMMANDS: [Attaching; 7] = [
-    Attaching { name: "live view", arguments: &["-d", "2", "--source", "ledger"], how: How::Live },
+    Attaching {
+        name: "live view",
+        arguments: &["-d", "2", "--source", "ledger"],
+        how: StartMode::Live,
+    },
     Attaching {
         name: "batch",
         arguments: &["-b", "-i", "-d", WINDOW, "--source", "ledger"],
-        how: How::Windows,
+        how: StartMode::Windows,
     },
-    Attaching { name: "run", arguments: &["run", "-q", "date", "+%s%N"], how: How::Run },
-    Attaching { name: "syscalls", arguments: &["syscalls", WINDOW], how: How::Windows },
-    Attaching { name: "wakeups", arguments: &["wakeups", WINDOW], how: How::Windows },
-    Attaching { name: "waits", arguments: &["waits", WINDOW], how: How::Windows },
-    Attaching { name: "trace", arguments: &["trace", "-d", WINDOW, "-o"], how: How::Trace },
+    Attaching { name: "run", arguments: &["run", "-q", "date", "+%s%N"], how: StartMode::Run },
+    Attaching { name: "syscalls", arguments: &["syscalls", WINDOW], how: StartMode::Windows },
+    Attaching { name: "wakeups", arguments: &["wakeups", WINDOW], how: StartMode::Windows },
+    Attaching { name: "waits", arguments: &["waits", WINDOW], how: StartMode::Windows },
+    Attaching { name: "trace", arguments: &["trace", "-d", WINDOW, "-o"], how: StartMode::Trace },
 ];
 
 /// Figures of one command, in ms.
@@ -91,7 +95,7 @@ impl Attaching {
         let mut command = Command::new(&bench.exactop);
         command.args(self.arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
         match self.how {
-            How::Live => {
+            StartMode::Live => {
                 let mut running = Running::start(&mut command, Surface::Terminal)?;
                 wait_until_attached(&running)?;
                 let began = Instant::now();
@@ -99,14 +103,14 @@ impl Attaching {
                 running.ended(PATIENCE)?;
                 Ok((None, ms(began.elapsed())))
             }
-            How::Windows => {
+            StartMode::Windows => {
                 let began = Instant::now();
                 let running = Running::start_looking_for(&mut command, Surface::Pipe, "\n")?;
                 let attaching = ms(running.found(PATIENCE)? - began) - WINDOW_MS;
                 std::thread::sleep(PAUSE);
                 Ok((Some(attaching), interrupted(running)?))
             }
-            How::Run => {
+            StartMode::Run => {
                 let began = SystemTime::now();
                 let output = command.output()?;
                 let ended = SystemTime::now();
@@ -116,7 +120,7 @@ impl Attaching {
                 let attaching = started.duration_since(began)?;
                 Ok((Some(ms(attaching)), ms(ended.duration_since(started)?)))
             }
-            How::Trace => {
+            StartMode::Trace => {
                 command.arg(scratch.join("trace"));
                 let began = Instant::now();
                 Running::start(&mut command, Surface::Pipe)?.ended(PATIENCE)?;
@@ -167,7 +171,7 @@ fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
     let mut table = Table::new(["command", "until attached, ms", "until gone, ms"]);
     for (command, figures) in COMMANDS.iter().zip(figures) {
         let attaching = match command.how {
-            How::Live => "see First frame".into(),
+            StartMode::Live => "see First frame".into(),
             _ => figures.attaching.text(0),
         };
         table.row([command.name.to_string(), attaching, figures.leaving.text(1)]);

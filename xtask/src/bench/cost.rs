@@ -106,9 +106,9 @@ impl Look {
 
 /// All measurements of one tool with one number of processes.
 #[derive(Default)]
-struct Looks(Vec<Look>);
+struct ToolRuns(Vec<Look>);
 
-impl Looks {
+impl ToolRuns {
     fn spread(&self, of: impl Fn(&Look) -> Option<f64>) -> Spread {
         self.0.iter().filter_map(of).collect()
     }
@@ -126,7 +126,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
         let sleepers = Sleepers::start(population)?;
         // The kernel still handles their births.
         std::thread::sleep(Duration::from_secs(1));
-        let mut looks: Vec<Looks> = TOOLS.iter().map(|_| Looks::default()).collect();
+        let mut looks: Vec<ToolRuns> = TOOLS.iter().map(|_| ToolRuns::default()).collect();
         for round in 0..bench.rounds(ROUNDS) {
             eprintln!("bench: {population} processes, round {}", round + 1);
             for (looks, look) in looks.iter_mut().zip(everyone(bench)) {
@@ -242,7 +242,7 @@ fn maps_mib(pid: u32) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
+fn section(bench: &Bench, figures: &[Vec<ToolRuns>]) -> Section {
     let beside = match bench.apart {
         true => "one after the other",
         false => {
@@ -273,7 +273,7 @@ fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
     }
 }
 
-fn times(figures: &[Vec<Looks>]) -> Table {
+fn times(figures: &[Vec<ToolRuns>]) -> Table {
     let titles = POPULATIONS.iter().map(|n| format!("{n} processes, %"));
     let mut table = Table::new(["tool".into()].into_iter().chain(titles));
     for (at, tool) in TOOLS.iter().enumerate() {
@@ -291,7 +291,7 @@ fn times(figures: &[Vec<Looks>]) -> Table {
     table
 }
 
-fn events(figures: &[Vec<Looks>]) -> Table {
+fn events(figures: &[Vec<ToolRuns>]) -> Table {
     let titles = POPULATIONS.iter().map(|n| format!("{n} processes"));
     let mut table = Table::new(["BPF program runs".into()].into_iter().chain(titles));
     let cells = figures.iter().map(|looks| looks[0].spread(|l| l.bpf_runs_per_s).text(0));
@@ -302,7 +302,7 @@ fn events(figures: &[Vec<Looks>]) -> Table {
     table
 }
 
-fn memory(figures: &[Vec<Looks>]) -> Table {
+fn memory(figures: &[Vec<ToolRuns>]) -> Table {
     let shown = [1, POPULATIONS.len() - 1];
     let titles = shown.map(|at| {
         ["VmRSS", "of it BPF maps", "VmHWM"]
@@ -320,7 +320,7 @@ fn memory(figures: &[Vec<Looks>]) -> Table {
     table
 }
 
-fn checks(figures: &[Vec<Looks>]) -> Vec<Check> {
+fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
     let of = |name: &str| TOOLS.iter().position(|tool| tool.name == name).unwrap_or(0);
     let total = |population: usize, name: &str| figures[population][of(name)].total();
     let at_most = |population: usize, ours: &str, peer: &str, part: f64| {
@@ -367,8 +367,8 @@ fn checks(figures: &[Vec<Looks>]) -> Vec<Check> {
     ]
 }
 
-fn json_of(figures: &[Vec<Looks>]) -> Value {
-    let one = |looks: &Looks| {
+fn json_of(figures: &[Vec<ToolRuns>]) -> Value {
+    let one = |looks: &ToolRuns| {
         json!({
             "cpu_pct": looks.spread(|l| Some(l.cpu_pct)).json(),
             "bpf_pct": looks.spread(|l| l.bpf_pct).json(),
@@ -379,7 +379,7 @@ fn json_of(figures: &[Vec<Looks>]) -> Value {
             "peak_mib": looks.spread(Look::peak).json(),
         })
     };
-    let tools = |looks: &Vec<Looks>| -> Value {
+    let tools = |looks: &Vec<ToolRuns>| -> Value {
         TOOLS.iter().zip(looks).map(|(tool, looks)| (tool.name.to_string(), one(looks))).collect()
     };
     POPULATIONS.iter().zip(figures).map(|(n, looks)| (n.to_string(), tools(looks))).collect()

@@ -37,7 +37,7 @@ use std::process::{Command, ExitCode};
 
 /// Measurements, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum What {
+enum Benchmark {
     /// Measure CPU time and memory for watching idle processes
     Cost,
     /// Measure the same beside a load that empties the caches, and beside births
@@ -75,7 +75,7 @@ pub struct Args {
     quick: bool,
     /// Run only this measurement; may be given several times
     #[arg(long, value_enum, value_name = "NAME")]
-    only: Vec<What>,
+    only: Vec<Benchmark>,
     /// Run one tool at a time instead of some side by side; takes much longer
     #[arg(long)]
     apart: bool,
@@ -97,12 +97,12 @@ pub struct Args {
 }
 
 impl Args {
-    /// The selected measurements in the order of [`What`]. The truth bench also measures other
+    /// The selected measurements in the order of [`Benchmark`]. The truth bench also measures other
     /// programs than exactop, so it runs only by name.
-    fn chosen(&self) -> impl Iterator<Item = What> + '_ {
-        let all = What::value_variants().iter().copied();
+    fn chosen(&self) -> impl Iterator<Item = Benchmark> + '_ {
+        let all = Benchmark::value_variants().iter().copied();
         all.filter(|what| match self.only.is_empty() {
-            true => *what != What::Truth,
+            true => *what != Benchmark::Truth,
             false => self.only.contains(what),
         })
     }
@@ -154,38 +154,38 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl What {
+impl Benchmark {
     fn name(self) -> &'static str {
         match self {
-            What::Cost => "cost",
-            What::Loaded => "loaded",
-            What::Switches => "switches",
-            What::Build => "build",
-            What::Ptop => "ptop",
-            What::Record => "record",
-            What::Start => "start",
-            What::Attach => "attach",
-            What::Readers => "readers",
-            What::Size => "size",
-            What::Truth => "truth",
+            Benchmark::Cost => "cost",
+            Benchmark::Loaded => "loaded",
+            Benchmark::Switches => "switches",
+            Benchmark::Build => "build",
+            Benchmark::Ptop => "ptop",
+            Benchmark::Record => "record",
+            Benchmark::Start => "start",
+            Benchmark::Attach => "attach",
+            Benchmark::Readers => "readers",
+            Benchmark::Size => "size",
+            Benchmark::Truth => "truth",
         }
     }
 }
 
-fn measure(what: What, bench: &Bench) -> Result<Section> {
+fn measure(what: Benchmark, bench: &Bench) -> Result<Section> {
     eprintln!("bench: {} ...", what.name());
     match what {
-        What::Cost => cost::measure(bench),
-        What::Loaded => loaded::measure(bench),
-        What::Switches => switches::measure(bench),
-        What::Build => build::measure(bench),
-        What::Ptop => ptop::measure(bench),
-        What::Record => record::measure(bench),
-        What::Start => first_frame::measure(bench),
-        What::Attach => attach::measure(bench),
-        What::Readers => readers::measure(bench),
-        What::Size => file_size::measure(bench),
-        What::Truth => truth::measure(bench),
+        Benchmark::Cost => cost::measure(bench),
+        Benchmark::Loaded => loaded::measure(bench),
+        Benchmark::Switches => switches::measure(bench),
+        Benchmark::Build => build::measure(bench),
+        Benchmark::Ptop => ptop::measure(bench),
+        Benchmark::Record => record::measure(bench),
+        Benchmark::Start => first_frame::measure(bench),
+        Benchmark::Attach => attach::measure(bench),
+        Benchmark::Readers => readers::measure(bench),
+        Benchmark::Size => file_size::measure(bench),
+        Benchmark::Truth => truth::measure(bench),
     }
 }
 

@@ -18,7 +18,7 @@ const HTOP_ROWS: &str = "600";
 
 /// Figures in any unit, the same for both.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Said {
+pub struct NamedShare {
     /// Sum of the rows.
     pub named: f64,
     /// All used time.
@@ -32,13 +32,13 @@ fn output(program: &str, arguments: &[&str]) -> Result<String> {
 }
 
 /// Column %CPU, and the line `%Cpu(s)`.
-pub fn top(_: &Bench) -> Result<Said> {
+pub fn top(_: &Bench) -> Result<NamedShare> {
     let seconds = WINDOW.to_string();
     let text = output("top", &["-b", "-w", "512", "-d", &seconds, "-n", "2"])?;
     in_top(&text, std::thread::available_parallelism()?.get())
 }
 
-fn in_top(text: &str, cpus: usize) -> Result<Said> {
+fn in_top(text: &str, cpus: usize) -> Result<NamedShare> {
     let screen = text.rfind("top - ").map_or(text, |at| &text[at..]);
     let line = screen.lines().find_map(|line| line.strip_prefix("%Cpu(s):"));
     let parts = line.context("no %Cpu(s) in top's screen")?.split(',');
@@ -47,16 +47,16 @@ fn in_top(text: &str, cpus: usize) -> Result<Said> {
         .filter(|[_, name]: &[&str; 2]| ["us", "sy", "ni", "hi", "si"].contains(name))
         .filter_map(|[number, _]| number.parse::<f64>().ok())
         .sum();
-    Ok(Said { named: column(screen, "%CPU")?, busy: busy * cpus as f64 })
+    Ok(NamedShare { named: column(screen, "%CPU")?, busy: busy * cpus as f64 })
 }
 
 /// Lines PRC of processes, including exited ones as far as process accounting reports them, and the
 /// line CPU.
-pub fn atop(_: &Bench) -> Result<Said> {
+pub fn atop(_: &Bench) -> Result<NamedShare> {
     in_atop(&output("atop", &["-P", "CPU,PRC", &WINDOW.to_string(), "2"])?)
 }
 
-fn in_atop(text: &str) -> Result<Said> {
+fn in_atop(text: &str) -> Result<NamedShare> {
     let sample = text.rsplit("SEP").find(|sample| sample.contains("CPU ")).context("no sample")?;
     let (mut named, mut busy) = (0.0, None);
     for line in sample.lines() {
@@ -83,11 +83,11 @@ fn in_atop(text: &str) -> Result<Said> {
             _ => {}
         }
     }
-    Ok(Said { named, busy: busy.context("no CPU line")? })
+    Ok(NamedShare { named, busy: busy.context("no CPU line")? })
 }
 
 /// Column CPU% of a screen in tmux, because htop has no batch mode.
-pub fn htop(_: &Bench) -> Result<Said> {
+pub fn htop(_: &Bench) -> Result<NamedShare> {
     const SOCKET: &str = "exactop-bench";
     let tmux = |arguments: &[&str]| output("tmux", &[&["-L", SOCKET], arguments].concat());
     let size = ["-x", "200", "-y", HTOP_ROWS];
@@ -101,7 +101,7 @@ pub fn htop(_: &Bench) -> Result<Said> {
 fn screen(
     capture: impl Fn() -> Result<String>,
     show_processes: impl Fn() -> Result<String>,
-) -> Result<Said> {
+) -> Result<NamedShare> {
     std::thread::sleep(Duration::from_secs(1));
     // Threads of processes are hidden: their time is in the process. Kernel threads are shown.
     show_processes()?;
@@ -116,7 +116,7 @@ fn screen(
     if total == 0 {
         bail!("/proc/stat stood still");
     }
-    Ok(Said {
+    Ok(NamedShare {
         named: column(&capture()?, "CPU%")?,
         busy: 100.0 * cpus * busy as f64 / total as f64,
     })
@@ -146,7 +146,7 @@ mod tests {
         let text = "top - 1\n%Cpu(s): 9.0 us, 9.0 sy\n PID USER %CPU COMMAND\n 1 root 99.0 x\n\
                     top - 2\n%Cpu(s): 10.0 us, 20.0 sy,  0.0 ni, 60.0 id,  0.0 wa,  5.0 hi,  5.0 si\n\
                     \n  PID USER  %CPU COMMAND\n    1 root   7.5 a\n   22 root  2.5 b c\n";
-        assert_eq!(in_top(text, 2).unwrap(), Said { named: 10.0, busy: 80.0 });
+        assert_eq!(in_top(text, 2).unwrap(), NamedShare { named: 10.0, busy: 80.0 });
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
              PRC {time} 1 (a b) S 100 10 11 0 {prc} y 75 () 0\n\
              PRC {time} 1 (a b) S 100 10 11 0 {prc} n 75 () 0\nSEP\n"
         );
-        assert_eq!(in_atop(&text).unwrap(), Said { named: 21.0, busy: 60.0 });
+        assert_eq!(in_atop(&text).unwrap(), NamedShare { named: 21.0, busy: 60.0 });
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn each_sum(bench: &Bench, cpus: usize) -> Result<Vec<(String, Spread)>> {
         let share = |line| total(line).map(|total| total / cpus as f64);
         all.push((format!("exactop ptop, {source}"), sums.filter_map(share).collect()));
     }
-    type Ask = fn(&Bench) -> Result<named_by::Said>;
+    type Ask = fn(&Bench) -> Result<named_by::NamedShare>;
     // Per cent of a CPU; atop counts ticks of its window.
     let ticks = f64::from(WINDOW) * rustix::param::clock_ticks_per_second() as f64;
     let peers: [(&str, Ask, f64); 3] = [
@@ -290,8 +290,11 @@ fn picture(sums: &[(String, Spread)]) -> Picture {
     };
     let chart = Chart {
         title: "What the rows add up to on a busy machine".into(),
-        x: Axis { range: Some((0.5, windows + 0.5)), ..Axis::of(format!("window of {WINDOW} s")) },
-        y: Axis { range: Some((0.0, 150.0)), ..Axis::of("% of all CPUs (above 150: at the edge)") },
+        x: Axis { range: Some((0.5, windows + 0.5)), ..Axis::new(format!("window of {WINDOW} s")) },
+        y: Axis {
+            range: Some((0.0, 150.0)),
+            ..Axis::new("% of all CPUs (above 150: at the edge)")
+        },
         // exactop's line is drawn above the others.
         series: std::iter::once(whole).chain(sums.iter().rev().map(line)).collect(),
     };

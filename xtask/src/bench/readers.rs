@@ -28,7 +28,7 @@ const MORE_PCT: f64 = 5.0;
 
 /// The ledger that readers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum LedgerOwner {
     Daemons,
     Own,
 }
@@ -66,12 +66,12 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     for round in 0..bench.rounds(ROUNDS) {
         for (&readers, figures) in READERS.iter().zip(&mut figures) {
             eprintln!("bench: readers, round {}, {readers}", round + 1);
-            let cost = cost(bench, readers, Whose::Daemons)?;
+            let cost = cost(bench, readers, LedgerOwner::Daemons)?;
             figures.daemon.add(cost.daemon);
             figures.programs.add(cost.programs);
             figures.ledger.add(cost.daemon + cost.programs);
             figures.readers.add(cost.readers);
-            let cost = self::cost(bench, readers, Whose::Own)?;
+            let cost = self::cost(bench, readers, LedgerOwner::Own)?;
             figures.own_programs.add(cost.programs);
             figures.own_readers.add(cost.readers);
         }
@@ -80,20 +80,20 @@ pub fn measure(bench: &Bench) -> Result<Section> {
 }
 
 /// Runs this number of readers for some time.
-fn cost(bench: &Bench, readers: usize, whose: Whose) -> Result<Cost> {
+fn cost(bench: &Bench, readers: usize, whose: LedgerOwner) -> Result<Cost> {
     let scratch = tempfile::tempdir().context("making a directory")?;
     let socket = scratch.path().join("socket");
     let daemon = match whose {
-        Whose::Daemons => Some(daemon(bench, scratch.path(), &socket)?),
-        Whose::Own => None,
+        LedgerOwner::Daemons => Some(daemon(bench, scratch.path(), &socket)?),
+        LedgerOwner::Own => None,
     };
     let reader = |n: usize| {
         let mut command = Command::new(&bench.exactop);
         let interval = format!("{:.1}", INTERVAL_S * (n + 1) as f64);
         command.args(["-b", "-i", "-d", &interval]).env("HOME", "/nonexistent");
         match whose {
-            Whose::Daemons => command.args(["--source", "daemon", "--socket"]).arg(&socket),
-            Whose::Own => command.args(["--source", "ledger"]),
+            LedgerOwner::Daemons => command.args(["--source", "daemon", "--socket"]).arg(&socket),
+            LedgerOwner::Own => command.args(["--source", "ledger"]),
         };
         Running::start_looking_for(&mut command, Surface::Pipe, "\n")
     };

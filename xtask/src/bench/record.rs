@@ -11,7 +11,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{cost, cpu_time, peers, Bench};
 use anyhow::{bail, Context, Result};
-use exactop_recording::{Recording, When, Windows};
+use exactop_recording::{Recording, TimeRange, Windows};
 use exactop_workloads::workloads::{Sleepers, Tickers};
 use serde_json::{json, Value};
 use std::io::ErrorKind;
@@ -65,7 +65,7 @@ const TURNS: u8 = 3;
 
 /// One measurement of one recorder.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct RecorderCost {
     /// Output up to the end of the first window.
     begin_bytes: f64,
     window_bytes: f64,
@@ -76,7 +76,7 @@ struct Kept {
     peak_mib: f64,
 }
 
-impl Kept {
+impl RecorderCost {
     fn total_pct(&self) -> f64 {
         self.cpu_pct + self.bpf_pct.unwrap_or(0.0)
     }
@@ -94,10 +94,10 @@ impl Kept {
 
 /// All measurements of one recorder with one number of processes.
 #[derive(Default)]
-struct All(Vec<Kept>);
+struct RecorderRuns(Vec<RecorderCost>);
 
-impl All {
-    fn spread(&self, of: impl Fn(&Kept) -> Option<f64>) -> Spread {
+impl RecorderRuns {
+    fn spread(&self, of: impl Fn(&RecorderCost) -> Option<f64>) -> Spread {
         self.0.iter().filter_map(of).collect()
     }
 }
@@ -110,7 +110,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
         let _sleepers = Sleepers::start(processes - active)?;
         let _tickers = Tickers::start(active, Duration::from_millis(200))?;
         std::thread::sleep(Duration::from_secs(1));
-        let mut all = TOOLS.map(|_| All::default());
+        let mut all = TOOLS.map(|_| RecorderRuns::default());
         for round in 0..bench.rounds(ROUNDS) {
             eprintln!("bench: record, {processes} processes, {active} active, round {}", round + 1);
             everyone(bench, &mut all);
@@ -120,8 +120,8 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(bench, &figures))
 }
 
-fn everyone(bench: &Bench, all: &mut [All; TOOLS.len()]) {
-    let one = |tool: &Tool, all: &mut All| match kept(bench, tool) {
+fn everyone(bench: &Bench, all: &mut [RecorderRuns; TOOLS.len()]) {
+    let one = |tool: &Tool, all: &mut RecorderRuns| match kept(bench, tool) {
         Ok(kept) => all.0.extend(kept),
         Err(error) => eprintln!("bench: {}: {error:#}", tool.name),
     };
@@ -139,7 +139,7 @@ fn everyone(bench: &Bench, all: &mut [All; TOOLS.len()]) {
 }
 
 /// One measurement of a recorder; `None`: not installed.
-fn kept(bench: &Bench, tool: &Tool) -> Result<Option<Kept>> {
+fn kept(bench: &Bench, tool: &Tool) -> Result<Option<RecorderCost>> {
     let program = match tool.program {
         "exactop" => bench.exactop.clone(),
         peer => match peers::find(peer) {
@@ -173,7 +173,7 @@ fn kept(bench: &Bench, tool: &Tool) -> Result<Option<Kept>> {
         _ => None,
     };
     let pct = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos() as f64;
-    Ok(Some(Kept {
+    Ok(Some(RecorderCost {
         begin_bytes: begin as f64,
         window_bytes: (bytes - begin) as f64 / windows as f64,
         rows,
@@ -241,7 +241,7 @@ fn growth(path: &Path, from: u64, patience: Duration) -> Result<u64> {
 
 /// Rows of a recorded window: active tasks, and groups of exited ones.
 fn rows(recording: &Path) -> Result<f64> {
-    let mut of = Windows::of(Recording::open(recording)?, When::default())?;
+    let mut of = Windows::from_recording(Recording::open(recording)?, TimeRange::default())?;
     let (mut rows, mut windows) = (0, 0);
     while of.advance()? {
         let Some(window) = of.replay().window() else { continue };
@@ -257,7 +257,7 @@ fn rows(recording: &Path) -> Result<f64> {
     Ok(rows as f64 / f64::from(windows - 1))
 }
 
-fn section(bench: &Bench, figures: &[[All; TOOLS.len()]]) -> Section {
+fn section(bench: &Bench, figures: &[[RecorderRuns; TOOLS.len()]]) -> Section {
     let (interval, windows) = if bench.quick { (2, 3) } else { (10, 6) };
     Section {
         name: "record",
@@ -295,8 +295,8 @@ fn heads(first: &str) -> Table {
 
 fn table(
     title: &str,
-    figures: &[[All; TOOLS.len()]],
-    of: impl Fn(&Kept) -> Option<f64>,
+    figures: &[[RecorderRuns; TOOLS.len()]],
+    of: impl Fn(&RecorderCost) -> Option<f64>,
     decimals: usize,
 ) -> Table {
     let mut table = heads(title);
@@ -308,32 +308,38 @@ fn table(
 }
 
 /// Figures of the targets.
-fn ours(figures: &[[All; TOOLS.len()]]) -> Table {
+fn ours(figures: &[[RecorderRuns; TOOLS.len()]]) -> Table {
     let mut table = heads("exactop");
-    let mut row = |name: &str, of: &dyn Fn(&Kept) -> Option<f64>, decimals| {
+    let mut row = |name: &str, of: &dyn Fn(&RecorderCost) -> Option<f64>, decimals| {
         let cells = figures.iter().map(|all| all[0].spread(of).text(decimals));
         table.row(std::iter::once(name.to_string()).chain(cells));
     };
     row("rows that ran, a window", &|kept| kept.rows, 0);
-    row("bytes a row, beyond 500 a window", &Kept::bytes_a_row, 1);
+    row("bytes a row, beyond 500 a window", &RecorderCost::bytes_a_row, 1);
     row("MB a day in windows of 10 s, keyframes included", &|kept| Some(kept.day_mb()), 1);
     row("% of a CPU in the process", &|kept| Some(kept.cpu_pct), 3);
     row("% of a CPU in BPF", &|kept| kept.bpf_pct, 3);
     table
 }
 
-fn checks(figures: &[[All; TOOLS.len()]]) -> Vec<Check> {
+fn checks(figures: &[[RecorderRuns; TOOLS.len()]]) -> Vec<Check> {
     let usual = &figures[USUAL][0];
     let at_most = |target: String, spread: &Spread, most: f64, decimals, unit| Check {
         target,
         found: format!("{} {unit}", spread.text(decimals)),
         met: spread.median().map(|found| found <= most),
     };
-    let size = |((processes, _), all): (&(usize, usize), &[All; TOOLS.len()])| {
+    let size = |((processes, _), all): (&(usize, usize), &[RecorderRuns; TOOLS.len()])| {
         let target = format!(
             "of {processes} processes a window takes at most 500 bytes and 40 for each row that ran"
         );
-        at_most(target, &all[0].spread(Kept::bytes_a_row), 40.0, 1, "bytes a row beyond 500")
+        at_most(
+            target,
+            &all[0].spread(RecorderCost::bytes_a_row),
+            40.0,
+            1,
+            "bytes a row beyond 500",
+        )
     };
     let mut checks: Vec<Check> = POPULATIONS.iter().zip(figures).map(size).collect();
     let day = usual.spread(|kept| Some(kept.day_mb()));
@@ -346,8 +352,8 @@ fn checks(figures: &[[All; TOOLS.len()]]) -> Vec<Check> {
     checks
 }
 
-fn json_of(figures: &[[All; TOOLS.len()]]) -> Value {
-    let one = |all: &All| {
+fn json_of(figures: &[[RecorderRuns; TOOLS.len()]]) -> Value {
+    let one = |all: &RecorderRuns| {
         json!({
             "begin_bytes": all.spread(|kept| Some(kept.begin_bytes)).json(),
             "window_bytes": all.spread(|kept| Some(kept.window_bytes)).json(),
@@ -357,7 +363,7 @@ fn json_of(figures: &[[All; TOOLS.len()]]) -> Value {
             "peak_mib": all.spread(|kept| Some(kept.peak_mib)).json(),
         })
     };
-    let tools = |all: &[All; TOOLS.len()]| -> Value {
+    let tools = |all: &[RecorderRuns; TOOLS.len()]| -> Value {
         TOOLS.iter().zip(all).map(|(tool, all)| (tool.name.to_string(), one(all))).collect()
     };
     let name = |(processes, active): &(usize, usize)| format!("{processes}, {active} active");

@@ -41,12 +41,12 @@ pub struct Running {
 
 #[derive(Default)]
 struct Output {
-    seen: Mutex<Seen>,
+    seen: Mutex<ScreenOutput>,
     news: Condvar,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ScreenOutput {
     text: Vec<u8>,
     refreshes: u64,
     last: Option<Instant>,
@@ -182,11 +182,15 @@ impl Drop for Running {
 }
 
 impl Output {
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, ScreenOutput> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, seen: MutexGuard<'a, Seen>, most: Duration) -> MutexGuard<'a, Seen> {
+    fn wait<'a>(
+        &self,
+        seen: MutexGuard<'a, ScreenOutput>,
+        most: Duration,
+    ) -> MutexGuard<'a, ScreenOutput> {
         self.news.wait_timeout(seen, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -236,7 +240,7 @@ fn drain(mut source: Source, output: &Output) {
     }
 }
 
-impl Seen {
+impl ScreenOutput {
     fn take(&mut self, chunk: &[u8], now: Instant) {
         if self.last.is_none_or(|last| now.duration_since(last) >= SILENCE) {
             self.refreshes += 1;

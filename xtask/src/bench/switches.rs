@@ -21,22 +21,27 @@ const ARGUMENTS: [&str; 5] = ["-d", "10", "--source", "ledger", "--split"];
 
 /// Programs attached while the tasks switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum With {
+enum AttachedPrograms {
     Nothing,
     Empty,
     Ledger,
     SplitLedger,
 }
 
-const ALL: [With; 4] = [With::Nothing, With::Empty, With::Ledger, With::SplitLedger];
+const ALL: [AttachedPrograms; 4] = [
+    AttachedPrograms::Nothing,
+    AttachedPrograms::Empty,
+    AttachedPrograms::Ledger,
+    AttachedPrograms::SplitLedger,
+];
 
-impl With {
+impl AttachedPrograms {
     fn name(self) -> &'static str {
         match self {
-            With::Nothing => "nothing attached",
-            With::Empty => "empty programs",
-            With::Ledger => "exactop --split sampled",
-            With::SplitLedger => "exactop --split exact",
+            AttachedPrograms::Nothing => "nothing attached",
+            AttachedPrograms::Empty => "empty programs",
+            AttachedPrograms::Ledger => "exactop --split sampled",
+            AttachedPrograms::SplitLedger => "exactop --split exact",
         }
     }
 }
@@ -59,12 +64,12 @@ enum Live {
 }
 
 impl Live {
-    fn start(bench: &Bench, with: With, pipe: &Pipe) -> Result<Live> {
+    fn start(bench: &Bench, with: AttachedPrograms, pipe: &Pipe) -> Result<Live> {
         Ok(match with {
-            With::Nothing => Live::Nothing,
-            With::Empty => Live::Empty(Attached::new()?),
-            With::Ledger => Live::Ledger(calibrated(bench, "sampled", pipe)?),
-            With::SplitLedger => Live::Ledger(calibrated(bench, "exact", pipe)?),
+            AttachedPrograms::Nothing => Live::Nothing,
+            AttachedPrograms::Empty => Live::Empty(Attached::new()?),
+            AttachedPrograms::Ledger => Live::Ledger(calibrated(bench, "sampled", pipe)?),
+            AttachedPrograms::SplitLedger => Live::Ledger(calibrated(bench, "exact", pipe)?),
         })
     }
 
@@ -128,7 +133,12 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&pipe, strangers, &figures))
 }
 
-fn with_statistics(bench: &Bench, with: With, pipe: &Pipe, figures: &mut Figures) -> Result<()> {
+fn with_statistics(
+    bench: &Bench,
+    with: AttachedPrograms,
+    pipe: &Pipe,
+    figures: &mut Figures,
+) -> Result<()> {
     let live = Live::start(bench, with, pipe)?;
     let Some(before) = live.runs() else { return Ok(()) };
     let statistics = Measured::on()?;
@@ -156,11 +166,11 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
     ]);
     for (with, of) in ALL.into_iter().zip(figures) {
         let more = |mine: &Spread, other: &Spread| match with {
-            With::Nothing => String::new(),
+            AttachedPrograms::Nothing => String::new(),
             _ => mine.over(other).map(|ratio| 100.0 * (ratio - 1.0)).text(1),
         };
         let known = |spread: &Spread, decimals| match with {
-            With::Nothing => String::new(),
+            AttachedPrograms::Nothing => String::new(),
             _ => spread.text(decimals),
         };
         table.row([

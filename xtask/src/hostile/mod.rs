@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 
 /// The attacks, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum What {
+enum Attack {
     /// Send SIGKILL at random moments
     Killed,
     /// Send SIGTERM, SIGINT and SIGHUP at random moments
@@ -31,8 +31,8 @@ enum What {
     Storms,
 }
 
-const ALL: [What; 6] =
-    [What::Killed, What::Signals, What::Many, What::Names, What::Limits, What::Storms];
+const ALL: [Attack; 6] =
+    [Attack::Killed, Attack::Signals, Attack::Many, Attack::Names, Attack::Limits, Attack::Storms];
 
 /// Treat exactop as a hostile machine would, and print the table for docs/explanation/security.md (as root)
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub struct Args {
     instances: usize,
     /// Run only this attack; may be given several times
     #[arg(long, value_enum, value_name = "NAME")]
-    only: Vec<What>,
+    only: Vec<Attack>,
 }
 
 /// One line of the table.
@@ -96,12 +96,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = 0;
     for what in ALL.iter().filter(|what| args.only.is_empty() || args.only.contains(what)) {
         let lines = match what {
-            What::Killed => vec![killed::by_kill(&exactop, args.times)?],
-            What::Signals => vec![killed::by_signals(&exactop, args.times)?],
-            What::Many => vec![many::at_once(&exactop, args.instances)?],
-            What::Names => names::all(&exactop)?,
-            What::Limits => limits::all(&exactop)?,
-            What::Storms => storms::all(&exactop)?,
+            Attack::Killed => vec![killed::by_kill(&exactop, args.times)?],
+            Attack::Signals => vec![killed::by_signals(&exactop, args.times)?],
+            Attack::Many => vec![many::at_once(&exactop, args.instances)?],
+            Attack::Names => names::all(&exactop)?,
+            Attack::Limits => limits::all(&exactop)?,
+            Attack::Storms => storms::all(&exactop)?,
         };
         for line in lines {
             println!("{}", line.row());

@@ -82,7 +82,7 @@ fn busybox() -> Result<PathBuf> {
     let places = ["/bin/busybox", "/usr/bin/busybox"];
     let found = places.iter().map(Path::new).find(|path| path.exists());
     match found {
-        Some(path) if libraries::of(path)?.is_empty() => Ok(path.to_owned()),
+        Some(path) if libraries::needed_by(path)?.is_empty() => Ok(path.to_owned()),
         _ => bail!("the guest needs a static busybox: {}", super::INSTALL),
     }
 }
@@ -105,7 +105,7 @@ fn add(archive: &mut Archive<BufWriter<File>>, host: &Path, guest: &str) -> Resu
     if mode & 0o111 == 0 {
         return Ok(());
     }
-    for library in libraries::of(host)? {
+    for library in libraries::needed_by(host)? {
         let place = library.to_string_lossy();
         if !archive.has(&place) {
             archive.file(&place, 0o755, &fs::read(&library)?)?;

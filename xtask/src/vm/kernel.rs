@@ -28,13 +28,13 @@ pub struct Kernel {
 
 /// A requested kernel.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted<'a> {
-    which: Which<'a>,
+struct KernelSpec<'a> {
+    which: KernelRelease<'a>,
     flavour: &'static str,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Which<'a> {
+enum KernelRelease<'a> {
     /// The newest of all suites.
     Newest,
     /// The newest of this suite.
@@ -43,7 +43,7 @@ enum Which<'a> {
     Series(&'a str),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> KernelSpec<'a> {
     fn parse(name: &'a str) -> Result<Self> {
         let (which, flavour) = match name.strip_suffix("-rt") {
             Some(which) => (which, REALTIME),
@@ -51,33 +51,35 @@ impl<'a> Wanted<'a> {
         };
         let is_series = |c: char| c.is_ascii_digit() || c == '.';
         let which = match which {
-            "newest" => Which::Newest,
-            suite if ARCHIVES.iter().any(|archive| archive.name == suite) => Which::Suite(suite),
+            "newest" => KernelRelease::Newest,
+            suite if ARCHIVES.iter().any(|archive| archive.name == suite) => {
+                KernelRelease::Suite(suite)
+            }
             series if series.starts_with(|c: char| c.is_ascii_digit()) => {
                 ensure!(
                     series.chars().all(is_series),
                     "no kernel is called `{name}`: give {NAMES}"
                 );
-                Which::Series(series)
+                KernelRelease::Series(series)
             }
             _ => bail!("no kernel is called `{name}`: give {NAMES}"),
         };
-        Ok(Wanted { which, flavour })
+        Ok(KernelSpec { which, flavour })
     }
 
     /// The known prefix of the kernel's version.
     fn series(&self) -> &'a str {
         match self.which {
-            Which::Series(series) => series,
-            Which::Newest | Which::Suite(_) => "",
+            KernelRelease::Series(series) => series,
+            KernelRelease::Newest | KernelRelease::Suite(_) => "",
         }
     }
 
     fn may_be_in(&self, archive: &Archive) -> bool {
         match self.which {
-            Which::Suite(suite) => suite == archive.name,
-            Which::Newest => archive.has_newest,
-            Which::Series(_) => true,
+            KernelRelease::Suite(suite) => suite == archive.name,
+            KernelRelease::Newest => archive.has_newest,
+            KernelRelease::Series(_) => true,
         }
     }
 
@@ -90,14 +92,14 @@ impl<'a> Wanted<'a> {
 /// Finds a kernel by its name. One of a series may be in `cache` already; for the newest kernel of
 /// a suite, the suite is always queried.
 pub fn find(name: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
-    let wanted = Wanted::parse(name)?;
+    let wanted = KernelSpec::parse(name)?;
     let kernels = cache.join("kernels");
     fs::create_dir_all(&kernels)?;
     // Two processes would download the same kernel. The lock ends with its owner, however that
     // ends.
     let lock = File::create(cache.join("kernels.lock"))?;
     lock.lock().context("waiting for another download")?;
-    if !refresh && matches!(wanted.which, Which::Series(_)) {
+    if !refresh && matches!(wanted.which, KernelRelease::Series(_)) {
         let here = here(&kernels)?;
         let names: Vec<String> = here.iter().map(|kernel| kernel.name.clone()).collect();
         if let Some(name) = wanted.newest_of(&names) {
@@ -145,7 +147,11 @@ fn with_image(name: &str, names: &[String]) -> String {
 
 /// Queries the suites. Returns the package, the client that has it, and all packages that the
 /// client knows.
-fn ask(wanted: &Wanted<'_>, apt: &Path, refresh: bool) -> Result<(String, Client, Vec<String>)> {
+fn ask(
+    wanted: &KernelSpec<'_>,
+    apt: &Path,
+    refresh: bool,
+) -> Result<(String, Client, Vec<String>)> {
     let mut best: Option<(String, Client, Vec<String>)> = None;
     let mut asked = Vec::new();
     for archive in ARCHIVES.iter().filter(|archive| wanted.may_be_in(archive)) {
@@ -157,7 +163,7 @@ fn ask(wanted: &Wanted<'_>, apt: &Path, refresh: bool) -> Result<(String, Client
         if best.as_ref().is_none_or(better) {
             best = Some((name, client, names));
         }
-        if matches!(wanted.which, Which::Series(_)) {
+        if matches!(wanted.which, KernelRelease::Series(_)) {
             break;
         }
     }
@@ -235,7 +241,7 @@ mod tests {
 
     #[test]
     fn newest_compares_numbers_as_numbers() {
-        let newest = |name| Wanted::parse(name).unwrap().newest_of(&names());
+        let newest = |name| KernelSpec::parse(name).unwrap().newest_of(&names());
         assert_eq!(newest("6.1").as_deref(), Some("linux-image-6.1.0-10-cloud-amd64"));
         assert_eq!(newest("6.12").as_deref(), Some("linux-image-6.12.107+deb12-cloud-amd64"));
         assert_eq!(newest("6.12-rt").as_deref(), Some("linux-image-6.12.107+deb12-rt-amd64"));
@@ -267,18 +273,22 @@ mod tests {
 
     #[test]
     fn a_series_is_not_a_prefix_of_another() {
-        let newest = |name| Wanted::parse(name).unwrap().newest_of(&names());
+        let newest = |name| KernelSpec::parse(name).unwrap().newest_of(&names());
         assert_eq!(newest("6.2"), None);
         assert_eq!(newest("6.12.1"), None);
     }
 
     #[test]
     fn a_kernel_is_asked_for_by_series_suite_or_age() {
-        let wanted = |name| Wanted::parse(name).ok().map(|wanted| (wanted.which, wanted.flavour));
-        assert_eq!(wanted("6.1-rt"), Some((Which::Series("6.1"), REALTIME)));
-        assert_eq!(wanted("trixie-backports"), Some((Which::Suite("trixie-backports"), CLOUD)));
-        assert_eq!(wanted("sid-rt"), Some((Which::Suite("sid"), REALTIME)));
-        assert_eq!(wanted("newest"), Some((Which::Newest, CLOUD)));
+        let wanted =
+            |name| KernelSpec::parse(name).ok().map(|wanted| (wanted.which, wanted.flavour));
+        assert_eq!(wanted("6.1-rt"), Some((KernelRelease::Series("6.1"), REALTIME)));
+        assert_eq!(
+            wanted("trixie-backports"),
+            Some((KernelRelease::Suite("trixie-backports"), CLOUD))
+        );
+        assert_eq!(wanted("sid-rt"), Some((KernelRelease::Suite("sid"), REALTIME)));
+        assert_eq!(wanted("newest"), Some((KernelRelease::Newest, CLOUD)));
         for nothing in ["", "-rt", "6.x", ".", "oldest", "../6.1", "Newest"] {
             assert_eq!(wanted(nothing), None, "{nothing}");
         }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// The libraries of `program`, by the paths under which its loader looks for them. A script or a
 /// static program has none.
-pub fn of(program: &Path) -> Result<Vec<PathBuf>> {
+pub fn needed_by(program: &Path) -> Result<Vec<PathBuf>> {
     if !is_elf(program)? {
         return Ok(Vec::new());
     }

@@ -8,12 +8,12 @@ use exactop_model::text::escape::harmless;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Object, Report, Status};
 use exactop_sources::session::{self, Choice};
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
 /// Result of opening a source.
-type Tried = Result<Provenance, String>;
+type OpenResult = Result<Provenance, String>;
 
 /// Sources besides the ledger, in the order in which `--source auto` tries them.
 const OTHERS: [(&str, Choice); 3] =
@@ -26,7 +26,11 @@ const OTHERS: [(&str, Choice); 3] =
 pub fn run(as_json: bool) -> Result<(), Failure> {
     let mut report = probe::probe();
     // Also asks for the figures that are measured only on demand.
-    let all = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
+    let all = SplitOptions {
+        split: MeasurePolicy::Always,
+        irq: MeasurePolicy::Always,
+        ..SplitOptions::default()
+    };
     let tried = open(Choice::Ledger, all);
     let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
     let objects = probe::objects();
@@ -36,7 +40,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     }
     say_whether_it_loads(&mut report, &objects);
     let reduced = rights::reduce(Role::Text, Origin::None, &[]);
-    report.capabilities.extend(reduced.told());
+    report.capabilities.extend(reduced.to_capabilities());
     let told = match as_json {
         true => json(&report, &objects, &tried, &others),
         false => text(&report, &objects, &tried, &others),
@@ -45,7 +49,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     tried.map(|_| ()).map_err(|_| Failure::Told)
 }
 
-fn open(choice: Choice, split: SplitOptions) -> Tried {
+fn open(choice: Choice, split: SplitOptions) -> OpenResult {
     session::open(choice, split)
         .map(|session| session.provenance().clone())
         .map_err(|error| harmless(&error.to_string()))
@@ -94,7 +98,12 @@ fn say_whether_it_loads(report: &mut Report, objects: &[Object]) {
     };
 }
 
-fn text(report: &Report, objects: &[Object], tried: &Tried, others: &[(&str, Tried)]) -> String {
+fn text(
+    report: &Report,
+    objects: &[Object],
+    tried: &OpenResult,
+    others: &[(&str, OpenResult)],
+) -> String {
     let mut out = String::new();
     for capability in &report.capabilities {
         describe(&mut out, capability);
@@ -160,7 +169,7 @@ fn qualities(provenance: &Provenance) -> String {
         (Quality::Sampled, "sampled by the kernel's tick"),
         (Quality::Missing, "not available"),
     ] {
-        let is = |c: &&Counter| provenance.of(**c) == quality;
+        let is = |c: &&Counter| provenance.quality(**c) == quality;
         let ids: Vec<&str> = Counter::ALL.iter().filter(is).map(|c| c.info().id).collect();
         if !ids.is_empty() {
             let _ = write!(out, "\n  {label}: {}", ids.join(", "));
@@ -169,7 +178,12 @@ fn qualities(provenance: &Provenance) -> String {
     out
 }
 
-fn json(report: &Report, objects: &[Object], tried: &Tried, others: &[(&str, Tried)]) -> String {
+fn json(
+    report: &Report,
+    objects: &[Object],
+    tried: &OpenResult,
+    others: &[(&str, OpenResult)],
+) -> String {
     let objects = objects.iter().map(|object| {
         json!({
             "name": object.name,
@@ -203,7 +217,7 @@ fn json(report: &Report, objects: &[Object], tried: &Tried, others: &[(&str, Tri
     format!("{report}\n")
 }
 
-fn opens(tried: &Tried) -> Value {
+fn opens(tried: &OpenResult) -> Value {
     json!({ "opens": tried.is_ok(), "error": tried.as_ref().err() })
 }
 

@@ -7,7 +7,7 @@ use crate::options::of_recording;
 use crate::options::time::now;
 use crate::output::{self, file::Sink, Signals};
 use crate::rights::{self, Origin, Role};
-use exactop_recording::{Recording, When};
+use exactop_recording::{Recording, TimeRange};
 use exactop_web::page::{html, read, Document, Limits};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct Opened {
     recording: Recording,
     again: Recording,
-    when: When,
+    when: TimeRange,
 }
 
 /// Opens a recording, for a time range or from a time on.

@@ -5,7 +5,7 @@ use crate::failure::{complain, Failure};
 use crate::options::of_recording;
 use crate::options::time::{now, shown};
 use crate::rights::{self, Origin, Role};
-use exactop_recording::{Moved, Reader, Recording, Replay, When};
+use exactop_recording::{Reader, Recording, Replay, ReplayStep, TimeRange};
 use std::path::Path;
 
 /// A recording and the requested part of it.
@@ -13,7 +13,7 @@ pub struct Opened {
     /// The recording.
     pub recording: Recording,
     /// The requested windows.
-    pub when: When,
+    pub when: TimeRange,
 }
 
 /// Opens a recording, and gives up the rights that reading it does not need.
@@ -69,14 +69,14 @@ impl Windows {
     /// No file can be read, or the recording has no such time.
     pub fn open(path: &Path, time: Option<&str>) -> Result<Windows, Failure> {
         let Opened { recording, when } = opened(path, time, Role::Text)?;
-        Windows::of(recording, when)
+        Windows::from_recording(recording, when)
     }
 
     /// Windows of a recording that is already open.
     ///
     /// # Errors
     /// The recording has no such time.
-    pub fn of(recording: Recording, when: When) -> Result<Windows, Failure> {
+    pub fn from_recording(recording: Recording, when: TimeRange) -> Result<Windows, Failure> {
         let mut replay = Replay::new(Reader::new(recording));
         let now = now();
         let is_there = match when.from {
@@ -96,10 +96,12 @@ impl Windows {
         }
         loop {
             match self.replay.forward().map_err(Failure::failed)? {
-                Moved::End => return Ok(false),
-                Moved::Gap(gap) if !self.is_wanted(Some(gap.from_wall_ns)) => return Ok(false),
-                Moved::Gap(gap) => complain(&gap_words(&gap, &self.now)),
-                Moved::Window => return Ok(self.is_wanted(self.replay.ends_wall_ns())),
+                ReplayStep::End => return Ok(false),
+                ReplayStep::Gap(gap) if !self.is_wanted(Some(gap.from_wall_ns)) => {
+                    return Ok(false)
+                }
+                ReplayStep::Gap(gap) => complain(&gap_words(&gap, &self.now)),
+                ReplayStep::Window => return Ok(self.is_wanted(self.replay.ends_wall_ns())),
             }
         }
     }

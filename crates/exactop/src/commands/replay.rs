@@ -6,7 +6,7 @@ use super::played::{opened, too_late, Opened, Windows};
 use super::watch::{check::Check, live::show};
 use crate::failure::{complain, Failure};
 use crate::options::of_recording::{PlaceArgs, TimeArgs};
-use crate::options::resolved::{self, Replayed, Replaying, Wanted};
+use crate::options::resolved::{self, OutputMode, Replayed, Replaying};
 use crate::options::typed::{PtopArgs, WatchArgs};
 use crate::output::{not_written, Signals};
 use crate::rights::Role;
@@ -71,7 +71,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
     let path = place.path()?;
     // A page needs no terminal.
     watch.print.batch |= html.is_some();
-    let wanted = Wanted::replaying(watch)?;
+    let wanted = OutputMode::replaying(watch)?;
     if let Some(file) = html {
         return page::write(&path, time.as_deref(), &file);
     }
@@ -88,7 +88,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
             let playback = Playback::new(recording, when.from).map_err(Failure::failed)?;
             show(Box::new(playback.ok_or_else(too_late)?), pids, begin)
         }
-        Replaying::Windows(replayed) => print(Windows::of(recording, when)?, &replayed),
+        Replaying::Windows(replayed) => print(Windows::from_recording(recording, when)?, &replayed),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
 /// The failure, or the signal that ended the command.
 pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
     let time = typed.of.time.clone();
-    match Wanted::replaying(resolved::precise(typed)?)? {
+    match OutputMode::replaying(resolved::precise(typed)?)? {
         Replaying::Windows(wanted) => print(Windows::open(path, time.as_deref())?, &wanted),
         Replaying::Live(..) => Err(Failure::usage("the precise top of a recording is printed")),
     }

@@ -9,7 +9,7 @@ use crate::options::time::{now, shown};
 use crate::output;
 use crate::rights::{self, Origin, Role};
 use clap::{ArgGroup, Args};
-use exactop_sums::{report, By, Stretch};
+use exactop_sums::{report, Grouping, Stretch};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
@@ -31,8 +31,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     part: TimeArgs,
     /// Sum CPU time by this
-    #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
-    by: By,
+    #[arg(long, value_parser = parse::by(&Grouping::MACHINE), default_value = "command")]
+    by: Grouping,
     /// Print at most N rows
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
     rows: u64,

@@ -11,7 +11,7 @@ use exactop_model::{Needs, TaskSample};
 use exactop_sources::on_demand::switchlog::{SwitchLog, AT_ONCE};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, SourceError, SplitOptions};
-use exactop_views::perfetto::{Clocks, Host, Known, Recording};
+use exactop_views::perfetto::{Clocks, Host, InitialThread, Recording};
 use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
@@ -86,10 +86,10 @@ pub fn run(typed: &TraceArgs) -> Result<(), Failure> {
             other => other?,
         }
     }
-    output::print(told(typed, events, lost))
+    output::print(summary(typed, events, lost))
 }
 
-fn told(typed: &TraceArgs, events: usize, lost: u64) -> String {
+fn summary(typed: &TraceArgs, events: usize, lost: u64) -> String {
     let lost = match lost {
         0 => "none lost".into(),
         lost => format!("{lost} LOST for want of room (a larger --buffer helps)"),
@@ -119,13 +119,13 @@ fn clocks() -> Clocks {
 }
 
 /// Threads that exist now, from procfs.
-fn known() -> Result<Vec<Known>, SourceError> {
+fn known() -> Result<Vec<InitialThread>, SourceError> {
     let mut source = session::source(Choice::Procfs, SplitOptions::default())?;
     let snapshot =
         source.snapshot(&Request { needs: Needs::THREADS, watch: None, interval_ns: None })?;
     let of = |task: &TaskSample| {
         let (key, ident) = (&task.key, &task.ident);
-        Known { tid: key.tid, tgid: key.tgid, ppid: ident.ppid, comm: ident.comm }
+        InitialThread { tid: key.tid, tgid: key.tgid, ppid: ident.ppid, comm: ident.comm }
     };
     Ok(snapshot.tasks.iter().map(of).collect())
 }

@@ -3,7 +3,7 @@
 use super::time::{now, when};
 use crate::failure::Failure;
 use clap::Args;
-use exactop_recording::{Recording, When};
+use exactop_recording::{Recording, TimeRange};
 use jiff::Zoned;
 use std::path::PathBuf;
 
@@ -78,10 +78,10 @@ pub fn part(
     text: Option<&str>,
     now: &Zoned,
     recording: Recording,
-) -> Result<(Recording, When), Failure> {
+) -> Result<(Recording, TimeRange), Failure> {
     match text {
-        None => Ok((recording, When::default())),
-        Some(BOOT) => Ok((recording.of_last_boot(), When::default())),
+        None => Ok((recording, TimeRange::default())),
+        Some(BOOT) => Ok((recording.of_last_boot(), TimeRange::default())),
         Some(text) => {
             let when = when(text, now, recording.ends_wall_ns()).map_err(Failure::usage)?;
             Ok((recording, when))

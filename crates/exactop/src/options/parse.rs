@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Column};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
@@ -35,9 +35,9 @@ where
 }
 
 /// A parser for a dimension to sum by.
-pub fn by(offered: &'static [By]) -> impl TypedValueParser<Value = By> {
+pub fn by(offered: &'static [Grouping]) -> impl TypedValueParser<Value = Grouping> {
     let words = offered.iter().map(|by| PossibleValue::new(by.name()).help(by.help()));
-    PossibleValuesParser::new(words).try_map(|word: String| By::parse(&word, offered))
+    PossibleValuesParser::new(words).try_map(|word: String| Grouping::parse(&word, offered))
 }
 
 /// Parses a number of windows.

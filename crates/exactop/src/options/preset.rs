@@ -35,12 +35,12 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 /// No such preset exists; the text lists those that do.
 pub fn named(name: &str) -> Result<Preset, Failure> {
     if let Some((_, columns, sort)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
-        return Ok(Preset { columns: columns::of(columns), sort: sort.column() });
+        return Ok(Preset { columns: columns::by_ids(columns), sort: sort.column() });
     }
     let (settings, _) = config::load()?;
     let Some(own) = settings.presets.get(name) else { return Err(unknown(name, &settings)) };
     let sort = own.sort.unwrap_or(ColumnId::CpuPct).column();
-    Ok(Preset { columns: columns::of(&own.columns), sort })
+    Ok(Preset { columns: columns::by_ids(&own.columns), sort })
 }
 
 fn unknown(name: &str, settings: &Settings) -> Failure {

@@ -3,16 +3,16 @@
 
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
-use super::typed::{PtopArgs, WatchArgs, Whose, AUTO};
+use super::typed::{FigureSource, PtopArgs, WatchArgs, AUTO};
 use super::{config, preset};
 use crate::failure::Failure;
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, ColumnId, TOP};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::Needs;
 use exactop_sources::passwd;
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_tui::{Begin, PerCpu, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
@@ -25,7 +25,7 @@ const DEFAULT_DELAY_S: f64 = 2.0;
 const DEFAULT_BUDGET: f64 = 1.0;
 
 /// What to run.
-pub enum Wanted {
+pub enum OutputMode {
     /// List the names of all columns.
     Fields,
     /// The live view.
@@ -38,7 +38,7 @@ pub enum Wanted {
 #[derive(Debug)]
 pub struct SourceOptions {
     /// `auto`, or a source by name.
-    pub whose: Whose,
+    pub whose: FigureSource,
     /// Path of the daemon's socket; `None`: the default path.
     pub socket: Option<PathBuf>,
     /// How the source splits user, system and interrupt time.
@@ -101,7 +101,7 @@ pub enum Format {
     /// CSV, one line per row.
     Csv,
     /// CPU time of all tasks, summed by a dimension.
-    Sums(By, Shape),
+    Sums(Grouping, Shape),
 }
 
 /// Format of sums.
@@ -113,16 +113,16 @@ pub enum Shape {
     Csv,
 }
 
-impl Wanted {
+impl OutputMode {
     /// Resolves the options.
     ///
     /// # Errors
     /// Options conflict, or a name is unknown or does not exist.
-    pub fn watching(typed: WatchArgs) -> Result<Wanted, Failure> {
+    pub fn watching(typed: WatchArgs) -> Result<OutputMode, Failure> {
         match typed.list_fields {
-            true => Ok(Wanted::Fields),
-            false if typed.print.is_plain() => windows(typed).map(Wanted::Windows),
-            false => live(typed).map(Wanted::Live),
+            true => Ok(OutputMode::Fields),
+            false if typed.print.is_plain() => windows(typed).map(OutputMode::Windows),
+            false => live(typed).map(OutputMode::Live),
         }
     }
 
@@ -137,8 +137,8 @@ impl Wanted {
             ("--socket", typed.socket.is_some()),
             ("--record", typed.record.is_some()),
             ("--proc-root", typed.proc_root.is_some()),
-            ("--split", typed.split != When::WhileCheap),
-            ("--irq", typed.irq != When::WhileCheap),
+            ("--split", typed.split != MeasurePolicy::WhileCheap),
+            ("--irq", typed.irq != MeasurePolicy::WhileCheap),
             ("--budget", typed.budget != DEFAULT_BUDGET),
         ];
         if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
@@ -169,8 +169,8 @@ impl Wanted {
     ///
     /// # Errors
     /// Options conflict, or a name is unknown or does not exist.
-    pub fn precise(typed: PtopArgs) -> Result<Wanted, Failure> {
-        Wanted::watching(precise(typed)?)
+    pub fn precise(typed: PtopArgs) -> Result<OutputMode, Failure> {
+        OutputMode::watching(precise(typed)?)
     }
 }
 
@@ -314,7 +314,7 @@ fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
         (Some(columns), _) => columns.0.clone(),
         (None, Some(preset)) => preset.columns.clone(),
         (None, None) if typed.print.json || typed.print.csv => json::default_columns(),
-        (None, None) => columns::of(TOP),
+        (None, None) => columns::by_ids(TOP),
     };
     let natural = || SortBy::column(preset.map_or(ColumnId::CpuPct.column(), |p| p.sort));
     Ok(Plan {
@@ -349,7 +349,7 @@ fn names_are_shown(typed: &WatchArgs) -> bool {
     let filters = typed.filter.iter().map(Filter::column);
     let sort = typed.sort.iter().map(|field| field.0.column);
     let needs = columns::needs(columns.chain(filters).chain(sort), false);
-    typed.by.is_some_and(By::is_of_group) || needs.has(Needs::NAMES)
+    typed.by.is_some_and(Grouping::is_of_group) || needs.has(Needs::NAMES)
 }
 
 fn source(typed: &WatchArgs) -> SourceOptions {

@@ -1,6 +1,6 @@
 //! Points in time and time ranges, as people write them.
 
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub fn stretch(text: &str) -> Result<Duration, String> {
 
 /// Parses a time range: begin and length, `03:12+5m`. For a recording that ends at `end_wall_ns`,
 /// as in [`point_in`].
-fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
+fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<TimeRange, String> {
     let wrong = || {
         format!(
             "'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339, and how long after it \
@@ -84,14 +84,14 @@ fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, Str
     let from = point_in(from, now, end_wall_ns)?;
     let length = stretch(length).map_err(|_| wrong())?;
     let length = i128::try_from(length.as_nanos()).map_err(|_| wrong())?;
-    Ok(When { from: Some(from), to: Some(from + length) })
+    Ok(TimeRange { from: Some(from), to: Some(from + length) })
 }
 
 /// Parses a time range, or a point in time from which on all counts, as in [`point_in`].
-pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
+pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<TimeRange, String> {
     piece(text, now, end_wall_ns).or_else(|why| {
         let from = point_in(text, now, end_wall_ns).map_err(|_| why)?;
-        Ok(When { from: Some(from), to: None })
+        Ok(TimeRange { from: Some(from), to: None })
     })
 }
 
@@ -194,7 +194,7 @@ mod tests {
         let found = piece("14:03+10m", &now(), Some(end.as_nanosecond())).expect("a piece");
         let from: Timestamp = "2026-11-19T13:03:00Z".parse().expect("a time");
         let from = from.as_nanosecond();
-        assert_eq!(found, When { from: Some(from), to: Some(from + 600_000_000_000) });
+        assert_eq!(found, TimeRange { from: Some(from), to: Some(from + 600_000_000_000) });
     }
 
     #[test]

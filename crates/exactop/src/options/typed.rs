@@ -5,14 +5,14 @@ use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
 use clap::Args;
 use exactop_model::columns::filter::Filter;
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_sources::session::Choice;
-use exactop_sources::When;
+use exactop_sources::MeasurePolicy;
 use std::path::PathBuf;
 
 /// The source of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum FigureSource {
     /// A daemon.
     Daemon,
     /// This process.
@@ -20,42 +20,50 @@ pub enum Whose {
 }
 
 /// The first source that works.
-pub const AUTO: Whose = Whose::Own(Choice::Auto);
+pub const AUTO: FigureSource = FigureSource::Own(Choice::Auto);
 
 /// Words of `--source`.
-pub const SOURCES: &[Word<Whose>] = &[
+pub const SOURCES: &[Word<FigureSource>] = &[
     ("auto", AUTO, "The first of the others that works"),
-    ("daemon", Whose::Daemon, "The ledger of 'exactop daemon', over its socket; for its group"),
-    ("ledger", Whose::Own(Choice::Ledger), "BPF events, exact; needs privileges"),
+    (
+        "daemon",
+        FigureSource::Daemon,
+        "The ledger of 'exactop daemon', over its socket; for its group",
+    ),
+    ("ledger", FigureSource::Own(Choice::Ledger), "BPF events, exact; needs privileges"),
     (
         "snapshot",
-        Whose::Own(Choice::Snapshot),
+        FigureSource::Own(Choice::Snapshot),
         "The kernel's own counters, read by a BPF iterator; needs privileges",
     ),
     (
         "taskstats",
-        Whose::Own(Choice::Taskstats),
+        FigureSource::Own(Choice::Taskstats),
         "Netlink, with a record of each exit; needs CAP_NET_ADMIN",
     ),
-    ("procfs", Whose::Own(Choice::Procfs), "/proc: ticks, for anyone"),
+    ("procfs", FigureSource::Own(Choice::Procfs), "/proc: ticks, for anyone"),
 ];
 
 /// Words of `--split`.
-pub const SPLITS: &[Word<When>] = &[
-    ("auto", When::WhileCheap, "At every system call while the cost stays under the budget"),
-    ("exact", When::Always, "At every system call"),
-    ("sampled", When::Never, "By the kernel's tick-sampled ratio (~)"),
+pub const SPLITS: &[Word<MeasurePolicy>] = &[
+    (
+        "auto",
+        MeasurePolicy::WhileCheap,
+        "At every system call while the cost stays under the budget",
+    ),
+    ("exact", MeasurePolicy::Always, "At every system call"),
+    ("sampled", MeasurePolicy::Never, "By the kernel's tick-sampled ratio (~)"),
 ];
 
 /// Words of `--irq`.
-const INTERRUPTS: &[Word<When>] = &[
+const INTERRUPTS: &[Word<MeasurePolicy>] = &[
     (
         "auto",
-        When::WhileCheap,
+        MeasurePolicy::WhileCheap,
         "While a visible column needs it and the cost stays under the budget",
     ),
-    ("on", When::Always, "Always"),
-    ("off", When::Never, "Never"),
+    ("on", MeasurePolicy::Always, "Always"),
+    ("off", MeasurePolicy::Never, "Never"),
 ];
 
 /// Options of watching.
@@ -93,13 +101,13 @@ pub struct WatchArgs {
     /// Sum the time of all tasks, also exited ones, by this instead of showing tasks (batch)
     #[arg(
         long,
-        value_parser = parse::by(&By::MACHINE),
+        value_parser = parse::by(&Grouping::MACHINE),
         conflicts_with_all = [
             "pid", "user", "filter", "hide_idle", "threads", "command_line", "per_cpu", "sort",
             "columns", "preset", "rows", "width"
         ]
     )]
-    pub by: Option<By>,
+    pub by: Option<Grouping>,
     /// Show only rows that used CPU time in the window
     #[arg(short = 'i', long)]
     pub hide_idle: bool,
@@ -130,16 +138,16 @@ pub struct WatchArgs {
     pub preset: Option<String>,
     /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    pub source: Whose,
+    pub source: FigureSource,
     /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Split user and system time in the ledger this way
     #[arg(long, value_parser = parse::one_of(SPLITS), default_value = "auto")]
-    pub split: When,
+    pub split: MeasurePolicy,
     /// Separate interrupt time from the time of the interrupted task
     #[arg(long, value_parser = parse::one_of(INTERRUPTS), default_value = "auto")]
-    pub irq: When,
+    pub irq: MeasurePolicy,
     /// Allow --split auto and --irq auto this cost each, in per cent of the machine's CPU time
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse::percent, allow_hyphen_values = true)]
     pub budget: f64,

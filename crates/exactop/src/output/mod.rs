@@ -72,7 +72,7 @@ impl Signals {
             let note = move || {
                 let _ = first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
                 // A terminal that hangs up may send SIGHUP twice, itself and through its shell.
-                second_signal::came(signal, signal != SIGHUP);
+                second_signal::note_signal(signal, signal != SIGHUP);
             };
             // SAFETY: the handler uses only atomics and system calls that a handler may make.
             unsafe { signal_hook::low_level::register(signal, note)? };

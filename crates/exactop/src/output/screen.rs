@@ -34,7 +34,7 @@ pub enum Mode {
 
 /// How windows follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum WindowLayout {
     /// One below the other.
     Below,
     /// Over each other, with a fixed number of lines.
@@ -43,13 +43,13 @@ enum Place {
     Whole,
 }
 
-impl Place {
+impl WindowLayout {
     /// Bytes that restore the terminal for other programs.
     fn end(self) -> &'static [u8] {
         match self {
-            Place::Below => b"",
-            Place::Over => b"\r\x1b[?7h",
-            Place::Whole => b"\x1b[?7h\x1b[?1049l",
+            WindowLayout::Below => b"",
+            WindowLayout::Over => b"\r\x1b[?7h",
+            WindowLayout::Whole => b"\x1b[?7h\x1b[?1049l",
         }
     }
 }
@@ -67,7 +67,7 @@ pub enum Woken {
 /// asks for the next window now.
 pub struct Screen {
     signals: Signals,
-    place: Place,
+    place: WindowLayout,
     keys: Option<Keys>,
     /// Lines on the screen now.
     lines: usize,
@@ -85,17 +85,17 @@ impl Screen {
         let has_terminal = has_terminal && mode != Mode::Plain;
         let term = std::env::var("TERM").unwrap_or_default();
         let place = match mode {
-            _ if !has_terminal || term.is_empty() || term == "dumb" => Place::Below,
-            Mode::Plain | Mode::Append => Place::Below,
-            Mode::Fixed => Place::Over,
-            Mode::Whole => Place::Whole,
+            _ if !has_terminal || term.is_empty() || term == "dumb" => WindowLayout::Below,
+            Mode::Plain | Mode::Append => WindowLayout::Below,
+            Mode::Fixed => WindowLayout::Over,
+            Mode::Whole => WindowLayout::Whole,
         };
         let keys = has_terminal.then(|| Keys::take(place.end())).transpose();
         let keys = keys.map_err(Failure::cannot("take the terminal"))?;
         let screen = Screen { signals, place, keys, lines: 0, shown: false };
         screen.enter()?;
         if screen.keys.is_some() {
-            let end = if place == Place::Below { "\n" } else { "\r" };
+            let end = if place == WindowLayout::Below { "\n" } else { "\r" };
             screen.signals.write(format!("Please wait...{end}").as_bytes())?;
         }
         Ok(screen)
@@ -108,12 +108,12 @@ impl Screen {
 
     /// True if windows are drawn over each other.
     pub fn is_drawn(&self) -> bool {
-        self.place != Place::Below
+        self.place != WindowLayout::Below
     }
 
     /// The terminal's lines, if the output follows them.
     pub fn rows(&self) -> Option<usize> {
-        let rows = self.size().filter(|_| self.place == Place::Whole)?.ws_row;
+        let rows = self.size().filter(|_| self.place == WindowLayout::Whole)?.ws_row;
         Some(usize::from(rows)).filter(|&rows| rows > 0)
     }
 
@@ -140,8 +140,8 @@ impl Screen {
     /// Standard output cannot be written, or a signal came first.
     pub fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
         let mut text = match self.place {
-            Place::Over if self.shown => format!("\x1b[{}A\r", self.lines),
-            Place::Over => "\r".into(),
+            WindowLayout::Over if self.shown => format!("\x1b[{}A\r", self.lines),
+            WindowLayout::Over => "\r".into(),
             _ => "\x1b[H".into(),
         };
         for line in lines {
@@ -215,17 +215,17 @@ impl Screen {
 
     fn enter(&self) -> Result<(), Failure> {
         match self.place {
-            Place::Below => Ok(()),
+            WindowLayout::Below => Ok(()),
             // The terminal cuts long lines at its edge.
-            Place::Over => self.signals.write(b"\x1b[?7l"),
-            Place::Whole => self.signals.write(b"\x1b[?1049h\x1b[?7l\x1b[H"),
+            WindowLayout::Over => self.signals.write(b"\x1b[?7l"),
+            WindowLayout::Whole => self.signals.write(b"\x1b[?1049h\x1b[?7l\x1b[H"),
         }
     }
 
     /// Leaves the screen; later output stands below the lines from before.
     pub fn leave(&mut self) {
         self.give_back();
-        self.place = Place::Below;
+        self.place = WindowLayout::Below;
     }
 
     /// A write error is ignored: there is no reader left.

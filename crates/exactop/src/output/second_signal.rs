@@ -15,15 +15,15 @@ const SAME_WISH_MS: u64 = 100;
 static FIRST_MS: AtomicU64 = AtomicU64::new(0);
 
 /// How to restore the terminal.
-static TAKEN: AtomicPtr<Taken> = AtomicPtr::new(ptr::null_mut());
+static TAKEN: AtomicPtr<SavedTerminal> = AtomicPtr::new(ptr::null_mut());
 
-struct Taken {
+struct SavedTerminal {
     settings: libc::termios,
     bytes: &'static [u8],
 }
 
 /// In a handler: notes a signal. An `urgent` one that is not the first ends the program.
-pub fn came(signal: i32, urgent: bool) {
+pub fn note_signal(signal: i32, urgent: bool) {
     let now_ms = now_ms().max(1);
     match FIRST_MS.compare_exchange(0, now_ms, Ordering::SeqCst, Ordering::SeqCst) {
         Err(first_ms) if urgent && now_ms.saturating_sub(first_ms) > SAME_WISH_MS => {
@@ -53,7 +53,7 @@ pub fn terminal_is_taken(bytes: &'static [u8]) -> io::Result<()> {
         _ => return Err(io::Error::last_os_error()),
     };
     // Never freed: a handler may be reading it.
-    TAKEN.store(Box::into_raw(Box::new(Taken { settings, bytes })), Ordering::SeqCst);
+    TAKEN.store(Box::into_raw(Box::new(SavedTerminal { settings, bytes })), Ordering::SeqCst);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! writes only where its command writes. It executes nothing and uses no other TCP ports.
 
 use super::table::Writes;
-use super::{Beside, Measure};
+use super::{ExtraAccess, Measure};
 use crate::options::config;
 use exactop_cgroups::mountinfo::OURS;
 use exactop_cgroups::Hierarchy;
@@ -39,7 +39,7 @@ pub enum Fenced {
 
 impl Fenced {
     /// The measure, the loss, and the remedy.
-    pub fn told(self) -> (Measure, &'static str, &'static str) {
+    pub fn describe(self) -> (Measure, &'static str, &'static str) {
         const GUARD: &str =
             "a guard: an exactop that is taken over reaches every file that its user does";
         match self {
@@ -72,7 +72,7 @@ impl Fenced {
 }
 
 /// Restricts this process.
-pub fn fence(writes: Writes, beside: &Beside) -> Fenced {
+pub fn fence(writes: Writes, beside: &ExtraAccess) -> Fenced {
     // A restricted process may not look at an unrestricted one (ptrace(2), access mode checking),
     // and a /proc that hides processes shows only those that the reader may look at.
     match probe::hides_processes() {

@@ -42,12 +42,12 @@ pub struct Reduced {
 /// that it keeps reading. Measures that the kernel lacks are left out; 'exactop doctor' reports
 /// them.
 pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
-    reduce_beside(role, source, &Beside { readable, ..Beside::default() })
+    reduce_beside(role, source, &ExtraAccess { readable, ..ExtraAccess::default() })
 }
 
 /// Files and ports that a command keeps using besides those of its role.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside<'a> {
+pub struct ExtraAccess<'a> {
     /// Files and directories that it reads.
     pub readable: &'a [&'a Path],
     /// Directories below which it writes: recordings, a socket.
@@ -59,7 +59,7 @@ pub struct Beside<'a> {
 }
 
 /// Gives up rights, except for these files and ports.
-pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
+pub fn reduce_beside(role: Role, source: Origin, beside: &ExtraAccess) -> Reduced {
     let rights = role.rights();
     // Without this an ordinary user may not install a filter.
     let no_new_privs = no_new_privs();
@@ -93,8 +93,8 @@ fn no_new_privs() -> Measure {
 
 impl Reduced {
     /// The lines of 'exactop doctor'.
-    pub fn told(self) -> Vec<Capability> {
-        let (files, files_lose, files_remedy) = self.files.told();
+    pub fn to_capabilities(self) -> Vec<Capability> {
+        let (files, files_lose, files_remedy) = self.files.describe();
         let line = |id, what, measure: Measure, loses: &str, remedy: &str| {
             let (status, found) = match measure {
                 Measure::On(found) => (Status::Available, found),

@@ -1,7 +1,7 @@
 //! The books of many machines: reports and exit codes.
 
 use crate::helpers::run::{run, Done};
-use exactop_export::{FleetTables, Had};
+use exactop_export::{FleetTables, WindowSource};
 use exactop_files::Directory;
 use exactop_model::{Book, SourceKind};
 use exactop_recording::Span;
@@ -28,7 +28,9 @@ fn exported(into: &Path, directory: &str, host: &str) {
         let Some(window) = book.advance(snapshot(SourceKind::Ledger, n, None)) else { continue };
         let wall_offset_ns = 1_760_000_000_000_000_000;
         let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns };
-        tables.put(host, "boot", &Had { window: &window, span, book: &book }).expect("a row");
+        tables
+            .put(host, "boot", &WindowSource { window: &window, span, book: &book })
+            .expect("a row");
     }
     let into = Directory::open_or_make(into).expect("a directory");
     tables.write(&into.within(directory).expect("a directory")).expect("written");

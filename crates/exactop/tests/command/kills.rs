@@ -4,7 +4,7 @@
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{command, without_ledger};
-use exactop_recording::{Gap, Moved, Reader, Recording, Replay, Span, Why};
+use exactop_recording::{Gap, GapReason, Reader, Recording, Replay, ReplayStep, Span};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{BufRead, BufReader};
@@ -80,12 +80,12 @@ fn all(path: &Path) -> (Vec<Span>, Vec<Gap>) {
     let (mut windows, mut gaps, mut since) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         match replay.forward().expect("readable") {
-            Moved::Window => {
+            ReplayStep::Window => {
                 windows.push(replay.span().expect("a window"));
                 gaps.append(&mut since);
             }
-            Moved::Gap(gap) => since.push(gap),
-            Moved::End => return (windows, gaps),
+            ReplayStep::Gap(gap) => since.push(gap),
+            ReplayStep::End => return (windows, gaps),
         }
     }
 }
@@ -124,7 +124,7 @@ fn what_was_synced_in_a_fork_storm_is_there_once() {
             "the window that ended at {t1_ns} was shown and is not there"
         );
     }
-    assert!(gaps.iter().all(|gap| gap.why == Why::NotRunning), "{gaps:?}");
+    assert!(gaps.iter().all(|gap| gap.why == GapReason::NotRunning), "{gaps:?}");
     let recorded: u64 = windows.iter().map(|window| window.t1_ns - window.t0_ns).sum();
     let missing: u64 = gaps.iter().map(|gap| gap.length_ns.expect("of one boot")).sum();
     let elapsed = windows[windows.len() - 1].t1_ns - windows[0].t0_ns;

@@ -14,7 +14,7 @@ use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Clock, Metrics, Settings};
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::owner::NoNames;
-use exactop_recording::{Moved, Reader, Recording, Replay};
+use exactop_recording::{Reader, Recording, Replay, ReplayStep};
 use exactop_testkit::wait;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,12 +95,12 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
     let mut counting = Metrics::new(Settings::default(), Clock::read());
     loop {
         match replay.forward().expect("readable") {
-            Moved::Window => {
+            ReplayStep::Window => {
                 let window = replay.window().expect("it is at its end");
                 counting.advance(window, replay.book(), &NoNames);
             }
-            Moved::Gap(_) => {}
-            Moved::End => break,
+            ReplayStep::Gap(_) => {}
+            ReplayStep::End => break,
         }
     }
     let page = move |format| Some(counting.render(format).into());
@@ -113,7 +113,7 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
 fn is_recorded(dir: &Path, is_it: impl Fn(&TaskDelta) -> bool) -> bool {
     let Ok(recording) = Recording::open(dir) else { return false };
     let mut replay = Replay::new(Reader::new(recording));
-    while let Ok(Moved::Window | Moved::Gap(_)) = replay.forward() {
+    while let Ok(ReplayStep::Window | ReplayStep::Gap(_)) = replay.forward() {
         if replay.window().is_some_and(|window| window.tasks.iter().any(&is_it)) {
             return true;
         }

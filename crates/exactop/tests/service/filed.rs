@@ -8,7 +8,7 @@ use crate::helpers::run::{alone, run};
 use crate::metrics::{page, port};
 use crate::puts::{Fares, Puts};
 use exactop_fleet::{Books, Parquet};
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -32,7 +32,7 @@ pub fn written(books: &Path) -> Vec<(u64, u64)> {
     let add = &mut |row: exactop_fleet::Account| {
         windows.push((row.t1_ns - row.length_ns, row.t1_ns));
     };
-    books.accounts(When::default(), add).expect("what is under its name is whole");
+    books.accounts(TimeRange::default(), add).expect("what is under its name is whole");
     windows.sort_unstable();
     windows
 }

@@ -111,7 +111,7 @@ fn who_is_in_a_pid_namespace_is_told_of_its_tasks_and_the_books_close() {
 
 /// True if this kernel reports the PID of a task in a PID namespace.
 fn numbers_are_told() -> bool {
-    let own = PidNamespace::of(pid_namespace::own().expect("a file")).expect("a namespace");
+    let own = PidNamespace::from_file(pid_namespace::own().expect("a file")).expect("a namespace");
     own.number(std::process::id()).is_ok()
 }
 

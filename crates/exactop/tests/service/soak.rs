@@ -18,15 +18,15 @@ const LOOKS: usize = 8;
 const PIECES_KIB: usize = 2 << 10;
 
 /// The minimum of each resource: KiB of own memory, threads, descriptors by kind.
-type Held = BTreeMap<String, usize>;
+type ResourceCounts = BTreeMap<String, usize>;
 
-fn held(pid: u32) -> Held {
+fn held(pid: u32) -> ResourceCounts {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a status file");
     let line = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     };
-    let mut held = Held::from([
+    let mut held = ResourceCounts::from([
         ("memory".to_string(), line("RssAnon:")),
         ("threads".to_string(), line("Threads:")),
     ]);
@@ -56,15 +56,15 @@ fn kind(link: &str) -> Option<String> {
 }
 
 /// The minimum over several looks.
-fn least(of: &[Held]) -> Held {
-    let names = of.iter().flat_map(Held::keys);
+fn least(of: &[ResourceCounts]) -> ResourceCounts {
+    let names = of.iter().flat_map(ResourceCounts::keys);
     let least = |name: &String| of.iter().map(|held| held.get(name).copied().unwrap_or(0)).min();
     names.filter_map(|name| Some((name.clone(), least(name)?))).collect()
 }
 
 /// A round: readers that come and go, with programs of all kinds, and one scrape; then the
 /// resources that remain.
-fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
+fn round(daemon: &Daemon, programs: usize, port: u16) -> ResourceCounts {
     let (pid, socket) = (daemon.load.pid(), daemon.socket());
     let socket = socket.to_str().expect("UTF-8");
     for command in ["syscalls", "wakeups", "waits", "moves", "cgroups"] {
@@ -82,7 +82,7 @@ fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
 }
 
 /// Resources that grew from the first to the last part.
-fn more(before: &Held, after: &Held) -> Vec<String> {
+fn more(before: &ResourceCounts, after: &ResourceCounts) -> Vec<String> {
     let grew = |(name, &after): (&String, &usize)| {
         let before = before.get(name).copied().unwrap_or(0);
         let slack = match name.as_str() {

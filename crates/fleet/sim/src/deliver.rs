@@ -3,7 +3,7 @@
 use crate::machine::Machine;
 use crate::plan::{Host, Plan};
 use anyhow::Result;
-use exactop_export::{FleetTables, Had};
+use exactop_export::{FleetTables, WindowSource};
 use exactop_files::Directory;
 use exactop_model::{Book, Window};
 use exactop_recording::Span;
@@ -149,7 +149,11 @@ impl<'a> Boot<'a> {
     pub fn put(&self, window: &Window, tables: &mut FleetTables) -> Result<()> {
         let (t0_ns, t1_ns) = (window.t0_ns, window.t1_ns);
         let span = Span { t0_ns, t1_ns, wall_offset_ns: self.offset_ns };
-        Ok(tables.put(&self.host.name, &self.id, &Had { window, span, book: &self.book })?)
+        Ok(tables.put(
+            &self.host.name,
+            &self.id,
+            &WindowSource { window, span, book: &self.book },
+        )?)
     }
 
     fn window(

@@ -83,7 +83,7 @@ impl<'a> Exporter<'a> {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let plan = Plan::of(&options::Args {
+    let plan = Plan::from_args(&options::Args {
         hosts: args.hosts,
         hours: args.windows as f64 * args.window as f64 / 3600.0,
         window: args.window,

@@ -51,7 +51,7 @@ pub struct Host {
 }
 
 impl Plan {
-    pub fn of(args: &Args) -> Result<Plan> {
+    pub fn from_args(args: &Args) -> Result<Plan> {
         ensure!((1..=BATCH_S).contains(&args.window), "--window: 1 to {BATCH_S} s");
         let window_ns = args.window * SECOND;
         let windows = (args.hours * 3600.0 / args.window as f64).round() as u64;

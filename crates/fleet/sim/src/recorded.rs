@@ -3,8 +3,8 @@
 use crate::service::Service;
 use anyhow::{ensure, Context, Result};
 use exactop_model::ledger::named::Named;
-use exactop_model::owner::{labelled, BookNames, By, Labels, Usage};
-use exactop_recording::{Recording, When, Windows};
+use exactop_model::owner::{labelled, BookNames, Grouping, Labels, Usage};
+use exactop_recording::{Recording, TimeRange, Windows};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,13 +32,14 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Arc<Recorded>>> {
 
 impl Recorded {
     fn read(path: &Path) -> Result<Recorded> {
-        let mut windows = Windows::of(Recording::open(path)?, When::default())?;
+        let mut windows = Windows::from_recording(Recording::open(path)?, TimeRange::default())?;
         let (mut sums, mut capacity_ns) = (BTreeMap::<Labels, Usage>::new(), 0u128);
         while windows.advance()? {
             let replay = windows.replay();
             let (Some(window), book) = (replay.window(), replay.book()) else { continue };
             capacity_ns += window.cpus.len() as u128 * u128::from(window.length_ns());
-            for (labels, usage) in labelled(window, book, &By::LABELS[..5], &BookNames(book)) {
+            for (labels, usage) in labelled(window, book, &Grouping::LABELS[..5], &BookNames(book))
+            {
                 sums.entry(labels).or_default().add(&usage);
             }
         }

@@ -1,7 +1,7 @@
 //! Compares the windows of a host with each other.
 
 use super::tolerance::ns;
-use super::{Boot, Gathered, Quality, Seen};
+use super::{AccountsRow, Boot, HostRows, Quality};
 use crate::sums::Sums;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -122,8 +122,8 @@ pub struct Host {
 }
 
 impl Host {
-    pub(super) fn of(gathered: Gathered, silent: Duration) -> Host {
-        let Gathered { name, sums, quality, boots, before } = gathered;
+    pub(super) fn from_rows(gathered: HostRows, silent: Duration) -> Host {
+        let HostRows { name, sums, quality, boots, before } = gathered;
         let mut host = Host { name, sums, quality, ..Host::default() };
         let mut spans = Vec::new();
         let mut is_new = false;
@@ -132,7 +132,7 @@ impl Host {
             host.once(&mut boot.windows);
             let before = before.as_ref().filter(|(of, _)| *of == id).map(|(_, seen)| seen);
             host.order(before, &boot.windows);
-            let span = Span::of(&boot.windows, before.is_some());
+            let span = Span::from_windows(&boot.windows, before.is_some());
             spans.extend(span.map(|span| (span, id)));
             host.windows += boot.windows.len() as u64;
             is_new |= !boot.new.is_empty();
@@ -188,7 +188,7 @@ impl Host {
     }
 
     /// Removes duplicates and sorts windows by time.
-    fn once(&mut self, windows: &mut Vec<Seen>) {
+    fn once(&mut self, windows: &mut Vec<AccountsRow>) {
         windows.sort_by_key(|seen| (t0_ns(seen), seen.t1_ns));
         windows.dedup_by(|again, first| {
             let same = (again.t1_ns, again.length_ns) == (first.t1_ns, first.length_ns);
@@ -202,7 +202,7 @@ impl Host {
     }
 
     /// Finds gaps and overlaps, also between the last window before the time and the first in it.
-    fn order(&mut self, before: Option<&Seen>, windows: &[Seen]) {
+    fn order(&mut self, before: Option<&AccountsRow>, windows: &[AccountsRow]) {
         let mut reach = before;
         for seen in windows {
             if let Some(before) = reach {
@@ -230,7 +230,7 @@ impl Host {
     }
 
     /// Finds jumps: without a clock set or a suspend, both clocks advance by the same time.
-    fn clock(&mut self, before: &Seen, after: &Seen) {
+    fn clock(&mut self, before: &AccountsRow, after: &AccountsRow) {
         let wall = i128::from(after.end_ns) - i128::from(before.end_ns);
         let monotonic = i128::from(after.t1_ns) - i128::from(before.t1_ns);
         let by_ns = wall - monotonic;
@@ -291,7 +291,7 @@ struct Span {
 }
 
 impl Span {
-    fn of(windows: &[Seen], goes_on: bool) -> Option<Span> {
+    fn from_windows(windows: &[AccountsRow], goes_on: bool) -> Option<Span> {
         let begins = windows.iter().map(begins_ns).min()?;
         let ends = windows.iter().map(|seen| i128::from(seen.end_ns)).max()?;
         let t0_ns = windows.iter().map(t0_ns).min()?;
@@ -300,10 +300,10 @@ impl Span {
 }
 
 /// Beginning by CLOCK_MONOTONIC, ns; 0 for a forged length that reaches before the boot.
-fn t0_ns(seen: &Seen) -> u128 {
+fn t0_ns(seen: &AccountsRow) -> u128 {
     u128::from(seen.t1_ns.saturating_sub(seen.length_ns))
 }
 
-fn begins_ns(seen: &Seen) -> i128 {
+fn begins_ns(seen: &AccountsRow) -> i128 {
     i128::from(seen.end_ns) - i128::from(seen.length_ns)
 }

@@ -16,16 +16,16 @@ pub(crate) use page::counted;
 pub use page::page;
 pub use tolerance::Tolerance;
 
-use crate::rows::{Account, Before, Books, Charged, Unread};
+use crate::rows::{Account, Books, Charged, PreviousWindow, Unread};
 use crate::sums::Sums;
 use crate::FleetError;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
 /// The part of a row of `accounts` that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct AccountsRow {
     pub t1_ns: u64,
     pub length_ns: u64,
     pub end_ns: i64,
@@ -38,7 +38,7 @@ pub(crate) struct Seen {
 /// Data of a boot of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Boot {
-    pub windows: Vec<Seen>,
+    pub windows: Vec<AccountsRow>,
     /// Charges by the windows' ends; an end may occur more than once.
     pub charged: Vec<(u64, u128)>,
     /// Entries left after the last merge.
@@ -115,29 +115,29 @@ impl Quality {
 
 /// All data of a host.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct HostRows {
     pub name: String,
     pub sums: Sums,
     pub quality: Quality,
     pub boots: Vec<(String, Boot)>,
     /// The last window before the time, and its boot.
-    pub before: Option<(String, Seen)>,
+    pub before: Option<(String, AccountsRow)>,
 }
 
 /// Collects rows.
 #[derive(Debug, Default)]
 struct Ledgers {
-    hosts: Vec<Gathered>,
+    hosts: Vec<HostRows>,
     places: FxHashMap<String, usize>,
 }
 
 impl Ledgers {
-    fn host(&mut self, name: &str) -> &mut Gathered {
+    fn host(&mut self, name: &str) -> &mut HostRows {
         let at = match self.places.get(name) {
             Some(&at) => at,
             None => {
                 self.places.insert(name.into(), self.hosts.len());
-                self.hosts.push(Gathered { name: name.into(), ..Gathered::default() });
+                self.hosts.push(HostRows { name: name.into(), ..HostRows::default() });
                 self.hosts.len() - 1
             }
         };
@@ -152,7 +152,7 @@ impl Ledgers {
         }
         host.sums.add(row);
         host.quality.add(row);
-        host.boot(row.whose.boot_id).windows.push(Seen {
+        host.boot(row.whose.boot_id).windows.push(AccountsRow {
             t1_ns: row.t1_ns,
             length_ns: row.length_ns,
             end_ns: row.end_ns,
@@ -162,10 +162,11 @@ impl Ledgers {
         });
     }
 
-    fn before(&mut self, row: &Before) {
+    fn before(&mut self, row: &PreviousWindow) {
         let host = self.host(row.whose.host);
         if host.before.as_ref().is_none_or(|(_, seen)| seen.end_ns < row.end_ns) {
-            let seen = Seen { t1_ns: row.t1_ns, end_ns: row.end_ns, ..Seen::default() };
+            let seen =
+                AccountsRow { t1_ns: row.t1_ns, end_ns: row.end_ns, ..AccountsRow::default() };
             host.before = Some((row.whose.boot_id.into(), seen));
         }
     }
@@ -175,7 +176,7 @@ impl Ledgers {
     }
 }
 
-impl Gathered {
+impl HostRows {
     /// Linear search: a host has few boots.
     fn boot(&mut self, id: &str) -> &mut Boot {
         let at = self.boots.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
@@ -208,7 +209,7 @@ impl Balance {
     }
 
     /// Hosts with data in the time.
-    pub fn there(&self) -> impl Iterator<Item = &Host> {
+    pub fn present_hosts(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.windows > 0 || host.stray > 0)
     }
 
@@ -225,7 +226,7 @@ impl Balance {
 /// [`FleetError`]: the books cannot be read.
 pub fn check(
     books: &dyn Books,
-    when: When,
+    when: TimeRange,
     tolerance: &Tolerance,
     now_ns: i128,
 ) -> Result<Balance, FleetError> {
@@ -241,7 +242,7 @@ pub fn check(
 fn balance(ledgers: Ledgers, tolerance: &Tolerance, now_ns: i128) -> Balance {
     let mut balance = Balance::default();
     for gathered in ledgers.hosts {
-        let host = Host::of(gathered, tolerance.silent);
+        let host = Host::from_rows(gathered, tolerance.silent);
         balance.sums.and(&host.sums);
         balance.quality.and(&host.quality);
         balance.hosts.push(host);

@@ -77,7 +77,7 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
 
 fn head(balance: &Balance, clock: Clock) -> String {
     let (hosts, boots) =
-        (balance.there().count() as u64, balance.hosts.iter().map(|host| host.boots).sum());
+        (balance.present_hosts().count() as u64, balance.hosts.iter().map(|host| host.boots).sum());
     let begins =
         balance.hosts.iter().filter(|host| host.windows > 0).map(|host| host.first_ns).min();
     let time = begins.zip(balance.ends_ns);

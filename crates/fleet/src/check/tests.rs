@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::rows::tests::account;
-use crate::rows::{Before, Used, Whose};
-use crate::By;
+use crate::rows::{HostBoot, PreviousWindow, Used};
+use crate::Grouping;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ struct Made {
 }
 
 impl Books for Made {
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+    fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
         self.accounts.iter().filter(|row| when.has(row.end_ns.into())).for_each(|row| tell(*row));
         Ok(())
     }
 
-    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
-        let of = |whose: Whose<'static>, t1_ns| (whose.host, whose.boot_id, t1_ns);
+    fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        let of = |whose: HostBoot<'static>, t1_ns| (whose.host, whose.boot_id, t1_ns);
         let ends = self.accounts.iter().map(|row| (of(row.whose, row.t1_ns), row.end_ns));
         let ends: BTreeMap<_, _> = ends.collect();
         let end = |row: &Charged<'static>| ends.get(&of(row.whose, row.t1_ns));
@@ -34,15 +34,19 @@ impl Books for Made {
         Ok(())
     }
 
-    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+    fn before(
+        &self,
+        wall_ns: i128,
+        tell: &mut dyn FnMut(PreviousWindow),
+    ) -> Result<(), FleetError> {
         let earlier = self.accounts.iter().filter(|row| i128::from(row.end_ns) <= wall_ns);
         earlier.for_each(|row| {
-            tell(Before { whose: row.whose, t1_ns: row.t1_ns, end_ns: row.end_ns });
+            tell(PreviousWindow { whose: row.whose, t1_ns: row.t1_ns, end_ns: row.end_ns });
         });
         Ok(())
     }
 
-    fn used(&self, _: When, _: By, _: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+    fn used(&self, _: TimeRange, _: Grouping, _: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         Ok(())
     }
 }
@@ -66,8 +70,9 @@ impl Made {
     }
 
     fn leave_out(&mut self, host: &str, windows: std::ops::RangeInclusive<u64>) {
-        let is_out =
-            |whose: Whose, t1: u64| whose.host == host && windows.contains(&(t1 / (10 * SECOND)));
+        let is_out = |whose: HostBoot, t1: u64| {
+            whose.host == host && windows.contains(&(t1 / (10 * SECOND)))
+        };
         self.accounts.retain(|row| !is_out(row.whose, row.t1_ns));
         self.charges.retain(|row| !is_out(row.whose, row.t1_ns));
     }
@@ -80,13 +85,13 @@ impl Made {
     fn part(&self, from: u64, to: u64) -> Balance {
         let at = |n| Some(i128::from(account("a", n).end_ns));
         let now = i128::from(account("a", WINDOWS + 6).end_ns);
-        let when = When { from: at(from), to: at(to) };
+        let when = TimeRange { from: at(from), to: at(to) };
         check(self, when, &Tolerance::default(), now).expect("rows in memory")
     }
 
     fn at(&self, now_ns: i128) -> Balance {
         let tolerance = Tolerance::default();
-        check(self, When::default(), &tolerance, now_ns).expect("rows in memory")
+        check(self, TimeRange::default(), &tolerance, now_ns).expect("rows in memory")
     }
 }
 
@@ -247,7 +252,7 @@ fn a_host_without_recent_windows_is_silent() {
     assert!(lines[0].starts_with("silent for 410 s, since "), "{lines:?}");
     let tolerance = Tolerance { silent: Duration::from_secs(500), ..Tolerance::default() };
     let now = i128::from(account("a", WINDOWS).end_ns);
-    assert!(check(&made, When::default(), &tolerance, now).expect("rows").holds());
+    assert!(check(&made, TimeRange::default(), &tolerance, now).expect("rows").holds());
 }
 
 #[test]
@@ -291,7 +296,7 @@ fn a_long_time_without_windows_around_a_boot_is_reported() {
         for n in (50 + off)..=WINDOWS {
             let row = account("a", n);
             let t1_ns = row.t1_ns - (49 + off - begun) * 10 * SECOND;
-            made.window(Account { whose: Whose { host: "a", boot_id: "next" }, t1_ns, ..row });
+            made.window(Account { whose: HostBoot { host: "a", boot_id: "next" }, t1_ns, ..row });
         }
         made
     };
@@ -357,7 +362,7 @@ fn a_boot_is_no_finding_and_two_machines_of_one_name_are() {
             let row = account("a", n);
             // CLOCK_MONOTONIC starts over from 0.
             let t1_ns = row.t1_ns - (from - 1) * 10 * SECOND;
-            made.window(Account { whose: Whose { host: "a", boot_id: "next" }, t1_ns, ..row });
+            made.window(Account { whose: HostBoot { host: "a", boot_id: "next" }, t1_ns, ..row });
         }
         made.balance()
     };
@@ -410,7 +415,7 @@ fn rows_that_arrive_during_the_read_do_not_count() {
     made.window(Account { is_new: true, ..next });
     // Some of its charges were there, and all charges of another window.
     made.charges.pop();
-    made.window(Account { is_new: true, whose: Whose { host: "d", ..next.whose }, ..next });
+    made.window(Account { is_new: true, whose: HostBoot { host: "d", ..next.whose }, ..next });
     let balance = made.balance();
     assert!(balance.holds(), "{balance:?}");
     assert_eq!((balance.windows(), balance.hosts.len()), (3 * WINDOWS, 3));

@@ -1,12 +1,12 @@
 //! Selects the hosts that are compared, and computes how far apart they are.
 
 use super::{Host, Per, Side};
-use exactop_report::statistics::{apart, changed, Apart, FEWEST, FEWEST_PAIRS};
+use exactop_report::statistics::{apart, changed, Separation, FEWEST, FEWEST_PAIRS};
 use rustc_hash::FxHashMap;
 
 /// Kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BasisKind {
     /// Each host that is in both ranges with itself.
     Pairs,
     /// The hosts of one side with those of the other.
@@ -15,13 +15,13 @@ pub enum Kind {
     Rollout,
 }
 
-impl Kind {
+impl BasisKind {
     /// Name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Pairs => "pairs",
-            Kind::Sides => "sides",
-            Kind::Rollout => "rollout",
+            BasisKind::Pairs => "pairs",
+            BasisKind::Sides => "sides",
+            BasisKind::Rollout => "rollout",
         }
     }
 }
@@ -30,7 +30,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
     /// Kind of comparison.
-    pub kind: Kind,
+    pub kind: BasisKind,
     /// Indices of hosts in the first range; for pairs and rollouts, the changed hosts.
     pub(super) a: Vec<u32>,
     /// Indices of hosts in the second range; for pairs, in the same order.
@@ -42,7 +42,7 @@ pub struct Basis {
 impl Basis {
     /// Matches hosts by name. If at least half of the smaller side is in both, only those hosts are
     /// compared, each with itself.
-    pub(super) fn of(a: &Side, b: &Side, changed: Option<&str>) -> Basis {
+    pub(super) fn choose(a: &Side, b: &Side, changed: Option<&str>) -> Basis {
         let places: FxHashMap<&str, u32> = counted(b).map(|(at, host)| (&*host.name, at)).collect();
         let in_both = counted(a).filter_map(|(at, host)| Some((at, *places.get(&*host.name)?)));
         let pairs: Vec<(u32, u32)> = in_both.collect();
@@ -50,14 +50,14 @@ impl Basis {
             let is = |pair: &&(u32, u32)| a.hosts[pair.0 as usize].name.contains(text);
             let (of, others): (Vec<_>, Vec<_>) = pairs.iter().partition(is);
             let (a, b) = of.into_iter().unzip();
-            return Basis { kind: Kind::Rollout, a, b, others };
+            return Basis { kind: BasisKind::Rollout, a, b, others };
         }
         let smaller = counted(a).count().min(counted(b).count());
         let (kind, (a, b)) = match 2 * pairs.len() >= smaller {
-            true => (Kind::Pairs, pairs.into_iter().unzip()),
+            true => (BasisKind::Pairs, pairs.into_iter().unzip()),
             false => {
                 let all = |side: &Side| counted(side).map(|(at, _)| at).collect::<Vec<_>>();
-                (Kind::Sides, (all(a), all(b)))
+                (BasisKind::Sides, (all(a), all(b)))
             }
         };
         Basis { kind, a, b, others: Vec::new() }
@@ -66,7 +66,7 @@ impl Basis {
     /// Numbers of hosts that are compared.
     pub fn hosts(&self) -> (usize, usize) {
         match self.kind {
-            Kind::Rollout => (self.a.len(), self.others.len()),
+            BasisKind::Rollout => (self.a.len(), self.others.len()),
             _ => (self.a.len(), self.b.len()),
         }
     }
@@ -74,8 +74,8 @@ impl Basis {
     /// Fewest hosts needed on each side.
     pub fn fewest(&self) -> usize {
         match self.kind {
-            Kind::Pairs => FEWEST_PAIRS,
-            Kind::Sides | Kind::Rollout => FEWEST,
+            BasisKind::Pairs => FEWEST_PAIRS,
+            BasisKind::Sides | BasisKind::Rollout => FEWEST,
         }
     }
 
@@ -92,26 +92,26 @@ impl Basis {
         rows: &[(Option<u32>, Option<u32>)],
         per: Per,
         seed: u64,
-    ) -> Option<Vec<Apart>> {
+    ) -> Option<Vec<Separation>> {
         let (in_a, in_b): (Vec<_>, Vec<_>) = rows.iter().copied().unzip();
-        let (a, b) = (Figures::of(a, &in_a, per), Figures::of(b, &in_b, per));
+        let (a, b) = (Figures::from_side(a, &in_a, per), Figures::from_side(b, &in_b, per));
         let change =
             |row: usize, (in_a, in_b): (u32, u32)| b.of_host(row, in_b) - a.of_host(row, in_a);
         let pairs = || self.a.iter().copied().zip(self.b.iter().copied());
         let rows = 0..rows.len();
         match self.kind {
-            Kind::Pairs => {
+            BasisKind::Pairs => {
                 let of = |row| pairs().map(|pair| change(row, pair)).collect();
                 changed(&rows.map(of).collect::<Vec<Vec<f64>>>(), seed)
             }
-            Kind::Sides => {
+            BasisKind::Sides => {
                 let all = |figures: &Figures, hosts: &[u32], row| {
                     hosts.iter().map(|&host| figures.of_host(row, host)).collect()
                 };
                 let of = |row| (all(&a, &self.a, row), all(&b, &self.b, row));
                 apart(&rows.map(of).collect::<Vec<_>>(), seed)
             }
-            Kind::Rollout => {
+            BasisKind::Rollout => {
                 let others = |row| self.others.iter().map(|&pair| change(row, pair)).collect();
                 let of = |row| (others(row), pairs().map(|pair| change(row, pair)).collect());
                 apart(&rows.map(of).collect::<Vec<_>>(), seed)
@@ -134,7 +134,7 @@ impl Basis {
         let count = (!hosts.is_empty()).then_some(hosts.len() as f64)?;
         let mut are = vec![false; side.hosts.len()];
         hosts.iter().for_each(|&at| are[at as usize] = true);
-        let of = |ns: u128, host: u32| per.of(ns, &side.hosts[host as usize]) / count;
+        let of = |ns: u128, host: u32| per.percent(ns, &side.hosts[host as usize]) / count;
         let unnamed = hosts.iter().map(|&at| of(side.hosts[at as usize].unnamed_ns, at)).sum();
         let mut used: Vec<_> = side.used.iter().filter(|((_, at), _)| are[*at as usize]).collect();
         // Sort: sums of floats depend on their order.
@@ -161,7 +161,7 @@ pub(super) struct Means {
 
 impl Means {
     /// Mean of a row; 0 for a missing row.
-    pub fn of(&self, is_unnamed: bool, number: Option<u32>) -> f64 {
+    pub fn mean(&self, is_unnamed: bool, number: Option<u32>) -> f64 {
         match is_unnamed {
             true => self.unnamed,
             false => number.map_or(0.0, |number| self.rows[number as usize]),
@@ -174,7 +174,7 @@ impl Means {
 struct Figures(Vec<Vec<f64>>);
 
 impl Figures {
-    fn of(side: &Side, rows: &[Option<u32>], per: Per) -> Figures {
+    fn from_side(side: &Side, rows: &[Option<u32>], per: Per) -> Figures {
         let mut places = vec![None; side.rows.len()];
         for (at, number) in rows.iter().enumerate() {
             if let Some(number) = number {
@@ -182,10 +182,10 @@ impl Figures {
             }
         }
         let mut figures = vec![vec![0.0; side.hosts.len()]; rows.len()];
-        figures[0] = side.hosts.iter().map(|host| per.of(host.unnamed_ns, host)).collect();
+        figures[0] = side.hosts.iter().map(|host| per.percent(host.unnamed_ns, host)).collect();
         for (&(row, host), &ns) in &side.used {
             if let Some(at) = places[row as usize] {
-                figures[at][host as usize] = per.of(ns, &side.hosts[host as usize]);
+                figures[at][host as usize] = per.percent(ns, &side.hosts[host as usize]);
             }
         }
         Figures(figures)

@@ -10,13 +10,13 @@ mod json;
 mod page;
 mod side;
 
-pub use basis::{Basis, Kind};
+pub use basis::{Basis, BasisKind};
 pub use json::json;
 pub use page::page;
 pub use side::{Host, Side, Total};
 
-use crate::By;
-use exactop_report::statistics::Apart;
+use crate::Grouping;
+use exactop_report::statistics::Separation;
 use exactop_sums::{Change, Least};
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl Per {
         }
     }
 
-    fn of(self, run_ns: u128, host: &Host) -> f64 {
+    fn percent(self, run_ns: u128, host: &Host) -> f64 {
         let all = match self {
             Per::Cpu => host.capacity_ns,
             Per::Wall => host.length_ns,
@@ -92,7 +92,7 @@ pub struct Row {
     pub hosts: (u64, u64),
     /// Mean change of a host by the measure, and its confidence interval. `None` if there are too
     /// few hosts or the row was not tested.
-    pub apart: Option<Apart>,
+    pub apart: Option<Separation>,
 }
 
 impl Row {
@@ -107,7 +107,7 @@ impl Row {
         self.apart.is_some_and(|apart| apart.beyond)
     }
 
-    fn weighed(&mut self, mut apart: Apart, one_cpu_pct: f64, least: Least) {
+    fn weighed(&mut self, mut apart: Separation, one_cpu_pct: f64, least: Least) {
         let larger = self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0));
         apart.beyond &= one_cpu_pct.abs() >= least.of_cpu_pct;
         apart.beyond &= apart.difference.abs() * 100.0 >= larger * least.of_row_pct;
@@ -145,7 +145,7 @@ impl Verdict {
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// How the ranges are compared.
     pub measure: Measure,
     /// The hosts that are compared.
@@ -163,8 +163,8 @@ pub struct Difference {
 
 impl Difference {
     /// Compares two sides that are summed in the same way.
-    pub fn of(a: Side, b: Side, measure: Measure) -> Difference {
-        let basis = Basis::of(&a, &b, measure.changed.as_deref());
+    pub fn between(a: Side, b: Side, measure: Measure) -> Difference {
+        let basis = Basis::choose(&a, &b, measure.changed.as_deref());
         let pairs = pairs(&a, &b);
         let means =
             (basis.means(&a, &basis.a, measure.per), basis.means(&b, &basis.b, measure.per));
@@ -179,7 +179,7 @@ impl Difference {
                 _ => (0, 0),
             };
             let mean = |means: &Option<basis::Means>, number| {
-                means.as_ref().map(|means| means.of(name.is_none(), number))
+                means.as_ref().map(|means| means.mean(name.is_none(), number))
             };
             let figures = (mean(&means.0, *in_a), mean(&means.1, *in_b));
             row(name.clone(), (of(&a, in_a), of(&b, in_b)), figures)

@@ -1,6 +1,6 @@
 //! A difference as a page.
 
-use super::{Difference, Kind, Row, Side, Verdict};
+use super::{BasisKind, Difference, Row, Side, Verdict};
 use crate::by::shown;
 use crate::check::counted;
 use crate::sums::seconds;
@@ -60,17 +60,17 @@ fn hosts(difference: &Difference) -> String {
     let hosts = |n: usize| counted(n as u64, "host");
     let (all_a, all_b) = (difference.a.hosts.len(), difference.b.hosts.len());
     match (difference.basis.kind, &difference.measure.changed) {
-        (Kind::Pairs, _) if of_a == all_a && of_a == all_b => {
+        (BasisKind::Pairs, _) if of_a == all_a && of_a == all_b => {
             format!("{}, each compared with itself.", hosts(of_a))
         }
-        (Kind::Pairs, _) => format!(
+        (BasisKind::Pairs, _) => format!(
             "{} in both, each compared with itself; {} in A alone and {} in B alone count in sums only.",
             hosts(of_a),
             all_a - of_a,
             all_b - of_a
         ),
-        (Kind::Sides, _) => format!("{} compared with {of_b} others.", hosts(of_a)),
-        (Kind::Rollout, text) => format!(
+        (BasisKind::Sides, _) => format!("{} compared with {of_b} others.", hosts(of_a)),
+        (BasisKind::Rollout, text) => format!(
             "{} with '{}' in their names; their change is compared with that of {of_b} others.",
             hosts(of_a),
             text.as_deref().unwrap_or_default()
@@ -147,7 +147,7 @@ fn verdict(difference: &Difference) -> String {
         Verdict::TooFewHosts => format!(
             "With fewer than {} hosts {} a difference cannot be told from noise. Figures are {unit}.",
             difference.basis.fewest(),
-            if difference.basis.kind == Kind::Pairs { "in both" } else { "on a side" }
+            if difference.basis.kind == BasisKind::Pairs { "in both" } else { "on a side" }
         ),
         Verdict::NothingBeyondNoise => format!(
             "Nothing beyond noise: no tested row differs between A and B more than among the hosts of a side \

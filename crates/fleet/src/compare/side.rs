@@ -3,8 +3,8 @@
 use crate::check::{check, Tolerance};
 use crate::rows::Books;
 use crate::sums::Sums;
-use crate::{By, FleetError};
-use exactop_recording::When;
+use crate::{FleetError, Grouping};
+use exactop_recording::TimeRange;
 use rustc_hash::FxHashMap;
 
 /// A host in a range.
@@ -35,7 +35,7 @@ pub struct Total {
 #[derive(Clone, Debug)]
 pub struct Side {
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// Beginning of the first window, by the hosts' wall clocks, ns since the epoch.
     pub from_ns: i128,
     /// End of the last window, by the hosts' wall clocks, ns since the epoch.
@@ -59,8 +59,8 @@ impl Side {
     /// [`FleetError`]
     pub fn read(
         books: &dyn Books,
-        when: When,
-        by: By,
+        when: TimeRange,
+        by: Grouping,
         now_ns: i128,
     ) -> Result<Option<Side>, FleetError> {
         let balance = check(books, when, &Tolerance::default(), now_ns)?;
@@ -86,7 +86,7 @@ impl Side {
     fn accounts(
         &mut self,
         books: &dyn Books,
-        when: When,
+        when: TimeRange,
     ) -> Result<FxHashMap<String, u32>, FleetError> {
         let mut hosts: FxHashMap<String, Host> = FxHashMap::default();
         books.accounts(when, &mut |row| {
@@ -113,7 +113,7 @@ impl Side {
     fn charges(
         &mut self,
         books: &dyn Books,
-        when: When,
+        when: TimeRange,
         hosts: &FxHashMap<String, u32>,
     ) -> Result<(), FleetError> {
         let mut places: FxHashMap<String, u32> = FxHashMap::default();

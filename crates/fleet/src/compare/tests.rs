@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::rows::tests::account;
-use crate::rows::{Account, Before, Books, Charged, Used, Whose};
+use crate::rows::{Account, Books, Charged, HostBoot, PreviousWindow, Used};
 use crate::FleetError;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 
 const SECOND: u64 = 1_000_000_000;
 /// Shares of a host's groups in 6 s of 20 s of CPU time, with small differences between windows and
@@ -45,31 +45,36 @@ impl Made {
     fn account<'a>(host: &'a str, n: u64, groups: &[(&str, u64)]) -> Account<'a> {
         let used: u64 = groups.iter().map(|(_, ns)| ns).sum();
         let row = account(host, n);
-        let whose = Whose { host, ..row.whose };
+        let whose = HostBoot { host, ..row.whose };
         let idle_ns = 20 * SECOND - used - 1;
         Account { whose, tasks_ns: used, exited_ns: 0, idle_ns, ..row }
     }
 }
 
 impl Books for Made {
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+    fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
         let rows = self.windows.iter().map(|(host, n, groups)| Made::account(host, *n, groups));
         rows.filter(|row| when.has(row.end_ns.into())).for_each(tell);
         Ok(())
     }
 
-    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+    fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
         self.accounts(when, &mut |row| {
             let run_ns = row.named_ns();
             tell(Charged { whose: row.whose, t1_ns: row.t1_ns, run_ns });
         })
     }
 
-    fn before(&self, _: i128, _: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+    fn before(&self, _: i128, _: &mut dyn FnMut(PreviousWindow)) -> Result<(), FleetError> {
         Ok(())
     }
 
-    fn used(&self, when: When, _: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+    fn used(
+        &self,
+        when: TimeRange,
+        _: Grouping,
+        tell: &mut dyn FnMut(Used),
+    ) -> Result<(), FleetError> {
         for (host, n, groups) in &self.windows {
             if when.has(account("a", *n).end_ns.into()) {
                 for &(name, ns) in groups.iter().filter(|(_, ns)| *ns > 0) {
@@ -86,13 +91,13 @@ fn hosts(n: u64, suffix: &str) -> Vec<String> {
 }
 
 /// The windows after `from` up to `to`.
-fn windows(from: u64, to: u64) -> When {
+fn windows(from: u64, to: u64) -> TimeRange {
     let at = |n| Some(i128::from(account("a", n).end_ns));
-    When { from: at(from), to: at(to) }
+    TimeRange { from: at(from), to: at(to) }
 }
 
-fn side(books: &Made, when: When) -> Side {
-    let side = Side::read(books, when, By::Command, i128::MAX / 2).expect("rows in memory");
+fn side(books: &Made, when: TimeRange) -> Side {
+    let side = Side::read(books, when, Grouping::Command, i128::MAX / 2).expect("rows in memory");
     side.expect("windows")
 }
 
@@ -103,7 +108,7 @@ fn measure(changed: Option<&str>) -> Measure {
 /// Compares the halves of 40 windows.
 fn halves(books: &Made, changed: Option<&str>) -> Difference {
     let (a, b) = (side(books, windows(0, 20)), side(books, windows(20, 40)));
-    closes(Difference::of(a, b, measure(changed)))
+    closes(Difference::between(a, b, measure(changed)))
 }
 
 /// Checks that the change of busy time is the sum of all rows.
@@ -127,7 +132,7 @@ fn beyond(difference: &Difference) -> Vec<&str> {
 fn a_group_that_grew_on_all_hosts_is_the_first_row_with_its_interval() {
     let more = |_: &str, n: u64, name: &str| u64::from(name == "agent" && n > 20) * SECOND / 2;
     let difference = halves(&Made::fleet(&hosts(12, ""), 1..=40, more), None);
-    assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Pairs, (12, 12)));
+    assert_eq!((difference.basis.kind, difference.basis.hosts()), (BasisKind::Pairs, (12, 12)));
     assert_eq!(
         (difference.verdict(), beyond(&difference)),
         (Verdict::BeyondNoise(1), vec!["agent"])
@@ -140,7 +145,7 @@ fn a_group_that_grew_on_all_hosts_is_the_first_row_with_its_interval() {
     // In the other direction it shrank by as much.
     let books = Made::fleet(&hosts(12, ""), 1..=40, more);
     let (a, b) = (side(&books, windows(20, 40)), side(&books, windows(0, 20)));
-    let back = closes(Difference::of(a, b, measure(None)));
+    let back = closes(Difference::between(a, b, measure(None)));
     assert_eq!((back.rows[0].change, back.rows[0].delta_ns), (Change::Shrank, -row.delta_ns));
 }
 
@@ -168,7 +173,7 @@ fn a_rollout_is_distinguished_from_changes_on_all_hosts() {
     };
     let books = Made::fleet(&all, 1..=40, more);
     let difference = halves(&books, Some("-next"));
-    assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Rollout, (8, 20)));
+    assert_eq!((difference.basis.kind, difference.basis.hosts()), (BasisKind::Rollout, (8, 20)));
     assert_eq!(beyond(&difference), ["agent"]);
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
     assert!(
@@ -187,17 +192,18 @@ fn two_fleets_are_compared() {
         Made::fleet(&hosts(10, "-one"), 1..=20, |_, _, _| 0),
         Made::fleet(&hosts(14, "-other"), 1..=20, less),
     );
-    let (a, b) = (side(&one, When::default()), side(&other, When::default()));
-    let difference = closes(Difference::of(a.clone(), b, measure(None)));
-    assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Sides, (10, 14)));
+    let (a, b) = (side(&one, TimeRange::default()), side(&other, TimeRange::default()));
+    let difference = closes(Difference::between(a.clone(), b, measure(None)));
+    assert_eq!((difference.basis.kind, difference.basis.hosts()), (BasisKind::Sides, (10, 14)));
     assert_eq!(beyond(&difference), ["db"]);
     // More hosts use more time, but not more time each.
     let db = difference.rows.iter().find(|row| row.name.as_deref() == Some("web")).expect("a row");
     assert!(db.delta_ns > 0 && !db.is_beyond(), "{db:?}");
     // Some hosts are on both sides.
     let more = Made::fleet(&hosts(14, "-one"), 21..=40, |_, _, _| 0);
-    let difference = closes(Difference::of(a, side(&more, When::default()), measure(None)));
-    assert_eq!((difference.basis.kind, difference.basis.hosts()), (Kind::Pairs, (10, 10)));
+    let difference =
+        closes(Difference::between(a, side(&more, TimeRange::default()), measure(None)));
+    assert_eq!((difference.basis.kind, difference.basis.hosts()), (BasisKind::Pairs, (10, 10)));
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
     assert!(text.contains("0 in A alone and 4 in B alone"), "{text}");
 }

@@ -1,13 +1,13 @@
 //! Asks a store for sums instead of rows, so that a fleet's day does not cross the network.
 
 use super::cut::Cut;
-use super::figures::{Asked, Did, Figures, Group};
+use super::figures::{Figures, Group, GroupSums, ReportQuery};
 use crate::by::{columns, BRIEF};
 use crate::store::{unescaped, Store, WINDOWS};
 use crate::FleetError;
 
 impl Figures for Store {
-    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
         let told = |column| {
             format!("if(countIf(isNull({column})) > 0, NULL, sum(toUInt128(ifNull({column}, 0))))")
         };
@@ -26,13 +26,13 @@ impl Figures for Store {
         let parts =
             if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
         let keys = keys('s', asked.shared.len());
-        let given = given(&keys, asked.shared.iter().map(String::as_str));
+        let given = parameters(&keys, asked.shared.iter().map(String::as_str));
         self.each(("charges", &parts), asked.when, &given, &mut |line| group(line, tell), &sql)
     }
 
     fn drawn(
         &self,
-        asked: &Asked,
+        asked: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
@@ -41,8 +41,8 @@ impl Figures for Store {
             return Ok(());
         }
         let (drawn_keys, shared_keys) = (keys('d', names.len()), keys('s', asked.shared.len()));
-        let shared = given(&shared_keys, asked.shared.iter().map(String::as_str));
-        let given = [given(&drawn_keys, names.iter().copied()), shared].concat();
+        let shared = parameters(&shared_keys, asked.shared.iter().map(String::as_str));
+        let given = [parameters(&drawn_keys, names.iter().copied()), shared].concat();
         let any = any(&drawn_keys);
         let columns = columns(asked.by)?;
         // As in `Cut::at`; a forged row may have any length.
@@ -69,7 +69,7 @@ impl Figures for Store {
 impl Store {
     /// Query for rows of `charges`; if there are duplicates, each window counts once, beside the
     /// sum of all its rows.
-    fn rows(&self, asked: &Asked, columns: &[&str], which: &str) -> String {
+    fn rows(&self, asked: &ReportQuery, columns: &[&str], which: &str) -> String {
         let (name, known) = (name(asked, columns), self.known(which));
         if asked.doubled.is_empty() {
             return format!(
@@ -91,7 +91,10 @@ fn keys(letter: char, count: usize) -> Vec<String> {
 }
 
 /// Pairs each parameter with its value.
-fn given<'a>(keys: &'a [String], values: impl Iterator<Item = &'a str>) -> Vec<(&'a str, &'a str)> {
+fn parameters<'a>(
+    keys: &'a [String],
+    values: impl Iterator<Item = &'a str>,
+) -> Vec<(&'a str, &'a str)> {
     keys.iter().map(String::as_str).zip(values).collect()
 }
 
@@ -102,7 +105,7 @@ fn any(keys: &[String]) -> String {
 }
 
 /// SQL for a row's name, as [`crate::by::join`] and [`crate::by::with_boot`] make it.
-fn name(asked: &Asked, columns: &[&str]) -> String {
+fn name(asked: &ReportQuery, columns: &[&str]) -> String {
     if asked.by_boot() {
         return format!(
             "if(host IN ({}), concat(host, ' (boot ', substringUTF8(boot_id, 1, {BRIEF}), ')'), host)",
@@ -129,7 +132,7 @@ fn group(line: &str, tell: &mut dyn FnMut(Group)) -> Option<()> {
         "\\N" => Some(None),
         cell => number(cell).map(Some),
     };
-    let once = Did {
+    let once = GroupSums {
         run_ns: number(run)?,
         lat_ns: perhaps(lat)?,
         throttle_ns: perhaps(throttle)?,
@@ -158,7 +161,7 @@ mod tests {
         let done = group(line, &mut |row| {
             told.push((row.host.to_string(), row.name.to_string(), row.once, row.rows_ns))
         });
-        let did = Did { run_ns: 7, lat_ns: None, throttle_ns: Some(0), exited: 3 };
+        let did = GroupSums { run_ns: 7, lat_ns: None, throttle_ns: Some(0), exited: 3 };
         assert_eq!(
             (done, told),
             (Some(()), vec![("h\\x1b".into(), "shop/a\tb".into(), Some(did), 14)])

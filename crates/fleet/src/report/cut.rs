@@ -13,7 +13,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    pub(super) fn of(from: i128, to: i128) -> Cut {
+    pub(super) fn from_span(from: i128, to: i128) -> Cut {
         // Use whole minutes if there are enough: then all pieces have the same number of windows.
         let minute = 60_000_000_000;
         let fine = ((to - from) / PIECES).max(1);
@@ -48,7 +48,7 @@ mod tests {
     fn pieces_cover_the_time_without_a_gap() {
         let second = 1_000_000_000;
         for length in [1, 10, 3600, 86_400, 7 * 86_400] {
-            let cut = Cut::of(5, 5 + length * second);
+            let cut = Cut::from_span(5, 5 + length * second);
             let pieces = cut.pieces();
             assert!(pieces.len() <= 241, "{length}: {}", pieces.len());
             assert!(pieces.windows(2).all(|pair| pair[0].to_ns == pair[1].from_ns));

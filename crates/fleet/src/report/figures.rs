@@ -1,15 +1,15 @@
 //! Figures of `charges` that a report needs beyond those of a balance, and how files provide them.
 
 use super::cut::Cut;
-use super::once::{Once, TOLD_BY};
-use super::By;
+use super::once::{Deduplicator, TOLD_BY};
+use super::Grouping;
 use crate::by::{columns, join, with_boot};
 use crate::chunks::Chunk;
 use crate::parquet::{ends_in, Parquet};
 use crate::rows::Books;
 use crate::FleetError;
-use exactop_export::Which;
-use exactop_recording::When;
+use exactop_export::TableName;
+use exactop_recording::TimeRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -20,21 +20,21 @@ const FIGURES: [&str; 6] =
 
 /// What a report requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ReportQuery<'a> {
     /// Time of the report.
-    pub when: When,
+    pub when: TimeRange,
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// Hosts with duplicate windows: each window must count once.
     pub doubled: &'a FxHashSet<String>,
     /// Names that two machines have at once: rows by host add the boot.
     pub shared: &'a BTreeSet<String>,
 }
 
-impl Asked<'_> {
+impl ReportQuery<'_> {
     /// True if rows of hosts that share a name are split by boot.
     pub(super) fn by_boot(&self) -> bool {
-        self.by == By::Host && !self.shared.is_empty()
+        self.by == Grouping::Host && !self.shared.is_empty()
     }
 }
 
@@ -46,7 +46,7 @@ pub struct Group<'a> {
     /// The name; empty if the group has none.
     pub name: &'a str,
     /// Figures with each window once; `None` for a duplicate.
-    pub once: Option<Did>,
+    pub once: Option<GroupSums>,
     /// CPU time of all rows, duplicates included, ns.
     pub rows_ns: u128,
 }
@@ -54,7 +54,7 @@ pub struct Group<'a> {
 /// Sums of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Did {
+pub struct GroupSums {
     pub run_ns: u128,
     /// `None` if a row lacks it.
     pub lat_ns: Option<u128>,
@@ -68,7 +68,7 @@ pub trait Figures: Books {
     ///
     /// # Errors
     /// [`FleetError`]
-    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
+    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
 
     /// Passes the CPU time of these names to `tell`, each window once: index of the piece, index of
     /// the name, ns.
@@ -77,7 +77,7 @@ pub trait Figures: Books {
     /// [`FleetError`]
     fn drawn(
         &self,
-        asked: &Asked,
+        asked: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
@@ -89,10 +89,10 @@ pub trait Figures: Books {
 }
 
 impl Figures for Parquet {
-    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
         of_charges(self, asked, &mut |chunk, row, name, is_first| {
             let known = |column| chunk.unsigned(column, row).map(u128::from);
-            let did = Did {
+            let did = GroupSums {
                 run_ns: known(2).unwrap_or(0),
                 lat_ns: known(3),
                 throttle_ns: known(4),
@@ -105,7 +105,7 @@ impl Figures for Parquet {
 
     fn drawn(
         &self,
-        asked: &Asked,
+        asked: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
@@ -128,7 +128,7 @@ impl Figures for Parquet {
 /// Passes each row of `charges` to `tell`, with its name and whether it is the first of its window.
 fn of_charges(
     books: &Parquet,
-    asked: &Asked,
+    asked: &ReportQuery,
     tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
 ) -> Result<(), FleetError> {
     let mut wanted = FIGURES.to_vec();
@@ -140,8 +140,8 @@ fn of_charges(
     if !asked.doubled.is_empty() {
         wanted.extend(TOLD_BY);
     }
-    let mut once = Once::of(asked.doubled);
-    books.each(Which::Charges, &wanted, &mut |chunk| {
+    let mut once = Deduplicator::new(asked.doubled);
+    books.each(TableName::Charges, &wanted, &mut |chunk| {
         for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, asked.when)) {
             join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
             if let Some(boot) = boot.filter(|_| asked.shared.contains(&name)) {

@@ -8,9 +8,9 @@ mod page;
 mod plots;
 mod read;
 
-pub use crate::By;
+pub use crate::Grouping;
 pub use cut::Cut;
-pub use figures::{Asked, Did, Figures, Group};
+pub use figures::{Figures, Group, GroupSums, ReportQuery};
 pub use page::page;
 
 use crate::by::shown;
@@ -46,7 +46,7 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// Beginning of the first window, by the hosts' wall clocks, ns since the epoch.
     pub from_ns: i128,
     /// End of the last window, by the hosts' wall clocks, ns since the epoch.

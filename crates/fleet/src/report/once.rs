@@ -12,7 +12,7 @@ pub(super) const TOLD_BY: [&str; 8] =
     ["boot_id", "t1_ns", "length_ns", "namespace", "pod", "container", "unit", "command"];
 
 /// Windows seen in a pass, of hosts with duplicates only.
-pub(super) struct Once<'a> {
+pub(super) struct Deduplicator<'a> {
     hosts: &'a FxHashSet<String>,
     /// The file that holds a window first, by the window's hash.
     windows: FxHashMap<u64, usize>,
@@ -27,10 +27,10 @@ pub(super) fn doubled(balance: &Balance) -> FxHashSet<String> {
     hosts.map(|host| host.name.clone()).collect()
 }
 
-impl<'a> Once<'a> {
-    pub(super) fn of(hosts: &'a FxHashSet<String>) -> Once<'a> {
+impl<'a> Deduplicator<'a> {
+    pub(super) fn new(hosts: &'a FxHashSet<String>) -> Deduplicator<'a> {
         let (windows, rows) = (FxHashMap::default(), FxHashSet::default());
-        Once { hosts, windows, rows, hasher: RandomState::new() }
+        Deduplicator { hosts, windows, rows, hasher: RandomState::new() }
     }
 
     fn hash(&self, of: impl Hash) -> u64 {

@@ -24,7 +24,7 @@ pub fn page(
         format!("The fleet's CPU time from {} to {}", clock(report.from_ns), clock(report.to_ns));
     let mut blocks = vec![Block::Heading(1, title), Block::Paragraph("", in_words(report))];
     if drawn {
-        blocks.extend(plots::of(report, clock)?);
+        blocks.extend(plots::charts(report, clock)?);
     }
     blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
     blocks.push(accounts(report));
@@ -48,7 +48,7 @@ fn in_words(report: &Report) -> String {
     let used = sums.named_ns() + sums.unnamed_ns;
     let mut text = format!(
         "{}; of {} of CPU time {} was used, {} %",
-        check::counted(report.balance.there().count() as u64, "host"),
+        check::counted(report.balance.present_hosts().count() as u64, "host"),
         time(all, all),
         time(used, all),
         pct(used as i128, all)

@@ -12,7 +12,7 @@ const IRQ: usize = 4;
 const STEAL: usize = 1;
 
 /// All pictures.
-pub(super) fn of(report: &Report, clock: Clock) -> Result<Vec<Block>, PlotError> {
+pub(super) fn charts(report: &Report, clock: Clock) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     for (file, areas) in
         [("accounts.svg", accounts(report, clock)), ("rows.svg", rows(report, clock))]

@@ -1,14 +1,14 @@
 //! Reads a report in passes: first the sums, then the details of the largest rows.
 
 use super::cut::Cut;
-use super::figures::{Asked, Did, Figures, Group};
-use super::once::{doubled, Once};
-use super::{By, Report, Row};
+use super::figures::{Figures, Group, GroupSums, ReportQuery};
+use super::once::{doubled, Deduplicator};
+use super::{Grouping, Report, Row};
 use crate::check::{check, Balance, Tolerance};
 use crate::rows::Account;
 use crate::sums::Sums;
 use crate::FleetError;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ impl Report {
     /// [`FleetError`]
     pub fn read(
         books: &dyn Figures,
-        when: When,
-        by: By,
+        when: TimeRange,
+        by: Grouping,
         now_ns: i128,
     ) -> Result<Option<Report>, FleetError> {
         let balance = check(books, when, &Tolerance::default(), now_ns)?;
@@ -35,13 +35,13 @@ impl Report {
         if from > to {
             return Ok(None);
         }
-        let cut = Cut::of(from, to);
+        let cut = Cut::from_span(from, to);
         let shared = shared(&balance);
-        let asked = Asked { when, by, doubled: &doubled(&balance), shared: &shared };
+        let asked = ReportQuery { when, by, doubled: &doubled(&balance), shared: &shared };
         let mut pieces = cut.pieces();
         // Sums of all rows, as in the balance.
         let mut there = Sums::default();
-        let mut once = Once::of(asked.doubled);
+        let mut once = Deduplicator::new(asked.doubled);
         of_accounts(books, when, &mut |row| {
             there.add(row);
             if let Some(piece) = pieces.get_mut(cut.at(row.end_ns.into())) {
@@ -85,7 +85,7 @@ fn shared(balance: &Balance) -> BTreeSet<String> {
 /// Passes the rows that count to `tell`.
 fn of_accounts(
     books: &dyn Figures,
-    when: When,
+    when: TimeRange,
     tell: &mut dyn FnMut(&Account),
 ) -> Result<(), FleetError> {
     books.accounts(when, &mut |row| {
@@ -155,7 +155,7 @@ impl Groups {
 }
 
 impl Row {
-    fn add(&mut self, did: &Did) {
+    fn add(&mut self, did: &GroupSums) {
         self.run_ns += did.run_ns;
         self.lat_ns = self.lat_ns.zip(did.lat_ns).map(|(sum, ns)| sum + ns);
         self.throttle_ns = self.throttle_ns.zip(did.throttle_ns).map(|(sum, ns)| sum + ns);

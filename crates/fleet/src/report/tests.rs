@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::Parquet;
-use exactop_export::{FleetTables, Had};
+use exactop_export::{FleetTables, WindowSource};
 use exactop_files::Directory;
 use exactop_model::{Book, SourceKind};
-use exactop_recording::{Span, When};
+use exactop_recording::{Span, TimeRange};
 use exactop_testkit::{snapshot, WINDOW};
 use std::path::Path;
 
@@ -26,22 +26,33 @@ fn exported_of_boot(path: &Path, hosts: &[&str], boot: &str) {
             let now = snapshot(SourceKind::Ledger, beat, None);
             let Some(window) = book.advance(now) else { continue };
             let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: OFFSET };
-            tables.put(host, boot, &Had { window: &window, span, book: &book }).expect("a row");
+            tables
+                .put(host, boot, &WindowSource { window: &window, span, book: &book })
+                .expect("a row");
         }
         tables.write(&into.within(&format!("h{n}")).expect("a directory")).expect("written");
     }
 }
 
-fn report(path: &Path, by: By) -> Report {
+fn report(path: &Path, by: Grouping) -> Report {
     let books = Parquet::open(path).expect("tables");
-    Report::read(&books, When::default(), by, i128::MAX / 2).expect("readable").expect("windows")
+    Report::read(&books, TimeRange::default(), by, i128::MAX / 2)
+        .expect("readable")
+        .expect("windows")
 }
 
 #[test]
 fn rows_and_pieces_sum_up_to_the_fleets_time() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two", "evil\x1b[2J<b>"]);
-    for by in [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command] {
+    for by in [
+        Grouping::Host,
+        Grouping::Namespace,
+        Grouping::Pod,
+        Grouping::Container,
+        Grouping::Unit,
+        Grouping::Command,
+    ] {
         let report = report(dir.path(), by);
         let sums = &report.sums;
         assert_eq!(sums.windows, 3 * WINDOWS);
@@ -66,10 +77,10 @@ fn rows_and_pieces_sum_up_to_the_fleets_time() {
         }
         assert!(!page.html().contains("<b>") && page.html().contains("<svg"));
     }
-    let by_host = report(dir.path(), By::Host);
+    let by_host = report(dir.path(), Grouping::Host);
     assert_eq!(by_host.rows.len(), 3);
     assert!(by_host.rows.iter().all(|row| row.run_ns == by_host.rows[0].run_ns && row.hosts == 1));
-    let by_command = report(dir.path(), By::Command);
+    let by_command = report(dir.path(), Grouping::Command);
     assert!(by_command.rows.iter().all(|row| row.hosts == 3), "{:?}", by_command.rows);
 }
 
@@ -80,11 +91,12 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
     assert!(error.contains("no accounts.parquet"), "{error}");
     exported(dir.path(), &["one"]);
     let books = Parquet::open(dir.path()).expect("tables");
-    let before = When { from: None, to: Some(0) };
-    assert_eq!(Report::read(&books, before, By::Host, 0).expect("readable"), None);
+    let before = TimeRange { from: None, to: Some(0) };
+    assert_eq!(Report::read(&books, before, Grouping::Host, 0).expect("readable"), None);
     std::fs::write(dir.path().join("h0/accounts.parquet"), "PAR1").expect("a file");
     let books = Parquet::open(dir.path()).expect("tables");
-    let error = Report::read(&books, before, By::Host, 0).expect_err("no Parquet").to_string();
+    let error =
+        Report::read(&books, before, Grouping::Host, 0).expect_err("no Parquet").to_string();
     assert!(error.contains("h0/accounts.parquet: it is not a table"), "{error}");
 }
 
@@ -93,7 +105,7 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
 fn duplicates_count_once() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two"]);
-    let plain = [By::Host, By::Pod, By::Unit].map(|by| report(dir.path(), by));
+    let plain = [Grouping::Host, Grouping::Pod, Grouping::Unit].map(|by| report(dir.path(), by));
     exported(&dir.path().join("again"), &["two"]);
     for once in plain {
         let twice = report(dir.path(), once.by);
@@ -121,9 +133,9 @@ fn two_hosts_of_one_name_are_named_with_their_boots() {
     let dir = tempfile::tempdir().expect("a directory");
     let alone = dir.path().join("alone");
     exported_of_boot(&alone, &["one", "two"], "01234567-89ab");
-    assert_eq!(names(&report(&alone, By::Host)), ["one", "two"]);
+    assert_eq!(names(&report(&alone, Grouping::Host)), ["one", "two"]);
     exported_of_boot(&dir.path().join("other"), &["two"], "76543210-89ab");
-    let both = report(dir.path(), By::Host);
+    let both = report(dir.path(), Grouping::Host);
     assert_eq!(names(&both), ["one", "two (boot 01234567)", "two (boot 76543210)"]);
     assert!(both.rows.iter().all(|row| row.run_ns == both.rows[0].run_ns && row.hosts == 1));
     let drawn: u128 = both.pieces.iter().flat_map(|piece| &piece.run_ns).sum();
@@ -134,7 +146,7 @@ fn two_hosts_of_one_name_are_named_with_their_boots() {
     }
     // The same windows a second time are of the same machine.
     exported_of_boot(&alone.join("again"), &["two"], "01234567-89ab");
-    let twice = report(dir.path(), By::Host);
+    let twice = report(dir.path(), Grouping::Host);
     assert_eq!((&twice.rows, &twice.pieces), (&both.rows, &both.pieces));
 }
 
@@ -155,5 +167,5 @@ fn links_are_skipped_and_counted() {
     let deep = (0..12).fold(dir.path().join("h1"), |path, n| path.join(n.to_string()));
     std::fs::create_dir_all(&deep).expect("directories");
     assert_eq!(tables(dir.path()).skipped(), 2);
-    assert_eq!(report(dir.path(), By::Host).rows.len(), 2, "each once");
+    assert_eq!(report(dir.path(), Grouping::Host).rows.len(), 2, "each once");
 }

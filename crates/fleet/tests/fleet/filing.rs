@@ -4,10 +4,10 @@
 use crate::growing::{balance, follow, known, until, Growing};
 use crate::puts::{Fares, Puts};
 use exactop_export::clickhouse::{Address, Patience};
-use exactop_export::onward::{Exporter, News, Onto, Status};
+use exactop_export::onward::{Destination, Exporter, News, Status};
 use exactop_export::{Objects, Shelf};
 use exactop_fleet::{Account, Books, Parquet};
-use exactop_recording::{Options, When, SENDERS};
+use exactop_recording::{Options, TimeRange, SENDERS};
 use exactop_testkit::{wait, WINDOW};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-fn into(dir: &Path) -> Onto {
-    Onto::Files(Shelf::Here(dir.into()))
+fn into(dir: &Path) -> Destination {
+    Destination::Files(Shelf::Here(dir.into()))
 }
 
-fn to(url: &str) -> Onto {
+fn to(url: &str) -> Destination {
     let address = Address::read(url).expect("an address");
     let objects = Objects::new(&address, None, None, Patience::ONCE).expect("all it takes to ask");
-    Onto::Files(Shelf::There(Box::new(objects)))
+    Destination::Files(Shelf::There(Box::new(objects)))
 }
 
 fn is_away(exporter: &Exporter, why: &str) {
@@ -243,7 +243,7 @@ fn duckdb_reads_files_written_as_windows_close() {
         named += row.named_ns();
     };
     let all = Parquet::open(&books).expect("tables");
-    all.accounts(When::default(), add).expect("readable");
+    all.accounts(TimeRange::default(), add).expect("readable");
     let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/duckdb/tables.sql");
     let told = Command::new(&python).args(["-c", ASK]).arg(&books).arg(tables).output();
     let told = told.expect("python");

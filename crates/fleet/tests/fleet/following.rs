@@ -4,7 +4,7 @@
 use crate::growing::{self, balance, known, until, Growing};
 use crate::stand_in::{Mood, StandIn};
 use exactop_export::clickhouse::{Address, Client, Patience};
-use exactop_export::onward::{Exporter, News, Onto, Status};
+use exactop_export::onward::{Destination, Exporter, News, Status};
 use exactop_recording::{Options, SENDERS};
 use exactop_testkit::{wait, WINDOW};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn client(url: &str) -> Client {
 }
 
 fn follow(path: &Path, url: &str) -> Exporter {
-    growing::follow(path, Onto::Clickhouse(Box::new(client(url))))
+    growing::follow(path, Destination::Clickhouse(Box::new(client(url))))
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Foreign files may hold anything: they are read to the end or refused.
 
-use exactop_export::{FleetTables, Had};
+use exactop_export::{FleetTables, WindowSource};
 use exactop_files::Directory;
 use exactop_fleet::check::{check, json, page, Tolerance};
-use exactop_fleet::report::{By, Report};
+use exactop_fleet::report::{Grouping, Report};
 use exactop_fleet::Parquet;
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::{Book, SourceKind};
-use exactop_recording::{Span, When};
+use exactop_recording::{Span, TimeRange};
 use exactop_testkit::snapshot;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,9 @@ fn exported(into: &Path) -> PathBuf {
         let Some(window) = book.advance(snapshot(SourceKind::Ledger, n, None)) else { continue };
         let wall_offset_ns = 1_760_000_000_000_000_000;
         let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns };
-        tables.put("host", "boot", &Had { window: &window, span, book: &book }).expect("a row");
+        tables
+            .put("host", "boot", &WindowSource { window: &window, span, book: &book })
+            .expect("a row");
     }
     tables.write(&Directory::open_or_make(into).expect("a directory")).expect("written");
     into.join("day=2025-10-09")
@@ -33,9 +35,9 @@ fn fuzz_tables() {
     let names = ["accounts.parquet", "charges.parquet"];
     let read = || {
         let books = Parquet::open(dir.path()).expect("they are there");
-        let balance = check(&books, When::default(), &Tolerance::default(), 0)?;
+        let balance = check(&books, TimeRange::default(), &Tolerance::default(), 0)?;
         drop((json(&balance), page(&balance, 10, &|ns| ns.to_string()).text()));
-        Report::read(&books, When::default(), By::Command, 0)
+        Report::read(&books, TimeRange::default(), Grouping::Command, 0)
     };
     assert!(read().expect("nothing is wrong with them").is_some());
     Target::new(corpus!("tables")).examples(examples.iter().map(|e| &e[..])).run(|bytes| {

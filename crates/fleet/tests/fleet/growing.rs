@@ -1,10 +1,10 @@
 //! A growing log, and an exporter that follows it.
 
-use exactop_export::onward::{Exporter, Log, Onto, Pace, Status};
+use exactop_export::onward::{Destination, Exporter, Log, Pace, Status};
 use exactop_fleet::check::{check, Balance, Tolerance};
 use exactop_fleet::Parquet;
 use exactop_model::{Book, SourceKind};
-use exactop_recording::{Clocks, Machine, Options, Recorder, Sync, When};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Sync, TimeRange};
 use exactop_testkit::{snapshot, wait};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ impl Growing {
 }
 
 /// Follows a log at short intervals.
-pub fn follow(path: &Path, onto: Onto) -> Exporter {
+pub fn follow(path: &Path, onto: Destination) -> Exporter {
     let [first, longest, every] = [1, 5, 10].map(Duration::from_millis);
     let log = Log { path: path.into(), groups: 4, pace: Pace { every, first, longest } };
     Exporter::start(onto, log).expect("an exporter")
@@ -71,5 +71,5 @@ pub fn known(status: &Status) -> u64 {
 pub fn balance(store: &Path) -> Balance {
     let tolerance = Tolerance { clock: Duration::from_secs(60), silent: Duration::from_secs(300) };
     let books = Parquet::open(store).expect("tables");
-    check(&books, When::default(), &tolerance, i128::MAX / 2).expect("readable")
+    check(&books, TimeRange::default(), &tolerance, i128::MAX / 2).expect("readable")
 }

@@ -3,10 +3,10 @@
 
 use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
 use crate::stand_in::{Mood, StandIn};
-use exactop_export::clickhouse::Sent;
+use exactop_export::clickhouse::SentCounts;
 use exactop_fleet::check::{check, Balance, Host, Tolerance};
 use exactop_fleet::{Account, Books, Parquet};
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const HOSTS: u64 = 80;
 
 fn balance(store: &Path) -> Balance {
     let books = Parquet::open(store).expect("tables");
-    check(&books, When::default(), &Tolerance::default(), i128::MAX / 2).expect("readable")
+    check(&books, TimeRange::default(), &Tolerance::default(), i128::MAX / 2).expect("readable")
 }
 
 /// Checks that the totals, with each window once, are true.
@@ -43,7 +43,7 @@ fn windows_of(batch: &Path) -> (u64, u128) {
         windows += 1;
         capacity += u128::from(row.capacity_ns);
     };
-    books.accounts(When::default(), add).expect("readable");
+    books.accounts(TimeRange::default(), add).expect("readable");
     (windows, capacity)
 }
 
@@ -95,7 +95,7 @@ fn totals_are_right_after_one_error_in_a_hundred_batches() {
     for path in &paths {
         let (done, sent) = send(path, &client, now_ns());
         done.expect("taken");
-        assert_eq!(sent, Sent { windows: WINDOWS, ..Sent::default() });
+        assert_eq!(sent, SentCounts { windows: WINDOWS, ..SentCounts::default() });
     }
     let mishaps = store.mishaps();
     assert!(mishaps.lost > 2 && mishaps.unanswered > 2 && mishaps.reordered > 2, "{mishaps:?}");
@@ -117,11 +117,12 @@ fn totals_are_right_after_one_error_in_a_hundred_batches() {
 
     // Send all again: only the lost windows are added.
     store.forget();
-    let mut sent = Sent::default();
+    let mut sent = SentCounts::default();
     for path in &paths {
         let (done, of) = send(path, &client, now_ns());
         done.expect("taken");
-        sent = Sent { windows: sent.windows + of.windows, there: sent.there + of.there, ..sent };
+        sent =
+            SentCounts { windows: sent.windows + of.windows, there: sent.there + of.there, ..sent };
     }
     assert_eq!((sent.windows, sent.there), (spoiled.lost, truth.windows - spoiled.lost));
     let again = balance(&kept);

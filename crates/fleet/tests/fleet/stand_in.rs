@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, Reply, Request};
 use exactop_fleet::{Books, Parquet};
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
@@ -198,12 +198,12 @@ impl Taken {
         let Ok(books) = Parquet::open(&below) else { return windows };
         let is_of = |host: &str, boot: &str| of.is_none_or(|of| of == (host, boot));
         match table {
-            "accounts" => books.accounts(When::default(), &mut |row| {
+            "accounts" => books.accounts(TimeRange::default(), &mut |row| {
                 if is_of(row.whose.host, row.whose.boot_id) {
                     windows.push((row.t1_ns - row.length_ns, row.t1_ns));
                 }
             }),
-            _ => books.charges(When::default(), &mut |row| {
+            _ => books.charges(TimeRange::default(), &mut |row| {
                 if is_of(row.whose.host, row.whose.boot_id) {
                     windows.push((row.t1_ns, row.t1_ns));
                 }

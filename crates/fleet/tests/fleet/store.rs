@@ -5,8 +5,8 @@ use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_fleet::check::{check, Balance, Tolerance};
 use exactop_fleet::compare::{Difference, Measure, Per, Side, Verdict};
 use exactop_fleet::report::{page, Report};
-use exactop_fleet::{By, FleetError, Parquet, Store};
-use exactop_recording::When;
+use exactop_fleet::{FleetError, Grouping, Parquet, Store};
+use exactop_recording::TimeRange;
 use exactop_sums::Least;
 use exactop_testkit::wait;
 use std::io::{BufRead, BufReader};
@@ -121,7 +121,7 @@ impl Engine {
         }
     }
 
-    fn balance(&self, when: When) -> Result<Balance, FleetError> {
+    fn balance(&self, when: TimeRange) -> Result<Balance, FleetError> {
         let now_ns = i128::from(begin_ns() + 3600 * SECOND);
         in_another_second();
         check(&Store::open(self.client())?, when, &Tolerance::default(), now_ns)
@@ -152,7 +152,7 @@ fn engine_gives_the_balance_of_every_window() {
     let hostile = "th\\\\r\\'e\\te";
     let hosts = ["one", hostile, "two"];
     hosts.iter().for_each(|host| engine.insert(host, 1..=100));
-    let balance = engine.balance(When::default()).expect("answers");
+    let balance = engine.balance(TimeRange::default()).expect("answers");
     let unwell: Vec<_> = balance.hosts.iter().filter(|host| !host.is_well()).collect();
     assert!(balance.holds(), "{unwell:?}");
     assert_eq!((balance.windows(), balance.hosts.len()), (300, 3));
@@ -161,26 +161,26 @@ fn engine_gives_the_balance_of_every_window() {
     assert!(balance.hosts.iter().any(|host| host.name == "th\\r'e\te"), "{balance:?}");
     // A range: after the 10th, up to the 30th.
     let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
-    let part = engine.balance(When { from: at(10), to: at(30) }).expect("answers");
+    let part = engine.balance(TimeRange { from: at(10), to: at(30) }).expect("answers");
     assert!(part.holds() && part.windows() == 60, "{part:?}");
     // After the 100th there are no windows, and each host's last window before is known.
     engine.insert("three", 101..=110);
-    let later = engine.balance(When { from: at(100), to: at(110) }).expect("answers");
+    let later = engine.balance(TimeRange { from: at(100), to: at(110) }).expect("answers");
     let last = i64::try_from(begin_ns() + 1000 * SECOND).expect("an instant");
     let absent = later.hosts.iter().filter(|host| host.absent_ns == Some(last));
-    assert_eq!((absent.count(), later.there().count(), later.windows()), (3, 1, 10));
-    let after = engine.balance(When { from: at(105), to: at(110) }).expect("answers");
+    assert_eq!((absent.count(), later.present_hosts().count(), later.windows()), (3, 1, 10));
+    let after = engine.balance(TimeRange { from: at(105), to: at(110) }).expect("answers");
     let three = after.hosts.iter().find(|host| host.name == "three").expect("it is there");
     assert!(three.is_well() && three.windows == 5, "{three:?}");
     // Some windows twice, some never.
     engine.insert("two", (91..=95).chain(111..=120));
-    let balance = engine.balance(When::default()).expect("answers");
+    let balance = engine.balance(TimeRange::default()).expect("answers");
     let two = balance.hosts.iter().find(|host| host.name == "two").expect("it is there");
     assert_eq!((two.windows, two.doubled, two.gaps.count), (110, 5, 1));
     assert_eq!((two.gaps.length_ns, two.uneven), (u128::from(100 * SECOND), 0));
     // Charges without accounts.
     engine.client().select("ALTER TABLE accounts DELETE WHERE t1_ns = 500000000000 AND host = 'one' SETTINGS mutations_sync = 1", &[]).expect("done");
-    let balance = engine.balance(When::default()).expect("answers");
+    let balance = engine.balance(TimeRange::default()).expect("answers");
     let one = balance.hosts.iter().find(|host| host.name == "one").expect("it is there");
     assert_eq!((one.stray, one.gaps.count), (1, 1));
 }
@@ -197,12 +197,14 @@ fn engine_gives_the_use_by_group() {
     engine.insert("h0", 21..=22);
     let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
     let side = |from, to, by| {
-        let when = When { from: at(from), to: at(to) };
+        let when = TimeRange { from: at(from), to: at(to) };
         Side::read(&store, when, by, i128::MAX / 2).expect("answers").expect("windows")
     };
-    for (by, names) in
-        [(By::Command, &["a", "~other"][..]), (By::Unit, &["x.service"]), (By::Pod, &[""])]
-    {
+    for (by, names) in [
+        (Grouping::Command, &["a", "~other"][..]),
+        (Grouping::Unit, &["x.service"]),
+        (Grouping::Pod, &[""]),
+    ] {
         let (a, b) = (side(0, 10, by), side(10, 30, by));
         assert_eq!((a.hosts.len(), a.sums.windows, b.sums.windows), (10, 100, 100));
         let mut told: Vec<&str> = a.rows.iter().map(|row| &*row.name).collect();
@@ -210,7 +212,7 @@ fn engine_gives_the_use_by_group() {
         assert_eq!(told, names);
         assert_eq!(a.sums.charged_ns, u128::from(100 * 6 * SECOND));
         let measure = Measure { per: Per::Cpu, least: Least::USUAL, changed: None };
-        let difference = Difference::of(a, b, measure);
+        let difference = Difference::between(a, b, measure);
         assert_eq!(difference.verdict(), Verdict::NothingBeyondNoise);
         assert!(difference.rows.iter().all(|row| row.delta_ns == 0), "{:?}", difference.rows);
     }
@@ -240,8 +242,15 @@ fn engine_gives_the_same_report_as_files() {
     let read = |books: &dyn exactop_fleet::report::Figures, when, by| {
         Report::read(books, when, by, now_ns).expect("answers").expect("windows")
     };
-    let times = [When::default(), When { from: at(355), to: at(390) }];
-    let bys = [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command];
+    let times = [TimeRange::default(), TimeRange { from: at(355), to: at(390) }];
+    let bys = [
+        Grouping::Host,
+        Grouping::Namespace,
+        Grouping::Pod,
+        Grouping::Container,
+        Grouping::Unit,
+        Grouping::Command,
+    ];
     let mut plain = None;
     for twice in [false, true] {
         if twice {
@@ -263,7 +272,7 @@ fn engine_gives_the_same_report_as_files() {
             assert_eq!(told.sums.charged_ns, told.sums.named_ns());
             assert_eq!(told.balance.holds(), !twice);
         }
-        let told = read(&store, When::default(), By::Container);
+        let told = read(&store, TimeRange::default(), Grouping::Container);
         assert!(
             told.rows.iter().any(|row| row.name == "shop/cart-1/app" && row.throttle_ns.is_none()),
             "{:?}",
@@ -289,18 +298,18 @@ fn engine_gives_the_same_report_as_files() {
             .expect("done");
     }
     // Charges without accounts are a finding, and in no row; nothing else is there later.
-    let none_else = When { from: at(385), to: None };
+    let none_else = TimeRange { from: at(385), to: None };
     engine
         .client()
         .select("ALTER TABLE accounts DELETE WHERE host = 'two' SETTINGS mutations_sync = 1", &[])
         .expect("done");
     let store = Store::open(engine.client()).expect("it answers");
-    let told = read(&store, When::default(), By::Host);
+    let told = read(&store, TimeRange::default(), Grouping::Host);
     assert_eq!((told.rows.len(), told.sums.charged_ns), (2, told.sums.named_ns()));
     assert!(told.balance.hosts.iter().any(|host| host.name == "two" && host.stray == 61));
     engine.insert_of("idle", 410..=411, &[]);
     in_another_second();
-    let told = read(&Store::open(engine.client()).expect("it answers"), none_else, By::Host);
+    let told = read(&Store::open(engine.client()).expect("it answers"), none_else, Grouping::Host);
     assert_eq!((told.rows.len(), told.sums.windows), (0, 2), "{:?}", told.rows);
 }
 
@@ -314,6 +323,6 @@ fn engine_without_the_tables_is_an_error() {
     let patience = Patience { all: std::time::Duration::from_millis(1), ..Patience::default() };
     let client = Client::new(address, "exactop", None, None, patience).expect("a client");
     let store = Store::open(client).expect("it answers");
-    let done = check(&store, When::default(), &Tolerance::default(), 0);
+    let done = check(&store, TimeRange::default(), &Tolerance::default(), 0);
     assert!(matches!(done, Err(FleetError::Store(_))), "{done:?}");
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Counts of windows by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentCounts {
     /// Sent and accepted.
     pub windows: u64,
     /// Already in the store.
@@ -19,8 +19,8 @@ pub struct Sent {
     pub old: u64,
 }
 
-impl Sent {
-    pub(crate) fn add(&mut self, more: Sent) {
+impl SentCounts {
+    pub(crate) fn add(&mut self, more: SentCounts) {
         self.windows += more.windows;
         self.there += more.there;
         self.overlapping += more.overlapping;
@@ -28,7 +28,7 @@ impl Sent {
     }
 }
 
-impl fmt::Display for Sent {
+impl fmt::Display for SentCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let windows = if self.windows == 1 { "window" } else { "windows" };
         write!(f, "{} {windows} sent", self.windows)?;
@@ -75,7 +75,7 @@ pub(crate) trait Carrier {
     fn was_taken(&self, label: &Label) -> Result<bool, ExportError>;
 
     /// Results so far.
-    fn sent(&self) -> Sent;
+    fn sent(&self) -> SentCounts;
 
     /// Batches delivered so far.
     fn batches(&self) -> u64;

@@ -5,16 +5,16 @@
 //! time is left out.
 
 use crate::table::Table;
-use crate::tables::Told;
+use crate::tables::WindowFacts;
 use crate::ExportError;
-use exactop_model::owner::{labelled, BookNames, By, Labels, Usage, LABEL_OTHER, WAITS};
+use exactop_model::owner::{labelled, BookNames, Grouping, Labels, Usage, LABEL_OTHER, WAITS};
 use exactop_model::{Book, Quality, Window};
 
 /// Default number of groups with their own row in a window.
 pub const GROUPS: usize = 40;
 
 /// Columns that identify a row, in the order of the table. Users are not among them.
-const COLUMNS: &[By] = By::LABELS.split_at(5).0;
+const COLUMNS: &[Grouping] = Grouping::LABELS.split_at(5).0;
 
 /// The groups of a window, `~other` last.
 pub(crate) fn groups(window: &Window, book: &Book, most: usize) -> Vec<(Labels, Usage)> {
@@ -30,7 +30,7 @@ pub(crate) fn groups(window: &Window, book: &Book, most: usize) -> Vec<(Labels, 
     all
 }
 
-impl Told<'_> {
+impl WindowFacts<'_> {
     /// Writes one row for each group.
     pub(crate) fn charges(&self, table: &mut Table) -> Result<(), ExportError> {
         for (labels, usage) in self.named {

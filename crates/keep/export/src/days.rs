@@ -4,7 +4,7 @@ use crate::charges::{groups, GROUPS};
 use crate::losses::{lost, Lost};
 use crate::names::Names;
 use crate::table::Table;
-use crate::tables::{fields, Told, Which};
+use crate::tables::{fields, TableName, WindowFacts};
 use crate::ExportError;
 use bytes::Bytes;
 use exactop_files::Directory;
@@ -27,12 +27,12 @@ pub struct Exported {
 /// Tables of a day.
 struct Day {
     name: String,
-    tables: Vec<(Which, Table)>,
+    tables: Vec<(TableName, Table)>,
 }
 
 /// All days, in memory: after a clock set back, windows go to an earlier day again.
 pub(crate) struct Days {
-    which: &'static [Which],
+    which: &'static [TableName],
     days: Vec<Day>,
     names: Names,
     exported: Exported,
@@ -40,7 +40,7 @@ pub(crate) struct Days {
 
 /// A window, its time and its book.
 #[derive(Clone, Copy, Debug)]
-pub struct Had<'a> {
+pub struct WindowSource<'a> {
     /// The window.
     pub window: &'a Window,
     /// Time of the window.
@@ -96,7 +96,7 @@ impl Files for &Directory {
 
 impl Days {
     /// Starts without days; each day will have these tables.
-    pub fn new(which: &'static [Which]) -> Days {
+    pub fn new(which: &'static [TableName]) -> Days {
         let (days, names, exported) = (Vec::new(), Names::default(), Exported::default());
         Days { which, days, names, exported }
     }
@@ -107,14 +107,18 @@ impl Days {
         self.names.learn(replay);
         let machine = replay.reader().machine();
         let whose = machine.map(|machine| (&*machine.host, &*machine.boot_id));
-        self.put(whose, &Had { window, span, book: replay.book() })
+        self.put(whose, &WindowSource { window, span, book: replay.book() })
     }
 
     /// Adds a window; `whose` is its host and boot.
-    pub fn put(&mut self, whose: Option<(&str, &str)>, had: &Had) -> Result<(), ExportError> {
-        let Had { window, span, book } = *had;
+    pub fn put(
+        &mut self,
+        whose: Option<(&str, &str)>,
+        had: &WindowSource,
+    ) -> Result<(), ExportError> {
+        let WindowSource { window, span, book } = *had;
         let at = self.day(span)?;
-        let waiting = match self.which.contains(&Which::Rows) {
+        let waiting = match self.which.contains(&TableName::Rows) {
             true => book.stood(window).collect(),
             false => Vec::new(),
         };
@@ -122,7 +126,7 @@ impl Days {
         let host = whose.map(|(host, _)| escape_str(host));
         let boot_id = whose.map(|(_, boot_id)| escape_str(boot_id));
         let (names, waiting, named) = (&self.names, &waiting[..], &named[..]);
-        let told = Told { window, book, span, host, boot_id, names, waiting, named };
+        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
         for (which, table) in &mut self.days[at].tables {
             told.put(*which, table)?;
         }
@@ -162,7 +166,7 @@ impl Days {
 /// File of one table and day.
 struct File {
     day: String,
-    which: Which,
+    which: TableName,
     bytes: Bytes,
 }
 
@@ -182,7 +186,7 @@ impl Finished {
     /// Fails if an existing file has windows that the new one lacks: a partial day must not replace
     /// a whole one.
     pub fn keeps(&self, files: &mut dyn Files) -> Result<(), ExportError> {
-        for file in self.files.iter().filter(|file| file.which == Which::Accounts) {
+        for file in self.files.iter().filter(|file| file.which == TableName::Accounts) {
             let Some(there) = files.get(&file.day, &file.name())? else { continue };
             let name = format!("{}/{}", file.day, file.name());
             match lost(there, file.bytes.clone()) {
@@ -206,8 +210,8 @@ impl Finished {
 }
 
 impl Day {
-    fn new(name: String, which: &[Which]) -> Result<Day, ExportError> {
-        let table = |&which: &Which| Ok((which, Table::new(which.name(), fields(which))?));
+    fn new(name: String, which: &[TableName]) -> Result<Day, ExportError> {
+        let table = |&which: &TableName| Ok((which, Table::new(which.name(), fields(which))?));
         let tables = which.iter().map(table).collect::<Result<_, ExportError>>()?;
         Ok(Day { name, tables })
     }

@@ -6,12 +6,12 @@
 //! the same name and replaces its files. `accounts` is written last: if it exists, the batch is
 //! complete.
 
-use crate::carrier::{Carrier, Label, Sent};
+use crate::carrier::{Carrier, Label, SentCounts};
 use crate::charges::groups;
 use crate::days::{day_of, Files};
 use crate::names::Names;
 use crate::table::Table;
-use crate::tables::{fields, Told, Which};
+use crate::tables::{fields, TableName, WindowFacts};
 use crate::{ExportError, Objects};
 use exactop_files::Directory;
 use exactop_model::text::escape::escape_str;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Tables, in the order of writing.
-const TABLES: [Which; 2] = [Which::Charges, Which::Accounts];
+const TABLES: [TableName; 2] = [TableName::Charges, TableName::Accounts];
 /// A file may hold windows of at least this much time, ns, however short the interval is.
 const LEAST_NS: u64 = 600_000_000_000;
 
@@ -36,10 +36,10 @@ pub enum Shelf {
 
 impl Shelf {
     /// The destination in one line, without a login.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match self {
             Shelf::Here(path) => path.to_string_lossy().into_owned(),
-            Shelf::There(objects) => objects.told().into(),
+            Shelf::There(objects) => objects.display_name().into(),
         }
     }
 
@@ -70,7 +70,7 @@ pub(crate) struct Filing<'a> {
     longest_ns: u64,
     names: Names,
     under_way: Option<Batch>,
-    sent: Sent,
+    sent: SentCounts,
     batches: u64,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Filing<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
         // Twice the interval, so that one window too many does not start another file.
         let longest_ns = every_ns.max(LEAST_NS).saturating_mul(2);
-        let (names, sent) = (Names::default(), Sent::default());
+        let (names, sent) = (Names::default(), SentCounts::default());
         Filing { shelf, groups, longest_ns, names, under_way: None, sent, batches: 0 }
     }
 }
@@ -121,7 +121,7 @@ impl Carrier for Filing<'_> {
         let host = Some(escape_str(&batch.host));
         let boot_id = Some(escape_str(&batch.boot_id));
         let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-        let told = Told { window, book, span, host, boot_id, names, waiting, named };
+        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
         for (which, table) in TABLES.into_iter().zip(&mut batch.tables) {
             told.put(which, table)?;
         }
@@ -147,15 +147,15 @@ impl Carrier for Filing<'_> {
 
     fn was_taken(&self, label: &Label) -> Result<bool, ExportError> {
         let has = |which| self.shelf.has(&label.day, &file(which, label));
-        let whole = has(Which::Accounts)?;
-        if !whole && has(Which::Charges)? {
-            let none = table(Which::Charges)?.finish()?;
-            self.shelf.put(&label.day, &file(Which::Charges, label), &none)?;
+        let whole = has(TableName::Accounts)?;
+        if !whole && has(TableName::Charges)? {
+            let none = table(TableName::Charges)?.finish()?;
+            self.shelf.put(&label.day, &file(TableName::Charges, label), &none)?;
         }
         Ok(whole)
     }
 
-    fn sent(&self) -> Sent {
+    fn sent(&self) -> SentCounts {
         self.sent
     }
 
@@ -177,11 +177,11 @@ impl Batch {
     }
 }
 
-fn table(which: Which) -> Result<Table, ExportError> {
+fn table(which: TableName) -> Result<Table, ExportError> {
     Table::new(which.name(), fields(which))
 }
 
-fn file(which: Which, label: &Label) -> String {
+fn file(which: TableName, label: &Label) -> String {
     format!("{}-{}.parquet", which.name(), label.name)
 }
 
@@ -202,6 +202,6 @@ mod tests {
         assert_eq!(plain("../a b/\u{1b}\u{e4}_%"), "..~a~b~~~~~");
         assert_eq!(plain(&"x".repeat(300)).len(), 80);
         let label = Label { day: "day=1".into(), name: "..".into() };
-        assert_eq!(file(Which::Accounts, &label), "accounts-...parquet");
+        assert_eq!(file(TableName::Accounts, &label), "accounts-...parquet");
     }
 }

@@ -38,16 +38,16 @@ mod tables;
 mod wire;
 
 pub use charges::GROUPS;
-pub use days::{Exported, Files, Had, Replacing};
+pub use days::{Exported, Files, Replacing, WindowSource};
 pub use filing::Shelf;
 pub use objects::Objects;
-pub use table::{Field, Kind};
-pub use tables::{fields, Which};
+pub use table::{Field, FieldType};
+pub use tables::{fields, TableName};
 
 use clickhouse::StoreError;
 use days::Days;
 use exactop_files::{Directory, FileError};
-use exactop_recording::{Recording, RecordingError, When, Windows};
+use exactop_recording::{Recording, RecordingError, TimeRange, Windows};
 use parquet::errors::ParquetError;
 
 /// Why an export failed.
@@ -109,11 +109,11 @@ pub enum ExportError {
 /// [`ExportError`]
 pub fn export(
     recording: Recording,
-    when: When,
+    when: TimeRange,
     files: &mut dyn Files,
 ) -> Result<Exported, ExportError> {
-    let mut windows = Windows::of(recording, when)?;
-    let mut days = Days::new(&Which::ALL);
+    let mut windows = Windows::from_recording(recording, when)?;
+    let mut days = Days::new(&TableName::ALL);
     while windows.advance()? {
         days.window(windows.replay())?;
     }
@@ -127,7 +127,7 @@ pub struct FleetTables(Days);
 
 impl Default for FleetTables {
     fn default() -> FleetTables {
-        FleetTables(Days::new(&[Which::Accounts, Which::Charges]))
+        FleetTables(Days::new(&[TableName::Accounts, TableName::Charges]))
     }
 }
 
@@ -136,7 +136,12 @@ impl FleetTables {
     ///
     /// # Errors
     /// [`ExportError`]
-    pub fn put(&mut self, host: &str, boot_id: &str, had: &Had) -> Result<(), ExportError> {
+    pub fn put(
+        &mut self,
+        host: &str,
+        boot_id: &str,
+        had: &WindowSource,
+    ) -> Result<(), ExportError> {
         self.0.put(Some((host, boot_id)), had)
     }
 

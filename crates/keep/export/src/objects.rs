@@ -52,7 +52,7 @@ impl Objects {
     }
 
     /// Address of the directory, without a login.
-    pub(crate) fn told(&self) -> &str {
+    pub(crate) fn display_name(&self) -> &str {
         &self.below
     }
 
@@ -69,7 +69,7 @@ impl Objects {
                 | StatusCode::NOT_IMPLEMENTED => Ok(false),
                 status if may_pass(status) => {
                     let after = after(&answer);
-                    Err(Failed::Later { why: said(&mut answer), after })
+                    Err(Failed::Later { why: status_line(&mut answer), after })
                 }
                 _ => Err(refused(&mut answer)),
             }
@@ -88,7 +88,7 @@ impl Objects {
                 StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::CONFLICT => Ok(None),
                 status if may_pass(status) && status != StatusCode::NOT_IMPLEMENTED => {
                     let after = after(&answer);
-                    Err(Failed::Later { why: said(&mut answer), after })
+                    Err(Failed::Later { why: status_line(&mut answer), after })
                 }
                 status => {
                     let hint = match status.as_u16() {
@@ -97,7 +97,7 @@ impl Objects {
                         }
                         _ => " (it serves no files: replace them unchecked with --replace)",
                     };
-                    let text = said(&mut answer);
+                    let text = status_line(&mut answer);
                     Err(Failed::Refused(StoreError::Refused { text, hint }))
                 }
             }
@@ -121,7 +121,7 @@ impl Objects {
                 status if status.is_success() => Ok(()),
                 status if may_pass(status) => {
                     let after = after(&answer);
-                    Err(Failed::Later { why: said(&mut answer), after })
+                    Err(Failed::Later { why: status_line(&mut answer), after })
                 }
                 _ => Err(refused(&mut answer)),
             }
@@ -142,7 +142,7 @@ impl Objects {
 }
 
 /// The server's message in one line.
-fn said(answer: &mut Response<Body>) -> String {
+fn status_line(answer: &mut Response<Body>) -> String {
     let status = answer.status();
     let text = answer.body_mut().with_config().limit(ANSWER).read_to_string();
     match text.unwrap_or_default().trim_start() {
@@ -161,7 +161,7 @@ fn refused(answer: &mut Response<Body>) -> Failed {
         413 => " (it does not accept files as large as that)",
         _ => "",
     };
-    Failed::Refused(StoreError::Refused { text: said(answer), hint })
+    Failed::Refused(StoreError::Refused { text: status_line(answer), hint })
 }
 
 impl Files for Objects {

@@ -15,7 +15,7 @@ const LONG: usize = 4 * GROUP;
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldType {
     /// Nanoseconds since the epoch, UTC.
     Instant,
     /// Unsigned 64-bit number.
@@ -28,15 +28,15 @@ pub enum Kind {
     Flag,
 }
 
-impl Kind {
+impl FieldType {
     /// Physical and logical type in Parquet.
     pub const fn parquet(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Instant => ("INT64", "(TIMESTAMP(NANOS,true))"),
-            Kind::Unsigned => ("INT64", "(INTEGER(64,false))"),
-            Kind::Signed => ("INT64", "(INTEGER(64,true))"),
-            Kind::Text => ("BYTE_ARRAY", "(UTF8)"),
-            Kind::Flag => ("BOOLEAN", ""),
+            FieldType::Instant => ("INT64", "(TIMESTAMP(NANOS,true))"),
+            FieldType::Unsigned => ("INT64", "(INTEGER(64,false))"),
+            FieldType::Signed => ("INT64", "(INTEGER(64,true))"),
+            FieldType::Text => ("BYTE_ARRAY", "(UTF8)"),
+            FieldType::Flag => ("BOOLEAN", ""),
         }
     }
 }
@@ -47,7 +47,7 @@ pub struct Field {
     /// Name of the column.
     pub name: String,
     /// Type of the column.
-    pub kind: Kind,
+    pub kind: FieldType,
     /// True if a value may be null: unknown, or not measured separately.
     pub optional: bool,
 }
@@ -70,9 +70,11 @@ enum Values {
 impl Column {
     fn new(field: &Field) -> Column {
         let values = match field.kind {
-            Kind::Instant | Kind::Unsigned | Kind::Signed => Values::Numbers(Vec::new()),
-            Kind::Text => Values::Texts(Vec::new()),
-            Kind::Flag => Values::Flags(Vec::new()),
+            FieldType::Instant | FieldType::Unsigned | FieldType::Signed => {
+                Values::Numbers(Vec::new())
+            }
+            FieldType::Text => Values::Texts(Vec::new()),
+            FieldType::Flag => Values::Flags(Vec::new()),
         };
         Column { values, there: Vec::new(), optional: field.optional }
     }
@@ -155,7 +157,7 @@ impl Table {
 }
 
 impl Row<'_> {
-    fn put(&mut self, kind: &[Kind], known: bool) -> &mut Column {
+    fn put(&mut self, kind: &[FieldType], known: bool) -> &mut Column {
         let field = &self.table.fields[self.at];
         debug_assert!(kind.contains(&field.kind), "{}: {:?}", field.name, field.kind);
         debug_assert!(known || field.optional, "{} is always there", field.name);
@@ -165,7 +167,7 @@ impl Row<'_> {
         column
     }
 
-    fn number(&mut self, kind: Kind, value: Option<i64>) -> &mut Self {
+    fn number(&mut self, kind: FieldType, value: Option<i64>) -> &mut Self {
         if let Values::Numbers(values) = &mut self.put(&[kind], value.is_some()).values {
             values.extend(value);
         }
@@ -173,28 +175,28 @@ impl Row<'_> {
     }
 
     pub fn instant(&mut self, wall_ns: i64) -> &mut Self {
-        self.number(Kind::Instant, Some(wall_ns))
+        self.number(FieldType::Instant, Some(wall_ns))
     }
 
     /// Writes an unsigned number; the column stores its bits.
     pub fn unsigned(&mut self, value: impl Into<Option<u64>>) -> &mut Self {
-        self.number(Kind::Unsigned, value.into().map(|value| value as i64))
+        self.number(FieldType::Unsigned, value.into().map(|value| value as i64))
     }
 
     pub fn signed(&mut self, value: i64) -> &mut Self {
-        self.number(Kind::Signed, Some(value))
+        self.number(FieldType::Signed, Some(value))
     }
 
     pub fn text<'t>(&mut self, value: impl Into<Option<&'t str>>) -> &mut Self {
         let value = value.into().map(ByteArray::from);
-        if let Values::Texts(values) = &mut self.put(&[Kind::Text], value.is_some()).values {
+        if let Values::Texts(values) = &mut self.put(&[FieldType::Text], value.is_some()).values {
             values.extend(value);
         }
         self
     }
 
     pub fn flag(&mut self, value: bool) -> &mut Self {
-        if let Values::Flags(values) = &mut self.put(&[Kind::Flag], true).values {
+        if let Values::Flags(values) = &mut self.put(&[FieldType::Flag], true).values {
             values.push(value);
         }
         self

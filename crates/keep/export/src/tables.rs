@@ -1,11 +1,11 @@
 //! The tables: their columns, and the rows of a window.
 
 use crate::names::Names;
-use crate::table::{Field, Kind, Table};
+use crate::table::{Field, FieldType, Table};
 use crate::ExportError;
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::ledger::window::{ExitDelta, TaskDelta};
-use exactop_model::owner::{charge, By, Charge, Labels, Owner, Usage, WAITS};
+use exactop_model::owner::{charge, Charge, Grouping, Labels, Owner, Usage, WAITS};
 use exactop_model::text::escape::escape;
 use exactop_model::{Book, Books, Counter, Window};
 use exactop_recording::Span;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The tables; each is one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum TableName {
     /// The balance of the CPUs' time: one row for each window.
     Accounts,
     /// Tasks: one row for each task that did something in a window or waited all through it, and
@@ -25,17 +25,18 @@ pub enum Which {
     Charges,
 }
 
-impl Which {
+impl TableName {
     /// All tables.
-    pub const ALL: [Which; 4] = [Which::Accounts, Which::Rows, Which::Groups, Which::Charges];
+    pub const ALL: [TableName; 4] =
+        [TableName::Accounts, TableName::Rows, TableName::Groups, TableName::Charges];
 
     /// Name of the table, without `.parquet`.
     pub const fn name(self) -> &'static str {
         match self {
-            Which::Accounts => "accounts",
-            Which::Rows => "rows",
-            Which::Groups => "groups",
-            Which::Charges => "charges",
+            TableName::Accounts => "accounts",
+            TableName::Rows => "rows",
+            TableName::Groups => "groups",
+            TableName::Charges => "charges",
         }
     }
 }
@@ -45,56 +46,61 @@ const OF_GROUPS: [Counter; 5] =
     [Counter::RunNs, Counter::StealNs, Counter::IrqNs, Counter::LatNs, Counter::ThrottleNs];
 
 /// Columns of a table.
-pub fn fields(which: Which) -> Vec<Field> {
+pub fn fields(which: TableName) -> Vec<Field> {
     let of = |kind, optional: bool, names: &str| -> Vec<Field> {
         let field = |name: &str| Field { name: name.into(), kind, optional };
         names.split_whitespace().map(field).collect()
     };
     let (there, perhaps) = (false, true);
-    let window =
-        || [of(Kind::Instant, there, "window_end"), of(Kind::Unsigned, there, "t1_ns")].concat();
+    let window = || {
+        [of(FieldType::Instant, there, "window_end"), of(FieldType::Unsigned, there, "t1_ns")]
+            .concat()
+    };
     let own = match which {
-        Which::Accounts => vec![
-            of(Kind::Unsigned, there, "length_ns"),
-            of(Kind::Text, perhaps, "host boot_id"),
-            of(Kind::Unsigned, there, "cpus capacity_ns tasks_ns exited_ns unnamed_ns"),
-            of(Kind::Unsigned, perhaps, "irq_ns steal_ns"),
-            of(Kind::Unsigned, there, "idle_ns offline_ns"),
-            of(Kind::Signed, there, "residual_ns"),
-            of(Kind::Flag, there, "exact"),
-            of(Kind::Text, there, "source"),
-            of(Kind::Unsigned, perhaps, "missed_switches"),
-            of(Kind::Unsigned, there, "inexact_events"),
+        TableName::Accounts => vec![
+            of(FieldType::Unsigned, there, "length_ns"),
+            of(FieldType::Text, perhaps, "host boot_id"),
+            of(FieldType::Unsigned, there, "cpus capacity_ns tasks_ns exited_ns unnamed_ns"),
+            of(FieldType::Unsigned, perhaps, "irq_ns steal_ns"),
+            of(FieldType::Unsigned, there, "idle_ns offline_ns"),
+            of(FieldType::Signed, there, "residual_ns"),
+            of(FieldType::Flag, there, "exact"),
+            of(FieldType::Text, there, "source"),
+            of(FieldType::Unsigned, perhaps, "missed_switches"),
+            of(FieldType::Unsigned, there, "inexact_events"),
         ],
-        Which::Rows => vec![
-            of(Kind::Text, there, "kind comm"),
-            of(Kind::Unsigned, perhaps, "pid tid start_ns uid"),
-            of(Kind::Text, perhaps, "user"),
-            of(Kind::Unsigned, perhaps, "ppid cgroup_id"),
-            of(Kind::Text, perhaps, "cgroup"),
-            of(Kind::Unsigned, there, "exited_processes exited_tasks life_ns"),
-            Counter::ALL.iter().flat_map(|c| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
+        TableName::Rows => vec![
+            of(FieldType::Text, there, "kind comm"),
+            of(FieldType::Unsigned, perhaps, "pid tid start_ns uid"),
+            of(FieldType::Text, perhaps, "user"),
+            of(FieldType::Unsigned, perhaps, "ppid cgroup_id"),
+            of(FieldType::Text, perhaps, "cgroup"),
+            of(FieldType::Unsigned, there, "exited_processes exited_tasks life_ns"),
+            Counter::ALL
+                .iter()
+                .flat_map(|c| of(FieldType::Unsigned, perhaps, c.info().id))
+                .collect(),
         ],
-        Which::Groups => vec![
-            of(Kind::Unsigned, perhaps, "cgroup_id"),
-            of(Kind::Text, perhaps, "cgroup"),
-            of(Kind::Unsigned, there, "tasks exited_processes"),
-            OF_GROUPS.iter().flat_map(|c| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
+        TableName::Groups => vec![
+            of(FieldType::Unsigned, perhaps, "cgroup_id"),
+            of(FieldType::Text, perhaps, "cgroup"),
+            of(FieldType::Unsigned, there, "tasks exited_processes"),
+            OF_GROUPS.iter().flat_map(|c| of(FieldType::Unsigned, perhaps, c.info().id)).collect(),
         ],
-        Which::Charges => vec![
-            of(Kind::Unsigned, there, "length_ns"),
-            of(Kind::Text, perhaps, "host boot_id"),
-            of(Kind::Text, there, "namespace pod container unit command"),
-            of(Kind::Unsigned, there, "run_ns"),
-            WAITS.iter().flat_map(|(_, c)| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
-            of(Kind::Unsigned, there, "exited_processes"),
+        TableName::Charges => vec![
+            of(FieldType::Unsigned, there, "length_ns"),
+            of(FieldType::Text, perhaps, "host boot_id"),
+            of(FieldType::Text, there, "namespace pod container unit command"),
+            of(FieldType::Unsigned, there, "run_ns"),
+            WAITS.iter().flat_map(|(_, c)| of(FieldType::Unsigned, perhaps, c.info().id)).collect(),
+            of(FieldType::Unsigned, there, "exited_processes"),
         ],
     };
     window().into_iter().chain(own.into_iter().flatten()).collect()
 }
 
 /// A window and its context.
-pub(crate) struct Told<'a> {
+pub(crate) struct WindowFacts<'a> {
     pub window: &'a Window,
     /// The book that made the window.
     pub book: &'a Book,
@@ -109,24 +115,24 @@ pub(crate) struct Told<'a> {
     pub named: &'a [(Labels, Usage)],
 }
 
-impl Told<'_> {
+impl WindowFacts<'_> {
     pub(crate) fn end(&self) -> i64 {
         i64::try_from(self.span.wall_t1_ns()).unwrap_or(i64::MAX)
     }
 
     /// Writes the window's rows of a table.
-    pub fn put(&self, which: Which, table: &mut Table) -> Result<(), ExportError> {
+    pub fn put(&self, which: TableName, table: &mut Table) -> Result<(), ExportError> {
         match which {
-            Which::Accounts => self.accounts(table),
-            Which::Rows => self.rows(table),
-            Which::Groups => self.groups(table),
-            Which::Charges => self.charges(table),
+            TableName::Accounts => self.accounts(table),
+            TableName::Rows => self.rows(table),
+            TableName::Groups => self.groups(table),
+            TableName::Charges => self.charges(table),
         }
     }
 
     /// Writes the balance.
     fn accounts(&self, table: &mut Table) -> Result<(), ExportError> {
-        let books = Books::of(self.window);
+        let books = Books::from_window(self.window);
         let exact = self.window.state() != WindowState::Inexact;
         table
             .row()?
@@ -215,7 +221,7 @@ impl Told<'_> {
     /// Writes the sums by control group.
     fn groups(&self, table: &mut Table) -> Result<(), ExportError> {
         let mut groups: BTreeMap<Owner, Group> = BTreeMap::new();
-        charge(self.window, self.book, By::Cgroup, &mut |owner, charge| {
+        charge(self.window, self.book, Grouping::Cgroup, &mut |owner, charge| {
             groups.entry(owner).or_default().add(&charge);
         });
         for (owner, group) in groups {

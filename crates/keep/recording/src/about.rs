@@ -46,7 +46,7 @@ impl Machine {
 
 /// Content of the first frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct RecordingInfo {
     /// Format version of the frames that follow.
     pub format: u32,
     /// The recorded machine.
@@ -64,11 +64,16 @@ pub struct About {
     pub tables: Vec<Table>,
 }
 
-impl About {
+impl RecordingInfo {
     /// Describes a file that this version writes.
-    pub(crate) fn new(machine: &Machine, session: u64, mark: u32, anonymous: bool) -> About {
+    pub(crate) fn new(
+        machine: &Machine,
+        session: u64,
+        mark: u32,
+        anonymous: bool,
+    ) -> RecordingInfo {
         let tables = tables().to_vec();
-        About { format: FORMAT, machine: machine.clone(), session, mark, anonymous, tables }
+        RecordingInfo { format: FORMAT, machine: machine.clone(), session, mark, anonymous, tables }
     }
 }
 

@@ -4,12 +4,12 @@
 //! it is handled here.
 
 use crate::about::Machine;
-use crate::rows::{Facts, GroupFiles, Looked, Waited};
+use crate::rows::{Facts, GroupFiles, PageData, Waited};
 use exactop_model::cgroups::GroupSample;
-use exactop_model::ledger::key::Who;
+use exactop_model::ledger::key::TaskRef;
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::provenance::Provenance;
-use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
+use exactop_model::on_demand::waits::{OtherShare, WaitRow, WaitWindow};
 use exactop_model::{Comm, Detail, ExitSample, Ident, Missing, Snapshot, TaskSample};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -179,23 +179,23 @@ impl Masks {
     }
 
     /// Masks a task or process; the kernel itself has no name to hide.
-    fn who(&mut self, who: Who) -> Who {
+    fn masked_task(&mut self, who: TaskRef) -> TaskRef {
         let told = !who.process.bytes().is_empty();
         let process = if told { self.comm(who.process) } else { who.process };
         match who.tgid {
             0 => who,
-            _ => Who { comm: self.comm(who.comm), process, ..who },
+            _ => TaskRef { comm: self.comm(who.comm), process, ..who },
         }
     }
 
-    fn others(&mut self, others: Vec<Other>) -> Vec<Other> {
-        let masked = |Other { who, amount }| Other { who: self.who(who), amount };
+    fn others(&mut self, others: Vec<OtherShare>) -> Vec<OtherShare> {
+        let masked = |OtherShare { who, amount }| OtherShare { who: self.masked_task(who), amount };
         others.into_iter().map(masked).collect()
     }
 
     fn wait(&mut self, row: WaitRow) -> WaitRow {
         let WaitRow { who, threads, sleeps, woken, preempted, queued, ran_instead, woken_by } = row;
-        let who = self.who(who);
+        let who = self.masked_task(who);
         let (ran_instead, woken_by) = (self.others(ran_instead), self.others(woken_by));
         WaitRow { who, threads, sleeps, woken, preempted, queued, ran_instead, woken_by }
     }
@@ -207,15 +207,15 @@ impl Masks {
     }
 
     /// Masks what was measured on demand.
-    pub fn looks(&mut self, looked: Looked) -> Looked {
-        let Looked { waits, groups } = looked;
+    pub fn looks(&mut self, looked: PageData) -> PageData {
+        let PageData { waits, groups } = looked;
         let mut files =
             |files: Vec<GroupSample>| files.into_iter().map(|group| self.file(group)).collect();
         let groups = groups.map(|GroupFiles { before, after }| GroupFiles {
             before: files(before),
             after: files(after),
         });
-        Looked { waits: waits.map(|waits| self.waits(waits)), groups }
+        PageData { waits: waits.map(|waits| self.waits(waits)), groups }
     }
 
     /// Masks what a process waited for and which tasks it waited for. A failure text may hold

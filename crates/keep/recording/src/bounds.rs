@@ -2,7 +2,7 @@
 //! Without limits a small file would take all memory and hours of time. The writer keeps the same
 //! limits, so a reader accepts all that is written.
 
-use crate::error::Bad;
+use crate::error::FrameError;
 
 /// Most rows of a table in a frame: more than the tasks of any machine.
 const ROWS: usize = 1 << 20;
@@ -56,10 +56,10 @@ impl Room {
     }
 
     /// Counts `rows` rows of a table that may have at most `most`; fails above a limit.
-    pub fn take(&mut self, rows: usize, columns: usize, most: usize) -> Result<(), Bad> {
+    pub fn take(&mut self, rows: usize, columns: usize, most: usize) -> Result<(), FrameError> {
         self.used = self.used.saturating_add(cells(rows, columns));
         let possible = rows <= most.min(ROWS) && self.used <= self.most;
-        possible.then_some(()).ok_or(Bad::TooMuch)
+        possible.then_some(()).ok_or(FrameError::TooMuch)
     }
 
     /// Figures counted so far.
@@ -69,6 +69,6 @@ impl Room {
 }
 
 /// Fails if there are too many texts or too many bytes of them.
-pub(crate) fn check_texts(texts: usize, bytes: usize) -> Result<(), Bad> {
-    (texts <= TEXTS && bytes <= TEXT_BYTES).then_some(()).ok_or(Bad::TooMuch)
+pub(crate) fn check_texts(texts: usize, bytes: usize) -> Result<(), FrameError> {
+    (texts <= TEXTS && bytes <= TEXT_BYTES).then_some(()).ok_or(FrameError::TooMuch)
 }

@@ -3,9 +3,9 @@
 
 use crate::decode::Decoder;
 use crate::error::RecordingError;
-use crate::frame::Kind;
-use crate::index::{FrameAt, Marked};
-use crate::segment::{Found, Segment};
+use crate::frame::FrameKind;
+use crate::index::{FrameAt, IndexedWindow};
+use crate::segment::{FrameSlot, Segment};
 use exactop_model::CpuSample;
 
 /// Smallest step that counts as a spike, in CPUs.
@@ -22,7 +22,7 @@ pub(crate) fn is_spike(before: f64, now: f64) -> bool {
 /// CPUs in use in each of these windows of one file; `None` for a window that cannot be read.
 pub(crate) fn busy(
     segment: &Segment,
-    windows: &[Marked],
+    windows: &[IndexedWindow],
 ) -> Result<Vec<Option<f64>>, RecordingError> {
     let mut meter = Meter {
         segment,
@@ -41,14 +41,14 @@ struct Meter<'a> {
 }
 
 impl Meter<'_> {
-    fn window(&mut self, window: &Marked) -> Result<Option<f64>, RecordingError> {
+    fn window(&mut self, window: &IndexedWindow) -> Result<Option<f64>, RecordingError> {
         if self.keyframe != Some(window.keyframe) {
             self.keyframe = Some(window.keyframe);
-            self.last = self.cpus(window.keyframe.at, Kind::Keyframe)?;
+            self.last = self.cpus(window.keyframe.at, FrameKind::Keyframe)?;
         }
         // After an unreadable window, nothing can be decoded until the next keyframe.
         let Some(before) = self.last.take() else { return Ok(None) };
-        self.last = self.cpus(window.at.at, Kind::Window)?;
+        self.last = self.cpus(window.at.at, FrameKind::Window)?;
         let length_ns = window.span.t1_ns.saturating_sub(window.span.t0_ns);
         let Some(now) = self.last.as_ref().filter(|_| length_ns > 0) else { return Ok(None) };
         let used = |cpu: &CpuSample| cpu.task_ns.wrapping_add(cpu.unnamed_ns);
@@ -60,9 +60,10 @@ impl Meter<'_> {
         Ok(Some(all as f64 / length_ns as f64))
     }
 
-    fn cpus(&mut self, at: u64, kind: Kind) -> Result<Option<Vec<CpuSample>>, RecordingError> {
-        let Found::Frame(header) = self.segment.find(at)? else { return Ok(None) };
+    fn cpus(&mut self, at: u64, kind: FrameKind) -> Result<Option<Vec<CpuSample>>, RecordingError> {
+        let FrameSlot::Frame(header) = self.segment.find(at)? else { return Ok(None) };
         let payload = self.segment.payload(&header, at).filter(|_| header.kind == kind);
-        Ok(payload.and_then(|payload| self.decoder.cpus(&payload, kind == Kind::Keyframe).ok()))
+        Ok(payload
+            .and_then(|payload| self.decoder.cpus(&payload, kind == FrameKind::Keyframe).ok()))
     }
 }

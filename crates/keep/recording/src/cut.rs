@@ -1,14 +1,14 @@
 //! Cuts a part of a recording into one file, for example to send it; can mask its names.
 
 use crate::anonymous::Masks;
-use crate::error::{Bad, RecordingError};
+use crate::error::{FrameError, RecordingError};
 use crate::file::FileBytes;
 use crate::frame::Span;
-use crate::gap::{Gap, Stated, Why};
+use crate::gap::{Gap, GapReason, GapRecord};
 use crate::parts::Recording;
 use crate::reader::{Reader, Recorded, Step};
-use crate::rows::{DetailKey, Facts, Looked};
-use crate::windows::When;
+use crate::rows::{DetailKey, Facts, PageData};
+use crate::windows::TimeRange;
 use exactop_model::{Book, Snapshot};
 use std::io::Write;
 
@@ -38,7 +38,7 @@ pub enum CutError {
     Recording(#[from] RecordingError),
     /// A frame cannot be encoded.
     #[error("cannot write a window: {0}")]
-    Frame(#[from] Bad),
+    Frame(#[from] FrameError),
     /// The output cannot be written.
     #[error("cannot write the file: {0}")]
     Io(#[from] std::io::Error),
@@ -52,7 +52,7 @@ pub enum CutError {
 /// [`CutError`]
 pub fn cut(
     recording: Recording,
-    when: When,
+    when: TimeRange,
     anonymous: bool,
     out: &mut dyn Write,
 ) -> Result<Cut, CutError> {
@@ -69,7 +69,7 @@ pub fn cut(
     };
     while let Some(step) = reader.step()? {
         match step {
-            Step::Gap(gap) if gap.why == Why::Boot && scissors.file.is_some() => {
+            Step::Gap(gap) if gap.why == GapReason::Boot && scissors.file.is_some() => {
                 scissors.cut.boot = Some(gap.to_wall_ns);
                 break;
             }
@@ -99,7 +99,7 @@ struct Scissors<'a> {
     /// The next window needs a keyframe before it.
     fresh: bool,
     /// Missing time between the last window and the next, piece by piece: the reason and the end.
-    missing: Vec<(Stated, Span)>,
+    missing: Vec<(GapRecord, Span)>,
     cut: Cut,
 }
 
@@ -120,8 +120,8 @@ impl Scissors<'_> {
     fn pass_by(&mut self, span: Span, snapshot: Snapshot) {
         self.book.advance(snapshot);
         match self.missing.last_mut() {
-            Some((stated, end)) if stated.why == Why::Cut => *end = span,
-            _ => self.missing.push((Why::Cut.into(), span)),
+            Some((stated, end)) if stated.why == GapReason::Cut => *end = span,
+            _ => self.missing.push((GapReason::Cut.into(), span)),
         }
         // The decoder of the output would lag behind: start with a keyframe.
         self.fresh = true;
@@ -133,7 +133,9 @@ impl Scissors<'_> {
         let from_ns = self.missing.last().map_or(last, |(_, end)| end).t1_ns;
         let (stated, length_ns) = match gap.why {
             // CLOCK_MONOTONIC stood still.
-            Why::Suspend => (Stated { why: gap.why, suspended_ns: gap.length_ns }, Some(0)),
+            GapReason::Suspend => {
+                (GapRecord { why: gap.why, suspended_ns: gap.length_ns }, Some(0))
+            }
             why => (why.into(), gap.length_ns),
         };
         let Some(t1_ns) = length_ns.and_then(|ns| from_ns.checked_add(ns)) else { return };
@@ -180,7 +182,7 @@ impl Scissors<'_> {
         let Some((file, last)) = &mut self.file else { return Ok(()) };
         let mut bytes = Vec::new();
         if self.missing.is_empty() && last.t1_ns < span.t1_ns {
-            self.missing.push((Why::NotRunning.into(), span));
+            self.missing.push((GapReason::NotRunning.into(), span));
         }
         // The wall clock of a frame is that of its beginning.
         let mut from = *last;
@@ -191,7 +193,7 @@ impl Scissors<'_> {
         }
         bytes.extend(file.keyframe(span, &whole)?);
         if !known.is_empty() {
-            bytes.extend(file.details(span, known, &Looked::default())?);
+            bytes.extend(file.details(span, known, &PageData::default())?);
         }
         self.fresh = false;
         self.put(&bytes)
@@ -234,7 +236,7 @@ impl Scissors<'_> {
         }
     }
 
-    fn masked_looks(&mut self, looked: Looked) -> Looked {
+    fn masked_looks(&mut self, looked: PageData) -> PageData {
         match &mut self.masks {
             Some(masks) => masks.looks(looked),
             None => looked,

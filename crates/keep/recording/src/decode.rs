@@ -1,12 +1,12 @@
 //! Decodes payloads of frames into snapshots.
 
 use crate::bounds::{Payload, Room};
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::rows::{
     cpu_of, detail_of, exit_of, group_move_of, group_name_of, machine_of, task_of, ticks_of_cpu,
-    DetailKey, Details, Facts, Looked,
+    DetailKey, Details, Facts, PageData,
 };
-use crate::schema::{Table, Which};
+use crate::schema::{Table, TableId};
 use crate::state::State;
 use crate::values::{get_table, Bytes, Row};
 use exactop_model::{AccountId, CpuSample, Snapshot};
@@ -15,7 +15,7 @@ use exactop_model::{AccountId, CpuSample, Snapshot};
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
     /// For each table of the file: the table here, and for each of its columns the column here.
-    places: Vec<Option<(Which, Vec<Option<usize>>)>>,
+    places: Vec<Option<(TableId, Vec<Option<usize>>)>>,
     state: State,
 }
 
@@ -25,7 +25,7 @@ impl Decoder {
         let places = tables
             .iter()
             .map(|theirs| {
-                let which = Which::ALL.into_iter().find(|w| w.table().table == theirs.table)?;
+                let which = TableId::ALL.into_iter().find(|w| w.table().table == theirs.table)?;
                 let ours = &which.table().columns;
                 let place = |theirs: &(String, _)| ours.iter().position(|ours| ours == theirs);
                 Some((which, theirs.columns.iter().map(place).collect()))
@@ -35,7 +35,7 @@ impl Decoder {
     }
 
     /// Decodes a keyframe: all tasks at one instant.
-    pub fn keyframe(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+    pub fn keyframe(&mut self, payload: &Payload) -> Result<Snapshot, FrameError> {
         self.state = State::default();
         let whole = self.snapshot(payload)?;
         self.state.forget(false, &whole.gone);
@@ -43,41 +43,42 @@ impl Decoder {
     }
 
     /// Decodes a window: the changes since the instant before.
-    pub fn window(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+    pub fn window(&mut self, payload: &Payload) -> Result<Snapshot, FrameError> {
         let now = self.snapshot(payload)?;
         self.state.forget(now.complete, &now.gone);
         Ok(now)
     }
 
-    fn snapshot(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+    fn snapshot(&mut self, payload: &Payload) -> Result<Snapshot, FrameError> {
         let tables = self.tables(payload)?;
         let strings = &self.state.strings;
         let rows = |which| tables[which as usize].iter();
-        let mut now = machine_of(rows(Which::Machine).next().ok_or(Bad::Missing)?, strings)?;
-        now.cpus = rows(Which::Cpu).map(|r| cpu_of(r, strings)).collect::<Result<_, _>>()?;
-        let ticks = rows(Which::CpuTicks).map(|r| ticks_of_cpu(r, strings));
+        let mut now =
+            machine_of(rows(TableId::Machine).next().ok_or(FrameError::Missing)?, strings)?;
+        now.cpus = rows(TableId::Cpu).map(|r| cpu_of(r, strings)).collect::<Result<_, _>>()?;
+        let ticks = rows(TableId::CpuTicks).map(|r| ticks_of_cpu(r, strings));
         now.system.cpu_ticks = ticks.collect::<Result<_, _>>()?;
-        now.tasks = rows(Which::Task).map(|r| task_of(r, strings)).collect::<Result<_, _>>()?;
-        now.gone = rows(Which::Gone).map(|r| AccountId(r.key)).collect();
-        now.exited = rows(Which::Exit).map(|r| exit_of(r, strings)).collect::<Result<_, _>>()?;
-        let moves = rows(Which::GroupMove).map(|r| group_move_of(r, strings));
+        now.tasks = rows(TableId::Task).map(|r| task_of(r, strings)).collect::<Result<_, _>>()?;
+        now.gone = rows(TableId::Gone).map(|r| AccountId(r.key)).collect();
+        now.exited = rows(TableId::Exit).map(|r| exit_of(r, strings)).collect::<Result<_, _>>()?;
+        let moves = rows(TableId::GroupMove).map(|r| group_move_of(r, strings));
         now.moves = moves.collect::<Result<_, _>>()?;
-        let groups = rows(Which::GroupName).map(|r| group_name_of(r, strings));
+        let groups = rows(TableId::GroupName).map(|r| group_name_of(r, strings));
         now.groups = groups.collect::<Result<_, _>>()?;
         Ok(now)
     }
 
     /// Decodes the details of the last window's rows, and what was measured on demand.
-    pub fn details(&mut self, payload: &Payload) -> Result<(Details, Looked), Bad> {
+    pub fn details(&mut self, payload: &Payload) -> Result<(Details, PageData), FrameError> {
         let tables = self.tables(payload)?;
         let mut details = Details::default();
-        for (which, is_task) in [(Which::TaskDetail, true), (Which::ProcessDetail, false)] {
+        for (which, is_task) in [(TableId::TaskDetail, true), (TableId::ProcessDetail, false)] {
             for row in &tables[which as usize] {
                 let facts = detail_of(row, &self.state.strings)?;
                 details.insert(DetailKey { is_task, account: row.key }, facts);
             }
         }
-        let looked = Looked::of(|which| &tables[which as usize], &self.state.strings)?;
+        let looked = PageData::from_tables(|which| &tables[which as usize], &self.state.strings)?;
         Ok((details, looked))
     }
 
@@ -88,7 +89,11 @@ impl Decoder {
     }
 
     /// Decodes only the CPUs of a keyframe or a window.
-    pub fn cpus(&mut self, payload: &Payload, keyframe: bool) -> Result<Vec<CpuSample>, Bad> {
+    pub fn cpus(
+        &mut self,
+        payload: &Payload,
+        keyframe: bool,
+    ) -> Result<Vec<CpuSample>, FrameError> {
         if keyframe {
             self.state = State::default();
         }
@@ -98,13 +103,13 @@ impl Decoder {
         for _ in 0..bytes.number()? {
             bytes.bytes()?;
         }
-        let tables = self.tables_of(bytes, payload.cells, |which| which == Which::Cpu)?;
-        self.state.before_mut(Which::Cpu).keep_listed();
-        let rows = tables[Which::Cpu as usize].iter();
+        let tables = self.tables_of(bytes, payload.cells, |which| which == TableId::Cpu)?;
+        self.state.before_mut(TableId::Cpu).keep_listed();
+        let rows = tables[TableId::Cpu as usize].iter();
         rows.map(|row| cpu_of(row, &self.state.strings)).collect()
     }
 
-    fn tables(&mut self, payload: &Payload) -> Result<[Vec<Row>; Which::ALL.len()], Bad> {
+    fn tables(&mut self, payload: &Payload) -> Result<[Vec<Row>; TableId::ALL.len()], FrameError> {
         let mut bytes = Bytes(&payload.bytes);
         self.state.strings.get_new(&mut bytes)?;
         self.tables_of(bytes, payload.cells, |_| true)
@@ -114,12 +119,12 @@ impl Decoder {
         &mut self,
         mut bytes: Bytes,
         cells: usize,
-        wanted: impl Fn(Which) -> bool,
-    ) -> Result<[Vec<Row>; Which::ALL.len()], Bad> {
-        let mut tables: [Vec<Row>; Which::ALL.len()] = Default::default();
+        wanted: impl Fn(TableId) -> bool,
+    ) -> Result<[Vec<Row>; TableId::ALL.len()], FrameError> {
+        let mut tables: [Vec<Row>; TableId::ALL.len()] = Default::default();
         let mut room = Room::new(cells);
         while !bytes.is_empty() {
-            let number = usize::try_from(bytes.number()?).map_err(|_| Bad::Number)?;
+            let number = usize::try_from(bytes.number()?).map_err(|_| FrameError::Number)?;
             let table = bytes.bytes()?;
             let Some(Some((which, places))) = self.places.get(number) else { continue };
             if !wanted(*which) {

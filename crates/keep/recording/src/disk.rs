@@ -3,7 +3,7 @@
 use crate::about::FILE_MAGIC;
 use crate::error::RecordingError;
 use crate::file::FileBytes;
-use crate::frame::{FrameHeader, Kind, Span};
+use crate::frame::{FrameHeader, FrameKind, Span};
 use crate::options::Notice;
 use crate::parts::{name, number, Part, Recording};
 use crate::segment::Segment;
@@ -27,13 +27,13 @@ pub(crate) struct Disk {
     /// Holds the lock until it is closed.
     _lock: File,
     /// Oldest first; the last may be the one that is being written.
-    pub files: Vec<Kept>,
+    pub files: Vec<StoredFile>,
     next: u64,
 }
 
 /// A file of the recording.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StoredFile {
     pub number: u64,
     pub bytes: u64,
     /// Boot id of its times; `None` if unknown.
@@ -46,7 +46,7 @@ pub(crate) struct Kept {
 
 /// State of the directory before this recorder.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ExistingFiles {
     /// Newest file that holds a frame.
     pub last: Option<Part>,
     /// Bytes that were truncated from its end.
@@ -57,10 +57,10 @@ pub(crate) struct Found {
     pub foreign: Vec<String>,
 }
 
-impl Found {
+impl ExistingFiles {
     /// Notices for the user.
     pub fn notices(self) -> Vec<Notice> {
-        let Found { last: _, cut, unreadable: (files, bytes), foreign } = self;
+        let ExistingFiles { last: _, cut, unreadable: (files, bytes), foreign } = self;
         let all = [
             (cut > 0).then_some(Notice::Cut(cut)),
             (files > 0).then_some(Notice::Unreadable(files, bytes)),
@@ -77,7 +77,7 @@ impl Disk {
     /// # Errors
     /// [`RecordingError`]: another process holds the lock, another user could change the directory,
     /// or it cannot be written.
-    pub fn take(path: &Path) -> Result<(Disk, Found), RecordingError> {
+    pub fn take(path: &Path) -> Result<(Disk, ExistingFiles), RecordingError> {
         let directory = Directory::for_us_alone(path)?;
         let lock = lock(&directory)?;
         let names = directory.names()?;
@@ -88,7 +88,8 @@ impl Disk {
         let strange = names
             .into_iter()
             .filter(|name| ![LOCK, SENDERS].contains(&&**name) && number(name).is_none());
-        let mut found = Found { cut, foreign: strange.collect(), ..Found::default() };
+        let mut found =
+            ExistingFiles { cut, foreign: strange.collect(), ..ExistingFiles::default() };
         let mut parts = BTreeMap::new();
         if let Ok(recording) = Recording::within(directory.try_clone()?) {
             for part in recording.parts() {
@@ -135,7 +136,7 @@ impl Disk {
         // Syncing windows is worth nothing until the directory entry is on the disk.
         self.directory.sync_entries();
         let bytes = bytes.len() as u64;
-        self.files.push(Kept { number, bytes, boot_id: None, to_ns: None, to_wall_ns: None });
+        self.files.push(StoredFile { number, bytes, boot_id: None, to_ns: None, to_wall_ns: None });
         Ok(file)
     }
 
@@ -145,12 +146,12 @@ impl Disk {
     }
 
     /// Removes the oldest removable file except the newest; returns it, or `None` if there is none.
-    pub fn drop_oldest(&mut self) -> Option<Kept> {
+    pub fn drop_oldest(&mut self) -> Option<StoredFile> {
         self.drop_first(|_| true)
     }
 
     /// Removes the oldest file among those up to the last that `is_so` holds for.
-    pub fn drop_first(&mut self, is_so: impl Fn(&Kept) -> bool) -> Option<Kept> {
+    pub fn drop_first(&mut self, is_so: impl Fn(&StoredFile) -> bool) -> Option<StoredFile> {
         let older = self.files.len().saturating_sub(1);
         let so = self.files[..older].iter().rposition(is_so).map_or(0, |at| at + 1);
         let mut so = self.files[..so].iter();
@@ -170,11 +171,11 @@ impl Disk {
 }
 
 /// Describes a file that takes space, readable or not.
-fn kept(file: &File, number: u64, part: Option<&Part>) -> Option<Kept> {
+fn kept(file: &File, number: u64, part: Option<&Part>) -> Option<StoredFile> {
     let metadata = file.metadata().ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok();
     let changed_ns = changed.and_then(|changed| i128::try_from(changed.as_nanos()).ok());
-    Some(Kept {
+    Some(StoredFile {
         number,
         bytes: metadata.len(),
         boot_id: part.map(|part| part.boot_id.clone()),
@@ -235,7 +236,7 @@ fn close_in_order(directory: &Directory, last: u64) -> Result<u64, RecordingErro
         Some((frame, end)) => (Some(frame), end),
         None => (None, first),
     };
-    if end == length && frame.is_some_and(|frame| frame.kind == Kind::Seal) {
+    if end == length && frame.is_some_and(|frame| frame.kind == FrameKind::Seal) {
         return Ok(0);
     }
     let failed = |error| RecordingError::io("write", &path, error);

@@ -1,12 +1,12 @@
 //! Encodes snapshots as payloads of frames.
 
 use crate::bounds::{Payload, Room, CELLS};
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::rows::{
     cpu, detail, detail_of, exit, group_move, group_name, machine, task, ticks_row, DetailKey,
-    Facts, Looked,
+    Facts, PageData,
 };
-use crate::schema::Which;
+use crate::schema::TableId;
 use crate::state::State;
 use crate::values::{put_table, Row};
 use exactop_model::Snapshot;
@@ -19,7 +19,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// Encodes all tasks at one instant and their lasting details; forgets everything before.
-    pub fn keyframe(&mut self, whole: &Snapshot) -> Result<Payload, Bad> {
+    pub fn keyframe(&mut self, whole: &Snapshot) -> Result<Payload, FrameError> {
         let known = self.lasting_facts();
         self.state = State::default();
         let mut tables = self.snapshot_rows(whole);
@@ -32,7 +32,7 @@ impl Encoder {
     }
 
     /// Encodes what changed.
-    pub fn window(&mut self, now: &Snapshot) -> Result<Payload, Bad> {
+    pub fn window(&mut self, now: &Snapshot) -> Result<Payload, FrameError> {
         let tables = self.snapshot_rows(now);
         let payload = self.payload(&tables)?;
         self.state.forget(now.complete, &now.gone);
@@ -43,8 +43,8 @@ impl Encoder {
     pub fn details(
         &mut self,
         facts: impl IntoIterator<Item = (DetailKey, Facts)>,
-        looked: &Looked,
-    ) -> Result<Payload, Bad> {
+        looked: &PageData,
+    ) -> Result<Payload, FrameError> {
         let mut tables = self.detail_rows(facts.into_iter());
         tables.extend(looked.rows(&mut self.state.strings));
         self.payload(&tables)
@@ -55,7 +55,7 @@ impl Encoder {
         self.state.strings.is_long()
     }
 
-    fn payload(&mut self, tables: &[(Which, Vec<Row>)]) -> Result<Payload, Bad> {
+    fn payload(&mut self, tables: &[(TableId, Vec<Row>)]) -> Result<Payload, FrameError> {
         let mut room = Room::new(CELLS);
         for (which, rows) in tables {
             room.take(rows.len(), which.table().columns.len(), which.most())?;
@@ -69,38 +69,38 @@ impl Encoder {
         Ok(Payload { bytes: out, cells: room.used() })
     }
 
-    fn snapshot_rows(&mut self, now: &Snapshot) -> Vec<(Which, Vec<Row>)> {
+    fn snapshot_rows(&mut self, now: &Snapshot) -> Vec<(TableId, Vec<Row>)> {
         let s = &mut self.state.strings;
         let gone = now.gone.iter().map(|account| Row::new(account.0, &[]));
         vec![
-            (Which::Machine, vec![machine(now, s)]),
-            (Which::Cpu, now.cpus.iter().map(|c| cpu(c, s)).collect()),
+            (TableId::Machine, vec![machine(now, s)]),
+            (TableId::Cpu, now.cpus.iter().map(|c| cpu(c, s)).collect()),
             (
-                Which::CpuTicks,
+                TableId::CpuTicks,
                 now.system.cpu_ticks.iter().map(|(n, t)| ticks_row(*n, t, s)).collect(),
             ),
-            (Which::Task, now.tasks.iter().map(|t| task(t, s)).collect()),
-            (Which::Gone, gone.collect()),
-            (Which::Exit, now.exited.iter().map(|e| exit(e, s)).collect()),
+            (TableId::Task, now.tasks.iter().map(|t| task(t, s)).collect()),
+            (TableId::Gone, gone.collect()),
+            (TableId::Exit, now.exited.iter().map(|e| exit(e, s)).collect()),
             (
-                Which::GroupMove,
+                TableId::GroupMove,
                 (0..).zip(&now.moves).map(|(n, moved)| group_move(n, moved, s)).collect(),
             ),
-            (Which::GroupName, now.groups.iter().map(|group| group_name(group, s)).collect()),
+            (TableId::GroupName, now.groups.iter().map(|group| group_name(group, s)).collect()),
         ]
     }
 
     fn detail_rows(
         &mut self,
         facts: impl Iterator<Item = (DetailKey, Facts)>,
-    ) -> Vec<(Which, Vec<Row>)> {
+    ) -> Vec<(TableId, Vec<Row>)> {
         let strings = &mut self.state.strings;
         let (mut tasks, mut processes) = (Vec::new(), Vec::new());
         for (key, facts) in facts {
             let row = detail(key, &facts, strings);
             if key.is_task { &mut tasks } else { &mut processes }.push(row);
         }
-        vec![(Which::TaskDetail, tasks), (Which::ProcessDetail, processes)]
+        vec![(TableId::TaskDetail, tasks), (TableId::ProcessDetail, processes)]
     }
 
     fn lasting_facts(&self) -> Vec<(DetailKey, Facts)> {
@@ -112,7 +112,7 @@ impl Encoder {
             })
         };
         let mut all: Vec<_> =
-            of(Which::TaskDetail, true).chain(of(Which::ProcessDetail, false)).collect();
+            of(TableId::TaskDetail, true).chain(of(TableId::ProcessDetail, false)).collect();
         all.sort_by_key(|(key, _)| key.account);
         all
     }

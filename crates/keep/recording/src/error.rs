@@ -95,7 +95,7 @@ impl RecordingError {
 
 /// Why the bytes of a frame are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Bad {
+pub enum FrameError {
     /// The bytes end too early.
     #[error("it ends too early")]
     Short,

@@ -1,12 +1,12 @@
 //! The bytes of a recording file, frame by frame.
 
-use crate::about::{About, Machine, FILE_MAGIC};
+use crate::about::{Machine, RecordingInfo, FILE_MAGIC};
 use crate::bounds::Payload;
 use crate::encode::Encoder;
-use crate::error::Bad;
-use crate::frame::{build, Kind, Place, Span};
-use crate::gap::Stated;
-use crate::rows::{DetailKey, Facts, Looked};
+use crate::error::FrameError;
+use crate::frame::{build, FrameKind, FramePosition, Span};
+use crate::gap::GapRecord;
+use crate::rows::{DetailKey, Facts, PageData};
 use exactop_model::Snapshot;
 
 /// Payload without tables.
@@ -18,7 +18,7 @@ fn plain(bytes: Vec<u8>) -> Payload {
 #[derive(Debug)]
 pub(crate) struct FileBytes {
     encoder: Encoder,
-    place: Place,
+    place: FramePosition,
 }
 
 impl FileBytes {
@@ -27,23 +27,23 @@ impl FileBytes {
         machine: &Machine,
         session: u64,
         anonymous: bool,
-    ) -> Result<(FileBytes, Vec<u8>), Bad> {
+    ) -> Result<(FileBytes, Vec<u8>), FrameError> {
         let mut drawn = [0; 4];
         // Without random numbers the mark is predictable: one protection fewer.
         let _ = rustix::rand::getrandom(&mut drawn, rustix::rand::GetRandomFlags::empty());
         let mark = u32::from_le_bytes(drawn);
-        let about = About::new(machine, session, mark, anonymous);
-        let json = plain(serde_json::to_vec(&about).map_err(|_| Bad::TooMuch)?);
-        let place = Place { mark, number: 0 };
+        let about = RecordingInfo::new(machine, session, mark, anonymous);
+        let json = plain(serde_json::to_vec(&about).map_err(|_| FrameError::TooMuch)?);
+        let place = FramePosition { mark, number: 0 };
         let mut bytes = FileBytes { encoder: Encoder::default(), place };
         let mut begin = FILE_MAGIC.to_vec();
-        begin.extend(bytes.frame(Kind::Header, Span::default(), &json)?);
+        begin.extend(bytes.frame(FrameKind::Header, Span::default(), &json)?);
         Ok((bytes, begin))
     }
 
     /// Resumes a file after its last frame, to seal it.
     pub fn resume(mark: u32, last: u32) -> FileBytes {
-        let place = Place { mark, number: last.wrapping_add(1) };
+        let place = FramePosition { mark, number: last.wrapping_add(1) };
         FileBytes { encoder: Encoder::default(), place }
     }
 
@@ -62,22 +62,27 @@ impl FileBytes {
         self.encoder.is_long()
     }
 
-    fn frame(&mut self, kind: Kind, span: Span, payload: &Payload) -> Result<Vec<u8>, Bad> {
+    fn frame(
+        &mut self,
+        kind: FrameKind,
+        span: Span,
+        payload: &Payload,
+    ) -> Result<Vec<u8>, FrameError> {
         let frame = build(kind, self.place, span, payload)?;
         self.place.number = self.place.number.wrapping_add(1);
         Ok(frame)
     }
 
     /// Frame of all tasks at `span.t1_ns`.
-    pub fn keyframe(&mut self, span: Span, whole: &Snapshot) -> Result<Vec<u8>, Bad> {
+    pub fn keyframe(&mut self, span: Span, whole: &Snapshot) -> Result<Vec<u8>, FrameError> {
         let payload = self.encoder.keyframe(whole)?;
-        self.frame(Kind::Keyframe, span, &payload)
+        self.frame(FrameKind::Keyframe, span, &payload)
     }
 
     /// Frame of a window.
-    pub fn window(&mut self, span: Span, now: &Snapshot) -> Result<Vec<u8>, Bad> {
+    pub fn window(&mut self, span: Span, now: &Snapshot) -> Result<Vec<u8>, FrameError> {
         let payload = self.encoder.window(now)?;
-        self.frame(Kind::Window, span, &payload)
+        self.frame(FrameKind::Window, span, &payload)
     }
 
     /// Frame of a window's details and of what was measured on demand.
@@ -85,19 +90,19 @@ impl FileBytes {
         &mut self,
         span: Span,
         facts: impl IntoIterator<Item = (DetailKey, Facts)>,
-        looked: &Looked,
-    ) -> Result<Vec<u8>, Bad> {
+        looked: &PageData,
+    ) -> Result<Vec<u8>, FrameError> {
         let payload = self.encoder.details(facts, looked)?;
-        self.frame(Kind::Details, span, &payload)
+        self.frame(FrameKind::Details, span, &payload)
     }
 
     /// Frame that says why the time before the next keyframe is missing.
-    pub fn gap(&mut self, span: Span, stated: Stated) -> Result<Vec<u8>, Bad> {
-        self.frame(Kind::Gap, span, &plain(stated.payload()))
+    pub fn gap(&mut self, span: Span, stated: GapRecord) -> Result<Vec<u8>, FrameError> {
+        self.frame(FrameKind::Gap, span, &plain(stated.payload()))
     }
 
     /// Frame that ends the file.
-    pub fn seal(&mut self, span: Span) -> Result<Vec<u8>, Bad> {
-        self.frame(Kind::Seal, span, &plain(b"{}".to_vec()))
+    pub fn seal(&mut self, span: Span) -> Result<Vec<u8>, FrameError> {
+        self.frame(FrameKind::Seal, span, &plain(b"{}".to_vec()))
     }
 }

@@ -14,7 +14,7 @@
 //! mark.
 
 use crate::bounds::{expanded, Payload, LONGEST_HEADER};
-use crate::error::Bad;
+use crate::error::FrameError;
 
 /// First bytes of every frame.
 pub(crate) const MAGIC: [u8; 4] = *b"EXfr";
@@ -33,7 +33,7 @@ const LEVEL: i32 = 3;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FrameKind {
     /// Description of the file in JSON, never compressed. The first frame.
     Header,
     /// All tasks at one instant; decoding can start here.
@@ -54,32 +54,32 @@ pub enum Kind {
     Unknown(u8),
 }
 
-impl Kind {
+impl FrameKind {
     const fn number(self) -> u8 {
         match self {
-            Kind::Header => 1,
-            Kind::Keyframe => 2,
-            Kind::Window => 3,
-            Kind::Details => 4,
-            Kind::Gap => 5,
-            Kind::Seal => 6,
-            Kind::Word => 7,
-            Kind::Answer => 8,
-            Kind::Unknown(number) => number,
+            FrameKind::Header => 1,
+            FrameKind::Keyframe => 2,
+            FrameKind::Window => 3,
+            FrameKind::Details => 4,
+            FrameKind::Gap => 5,
+            FrameKind::Seal => 6,
+            FrameKind::Word => 7,
+            FrameKind::Answer => 8,
+            FrameKind::Unknown(number) => number,
         }
     }
 
-    const fn of(number: u8) -> Kind {
+    const fn from_number(number: u8) -> FrameKind {
         match number {
-            1 => Kind::Header,
-            2 => Kind::Keyframe,
-            3 => Kind::Window,
-            4 => Kind::Details,
-            5 => Kind::Gap,
-            6 => Kind::Seal,
-            7 => Kind::Word,
-            8 => Kind::Answer,
-            other => Kind::Unknown(other),
+            1 => FrameKind::Header,
+            2 => FrameKind::Keyframe,
+            3 => FrameKind::Window,
+            4 => FrameKind::Details,
+            5 => FrameKind::Gap,
+            6 => FrameKind::Seal,
+            7 => FrameKind::Word,
+            8 => FrameKind::Answer,
+            other => FrameKind::Unknown(other),
         }
     }
 }
@@ -88,7 +88,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Number of the frame in its file, from 0.
     pub number: u32,
     /// Mark of the file.
@@ -113,7 +113,7 @@ impl FrameHeader {
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         let whole = bytes[..4] == MAGIC && crc32c::crc32c(&bytes[..52]) == u32_at(52);
         let header = FrameHeader {
-            kind: Kind::of(bytes[4]),
+            kind: FrameKind::from_number(bytes[4]),
             flags: bytes[5],
             number: u32_at(8),
             mark: u32_at(12),
@@ -162,20 +162,20 @@ impl FrameHeader {
     }
 
     /// Decompresses the payload.
-    pub(crate) fn payload(&self, stored: Vec<u8>) -> Result<Payload, Bad> {
+    pub(crate) fn payload(&self, stored: Vec<u8>) -> Result<Payload, FrameError> {
         let cells = expanded(stored.len());
         if self.flags & COMPRESSED == 0 {
             return Ok(Payload { bytes: stored, cells });
         }
         let raw = self.raw as usize;
         if raw > cells {
-            return Err(Bad::TooMuch);
+            return Err(FrameError::TooMuch);
         }
-        let bytes = zstd::bulk::decompress(&stored, raw).map_err(|_| Bad::Compression)?;
+        let bytes = zstd::bulk::decompress(&stored, raw).map_err(|_| FrameError::Compression)?;
         if bytes.len() == raw {
             Ok(Payload { bytes, cells })
         } else {
-            Err(Bad::Compression)
+            Err(FrameError::Compression)
         }
     }
 
@@ -220,26 +220,26 @@ impl Span {
 
 /// Mark of a file and number of a frame in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct FramePosition {
     pub mark: u32,
     pub number: u32,
 }
 
 /// Builds all bytes of a frame.
 pub(crate) fn build(
-    kind: Kind,
-    place: Place,
+    kind: FrameKind,
+    place: FramePosition,
     span: Span,
     payload: &Payload,
-) -> Result<Vec<u8>, Bad> {
-    let most = if kind == Kind::Header { LONGEST_HEADER } else { LONGEST.into() };
+) -> Result<Vec<u8>, FrameError> {
+    let most = if kind == FrameKind::Header { LONGEST_HEADER } else { LONGEST.into() };
     let bytes = &payload.bytes;
     let raw = u32::try_from(bytes.len()).ok().filter(|&n| u64::from(n) <= most);
-    let raw = raw.ok_or(Bad::TooMuch)?;
+    let raw = raw.ok_or(FrameError::TooMuch)?;
     // The header stays readable for people.
-    let compress = kind != Kind::Header && bytes.len() >= WORTH_IT;
+    let compress = kind != FrameKind::Header && bytes.len() >= WORTH_IT;
     let packed = match compress {
-        true => Some(zstd::bulk::compress(bytes, LEVEL).map_err(|_| Bad::Compression)?),
+        true => Some(zstd::bulk::compress(bytes, LEVEL).map_err(|_| FrameError::Compression)?),
         false => None,
     };
     // A payload whose expansion a reader would refuse stays uncompressed.
@@ -253,7 +253,7 @@ pub(crate) fn build(
         t0_ns: span.t0_ns,
         t1_ns: span.t1_ns,
         wall_offset_ns: span.wall_offset_ns,
-        stored: u32::try_from(stored.len()).map_err(|_| Bad::TooMuch)?,
+        stored: u32::try_from(stored.len()).map_err(|_| FrameError::TooMuch)?,
         raw,
         payload_crc: crc32c::crc32c(stored),
     };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why time is not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum GapReason {
     /// No recorder ran.
     NotRunning,
     /// The machine rebooted.
@@ -25,18 +25,18 @@ pub enum Why {
     Other,
 }
 
-impl Why {
+impl GapReason {
     /// The reason in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Why::NotRunning => "no recorder ran",
-            Why::Boot => "the machine rebooted",
-            Why::Suspend => "the machine was suspended",
-            Why::NotWritten => "it could not be written",
-            Why::Damaged => "the file is damaged",
-            Why::Overlap => "two files hold the same time",
-            Why::Cut => "it was left out",
-            Why::Other => "for a reason of a later version of exactop",
+            GapReason::NotRunning => "no recorder ran",
+            GapReason::Boot => "the machine rebooted",
+            GapReason::Suspend => "the machine was suspended",
+            GapReason::NotWritten => "it could not be written",
+            GapReason::Damaged => "the file is damaged",
+            GapReason::Overlap => "two files hold the same time",
+            GapReason::Cut => "it was left out",
+            GapReason::Other => "for a reason of a later version of exactop",
         }
     }
 }
@@ -45,7 +45,7 @@ impl Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Reason.
-    pub why: Why,
+    pub why: GapReason,
     /// Length, ns: by CLOCK_MONOTONIC, for a suspend by CLOCK_BOOTTIME; `None` across a reboot.
     pub length_ns: Option<u64>,
     /// Beginning by the wall clock of that time, ns since the epoch.
@@ -56,25 +56,25 @@ pub struct Gap {
 
 /// Content of a gap's frame.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Stated {
-    pub why: Why,
+pub(crate) struct GapRecord {
+    pub why: GapReason,
     /// Suspended time, ns, which CLOCK_MONOTONIC does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_ns: Option<u64>,
 }
 
-impl From<Why> for Stated {
-    fn from(why: Why) -> Stated {
-        Stated { why, suspended_ns: None }
+impl From<GapReason> for GapRecord {
+    fn from(why: GapReason) -> GapRecord {
+        GapRecord { why, suspended_ns: None }
     }
 }
 
-impl Stated {
+impl GapRecord {
     pub fn payload(self) -> Vec<u8> {
         serde_json::to_vec(&self).expect("a word as JSON")
     }
 
-    pub fn of(payload: &[u8]) -> Option<Stated> {
+    pub fn from_payload(payload: &[u8]) -> Option<GapRecord> {
         serde_json::from_slice(payload).ok()
     }
 }

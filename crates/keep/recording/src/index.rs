@@ -4,9 +4,9 @@
 //! only; a damaged payload shows when it is read.
 
 use crate::error::RecordingError;
-use crate::frame::{FrameHeader, Kind, Span};
+use crate::frame::{FrameHeader, FrameKind, Span};
 use crate::parts::{Part, Recording};
-use crate::segment::{Found, Segment};
+use crate::segment::{FrameSlot, Segment};
 use std::collections::VecDeque;
 
 /// Most files in the cache.
@@ -14,7 +14,7 @@ const FILES: usize = 4;
 
 /// Position of a frame in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
+pub(crate) struct RecordingPosition {
     /// Index of the file.
     pub part: usize,
     /// Offset in the file, bytes.
@@ -31,8 +31,8 @@ pub(crate) struct FrameAt {
 
 /// An indexed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Marked {
-    pub at: At,
+pub(crate) struct IndexedWindow {
+    pub at: RecordingPosition,
     /// The keyframe before it.
     pub keyframe: FrameAt,
     /// Time of the window.
@@ -46,7 +46,7 @@ pub(crate) struct Marked {
 struct Windows {
     part: usize,
     segment: Segment,
-    list: Vec<Marked>,
+    list: Vec<IndexedWindow>,
     /// Offset up to which the file was scanned.
     end: u64,
     keyframe: Option<FrameAt>,
@@ -65,7 +65,11 @@ pub(crate) struct Index {
 impl Index {
     /// Windows of a file; empty if it does not exist. Scans the new part of a growing file each
     /// time.
-    pub fn of(&mut self, recording: &Recording, part: usize) -> Result<&[Marked], RecordingError> {
+    pub fn windows(
+        &mut self,
+        recording: &Recording,
+        part: usize,
+    ) -> Result<&[IndexedWindow], RecordingError> {
         let Some(there) = recording.parts().get(part) else { return Ok(&[]) };
         let known = self.files.iter().position(|windows| windows.part == part);
         let mut windows = match known.and_then(|at| self.files.remove(at)) {
@@ -89,10 +93,10 @@ impl Index {
     pub fn beside(
         &mut self,
         recording: &Recording,
-        at: At,
+        at: RecordingPosition,
         on: bool,
-    ) -> Result<Option<Marked>, RecordingError> {
-        let list = self.of(recording, at.part)?;
+    ) -> Result<Option<IndexedWindow>, RecordingError> {
+        let list = self.windows(recording, at.part)?;
         let found = match on {
             true => list.get(list.partition_point(|window| window.at <= at)),
             false => list[..list.partition_point(|window| window.at < at)].last(),
@@ -107,7 +111,7 @@ impl Index {
                 return Ok(None);
             };
             part = next;
-            let list = self.of(recording, part)?;
+            let list = self.windows(recording, part)?;
             let found = if on { list.first() } else { list.last() };
             if let Some(found) = found {
                 return Ok(Some(*found));
@@ -120,7 +124,7 @@ impl Index {
         &mut self,
         recording: &Recording,
         wall_ns: i128,
-    ) -> Result<Option<Marked>, RecordingError> {
+    ) -> Result<Option<IndexedWindow>, RecordingError> {
         let parts = recording.parts();
         let begun = |part: usize| parts[part].from_wall_ns.is_some_and(|from| from <= wall_ns);
         let holds = |part: usize| begun(part) && parts[part].to_wall_ns > Some(wall_ns);
@@ -128,18 +132,18 @@ impl Index {
         let part = places().find(|&p| holds(p)).or_else(|| places().find(|&p| begun(p)));
         // The time is before the first file.
         let Some(part) = part else {
-            let first = self.of(recording, 0)?.first().copied();
+            let first = self.windows(recording, 0)?.first().copied();
             return match first {
                 Some(first) => Ok(Some(first)),
-                None => self.beside(recording, At { part: 0, at: u64::MAX }, true),
+                None => self.beside(recording, RecordingPosition { part: 0, at: u64::MAX }, true),
             };
         };
-        let list = self.of(recording, part)?;
+        let list = self.windows(recording, part)?;
         let found = list.iter().find(|window| window.span.wall_t1_ns() > wall_ns).copied();
         if found.is_some() {
             return Ok(found);
         }
-        let end = At { part, at: u64::MAX };
+        let end = RecordingPosition { part, at: u64::MAX };
         match self.beside(recording, end, true)? {
             Some(next) => Ok(Some(next)),
             None => self.beside(recording, end, false),
@@ -172,14 +176,14 @@ impl Windows {
     fn look(&mut self) -> Result<(), RecordingError> {
         loop {
             match self.segment.find(self.end)? {
-                Found::End => return Ok(()),
+                FrameSlot::End => return Ok(()),
                 // A frame that is being written looks the same: scan it again later.
-                Found::Damaged(next) if next >= self.segment.length()? => return Ok(()),
-                Found::Damaged(next) => {
+                FrameSlot::Damaged(next) if next >= self.segment.length()? => return Ok(()),
+                FrameSlot::Damaged(next) => {
                     self.end = next;
                     (self.keyframe, self.expected) = (None, None);
                 }
-                Found::Frame(header) => {
+                FrameSlot::Frame(header) => {
                     self.frame(&header);
                     self.end += header.length();
                 }
@@ -195,16 +199,21 @@ impl Windows {
         let here = FrameAt { at: self.end, number: header.number };
         match (header.kind, self.keyframe) {
             // The reader skips time that an earlier file covers; the index does too.
-            (Kind::Keyframe, _) => {
+            (FrameKind::Keyframe, _) => {
                 self.keyframe = Some(here).filter(|_| self.reached_ns <= Some(header.t1_ns));
             }
-            (Kind::Window, Some(keyframe)) => {
-                let at = At { part: self.part, at: self.end };
+            (FrameKind::Window, Some(keyframe)) => {
+                let at = RecordingPosition { part: self.part, at: self.end };
                 let is_after_suspend = std::mem::take(&mut self.suspend);
-                self.list.push(Marked { at, keyframe, span: header.span(), is_after_suspend });
+                self.list.push(IndexedWindow {
+                    at,
+                    keyframe,
+                    span: header.span(),
+                    is_after_suspend,
+                });
             }
             // A gap of length 0 is a suspend: the clock stood still.
-            (Kind::Gap, _) => self.suspend = header.t0_ns == header.t1_ns,
+            (FrameKind::Gap, _) => self.suspend = header.t0_ns == header.t1_ns,
             _ => {}
         }
     }

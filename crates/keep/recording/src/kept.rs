@@ -3,9 +3,9 @@
 
 use crate::about::Machine;
 use crate::clocks::Clocks;
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::frame::Span;
-use crate::stream::{Heard, Incoming, Outgoing};
+use crate::stream::{Incoming, Outgoing, StreamItem};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, Row, Snapshot, Tap, Window};
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ const PART_OF_A_PIECE: usize = 8;
 
 /// The last windows.
 #[derive(Debug)]
-pub struct Kept {
+pub struct RecentWindows {
     machine: Machine,
     pieces: VecDeque<Piece>,
     /// Encodes the bytes of the last piece.
@@ -54,17 +54,17 @@ impl Piece {
     }
 }
 
-impl Kept {
+impl RecentWindows {
     /// Starts an empty history of this machine.
-    pub fn of(machine: Machine) -> Kept {
+    pub fn new(machine: Machine) -> RecentWindows {
         let (pieces, most_bytes) = (VecDeque::new(), BYTES);
-        Kept { machine, pieces, out: None, bytes: 0, most_bytes, given_up: false }
+        RecentWindows { machine, pieces, out: None, bytes: 0, most_bytes, given_up: false }
     }
 
     /// Sets another limit, for tests.
     #[cfg(test)]
-    fn bounded(self, most_bytes: usize) -> Kept {
-        Kept { most_bytes, ..self }
+    fn bounded(self, most_bytes: usize) -> RecentWindows {
+        RecentWindows { most_bytes, ..self }
     }
 
     /// Number of windows.
@@ -107,7 +107,8 @@ impl Kept {
         Some((last?, book))
     }
 
-    /// Windows `first` to `last` as one, and the book of the last; `None` as for [`Kept::window`].
+    /// Windows `first` to `last` as one, and the book of the last; `None` as for
+    /// [`RecentWindows::window`].
     pub fn joined(&self, first: usize, last: usize) -> Option<(Window, Book)> {
         let (mut book, mut joined) = (Book::new(), Joined::default());
         self.read(first, last, &mut |n, snapshot| {
@@ -146,10 +147,10 @@ impl Kept {
                 while let Some(heard) = incoming.next_heard().ok()? {
                     match heard {
                         // A reader that comes from the piece before already knows all tasks.
-                        Heard::Whole(_) if is_open => {}
-                        Heard::Whole(snapshot) => take(None, *snapshot),
-                        Heard::Window(_, snapshot) => take(Some(at), *snapshot),
-                        Heard::Machine(_) | Heard::Word(_) | Heard::Answer(_) => {}
+                        StreamItem::Whole(_) if is_open => {}
+                        StreamItem::Whole(snapshot) => take(None, *snapshot),
+                        StreamItem::Window(_, snapshot) => take(Some(at), *snapshot),
+                        StreamItem::Machine(_) | StreamItem::Word(_) | StreamItem::Answer(_) => {}
                     }
                 }
                 is_open = true;
@@ -158,7 +159,12 @@ impl Kept {
         Some(())
     }
 
-    fn add(&mut self, now: &Snapshot, before: &Book, wall_offset_ns: i64) -> Result<(), Bad> {
+    fn add(
+        &mut self,
+        now: &Snapshot,
+        before: &Book,
+        wall_offset_ns: i64,
+    ) -> Result<(), FrameError> {
         let Some(t0_ns) = before.at_ns() else {
             // The source restarted: new figures do not continue the kept ones.
             self.out = None;
@@ -207,7 +213,7 @@ impl Kept {
     }
 }
 
-impl Tap for Kept {
+impl Tap for RecentWindows {
     fn snapshot(&mut self, now: &Snapshot, before: &Book) {
         if self.given_up {
             return;
@@ -226,17 +232,18 @@ impl Tap for Kept {
 mod tests {
     use super::*;
     use crate::tests::machine;
-    use exactop_model::{Frame, FrameOptions, SourceKind, Still};
+    use exactop_model::{Frame, FrameOptions, IdleRows, SourceKind};
     use exactop_testkit::snapshot;
 
     fn frame(window: &Window, book: &Book) -> Frame {
-        let options = FrameOptions { still: Still::All, findings: true, ..FrameOptions::default() };
+        let options =
+            FrameOptions { still: IdleRows::All, findings: true, ..FrameOptions::default() };
         Frame::new(window, book, &options)
     }
 
     /// Keeps `count` windows; also returns the frame of each.
-    fn kept(count: u64, most_bytes: usize) -> (Kept, Vec<Frame>) {
-        let mut kept = Kept::of(machine()).bounded(most_bytes);
+    fn kept(count: u64, most_bytes: usize) -> (RecentWindows, Vec<Frame>) {
+        let mut kept = RecentWindows::new(machine()).bounded(most_bytes);
         let (mut book, mut frames) = (Book::new(), Vec::new());
         for n in 0..=count {
             let now = snapshot(SourceKind::Ledger, n, None);

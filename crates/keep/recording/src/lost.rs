@@ -1,8 +1,8 @@
 //! Time whose frames exist but cannot be decoded. Frame headers have their own checksums and still
 //! give the time.
 
-use crate::frame::{FrameHeader, Kind, Span};
-use crate::gap::{Gap, Why};
+use crate::frame::{FrameHeader, FrameKind, Span};
+use crate::gap::{Gap, GapReason};
 
 /// An instant on the clock of a boot and session: the end of the last window, or of known time.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Point {
     }
 
     /// The gap from here to a later instant.
-    pub fn gap(&self, why: Why, to: &Point) -> Gap {
+    pub fn gap(&self, why: GapReason, to: &Point) -> Gap {
         let same_boot = self.is_of_boot(&to.boot_id);
         Gap {
             why,
@@ -47,8 +47,12 @@ impl Lost {
     pub fn add(lost: Option<Lost>, header: &FrameHeader, of: Point) -> Option<Lost> {
         // The time of a gap's frame is no window's; a later version's frame may be about anything.
         let tells = match header.kind {
-            Kind::Keyframe | Kind::Window | Kind::Details | Kind::Seal => true,
-            Kind::Header | Kind::Gap | Kind::Word | Kind::Answer | Kind::Unknown(_) => false,
+            FrameKind::Keyframe | FrameKind::Window | FrameKind::Details | FrameKind::Seal => true,
+            FrameKind::Header
+            | FrameKind::Gap
+            | FrameKind::Word
+            | FrameKind::Answer
+            | FrameKind::Unknown(_) => false,
         };
         if !tells || header.t1_ns < header.t0_ns {
             return lost;

@@ -1,8 +1,8 @@
 //! The files of a recording, and the time of each.
 
 use crate::error::RecordingError;
-use crate::frame::{FrameHeader, Kind};
-use crate::segment::{Found, Segment};
+use crate::frame::{FrameHeader, FrameKind};
+use crate::segment::{FrameSlot, Segment};
 use exactop_files::Directory;
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -82,7 +82,7 @@ impl Recording {
             let name = path.file_name().and_then(OsStr::to_str);
             let not = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
             let name = name.ok_or_else(|| RecordingError::io("open", path, not()))?.to_string();
-            let mut recording = Recording::of(directory, path);
+            let mut recording = Recording::new(directory, path);
             recording.add(&name)?;
             return Ok(recording);
         }
@@ -95,7 +95,7 @@ impl Recording {
         let mut numbers: Vec<u64> =
             directory.names()?.iter().filter_map(|name| number(name)).collect();
         numbers.sort_unstable();
-        let mut recording = Recording { is_directory: true, ..Recording::of(directory, &path) };
+        let mut recording = Recording { is_directory: true, ..Recording::new(directory, &path) };
         for number in numbers {
             if let Err(error) = recording.add(&name(number)) {
                 recording.unreadable.push(error);
@@ -111,7 +111,7 @@ impl Recording {
         }
     }
 
-    fn of(directory: Directory, path: &Path) -> Recording {
+    fn new(directory: Directory, path: &Path) -> Recording {
         let (parts, unreadable) = (Vec::new(), Vec::new());
         Recording { directory, path: path.into(), parts, unreadable, is_directory: false }
     }
@@ -223,7 +223,7 @@ fn part(name: &str, segment: &Segment) -> Result<Part, RecordingError> {
         from_wall_ns: first.map(|frame| frame.wall_t1_ns()),
         to_wall_ns: last.filter(|_| first.is_some()).map(|(frame, _)| frame.wall_t1_ns()),
         to_ns: last.filter(|_| first.is_some()).map(|(frame, _)| frame.t1_ns),
-        sealed: last.is_some_and(|(frame, _)| frame.kind == Kind::Seal),
+        sealed: last.is_some_and(|(frame, _)| frame.kind == FrameKind::Seal),
     })
 }
 
@@ -232,10 +232,12 @@ fn first(segment: &Segment) -> Result<Option<FrameHeader>, RecordingError> {
     let mut at = segment.begin();
     loop {
         match segment.find(at)? {
-            Found::Frame(header) if header.kind == Kind::Keyframe => return Ok(Some(header)),
-            Found::Frame(header) => at += header.length(),
-            Found::Damaged(next) => at = next,
-            Found::End => return Ok(None),
+            FrameSlot::Frame(header) if header.kind == FrameKind::Keyframe => {
+                return Ok(Some(header))
+            }
+            FrameSlot::Frame(header) => at += header.length(),
+            FrameSlot::Damaged(next) => at = next,
+            FrameSlot::End => return Ok(None),
         }
     }
 }

@@ -4,11 +4,11 @@
 use crate::changes::{busy, is_spike};
 use crate::error::RecordingError;
 use crate::gap::Gap;
-use crate::index::{At, Marked};
+use crate::index::{IndexedWindow, RecordingPosition};
 use crate::parts::Recording;
 use crate::reader::{Reader, Recorded, Step};
 use crate::replay::Replay;
-use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::{Ask, Feed, Frame, TaskKey};
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ pub struct Playback {
     /// Gap right before the shown window.
     gap: Option<Gap>,
     /// Last window that the book has passed; `None` if the book cannot continue from here.
-    reached: Option<At>,
+    reached: Option<RecordingPosition>,
     busy: VecDeque<(usize, Vec<Option<f64>>)>,
     begun: bool,
     /// Time that was requested first, ns since the epoch.
@@ -37,8 +37,8 @@ pub struct Playback {
 /// Adjacent windows that are shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
-    first: Marked,
-    last: Marked,
+    first: IndexedWindow,
+    last: IndexedWindow,
 }
 
 impl Playback {
@@ -79,7 +79,11 @@ impl Playback {
         self.replay.reader().recording()
     }
 
-    fn beside(&mut self, of: Marked, to: Direction) -> Result<Option<Marked>, RecordingError> {
+    fn beside(
+        &mut self,
+        of: IndexedWindow,
+        to: Direction,
+    ) -> Result<Option<IndexedWindow>, RecordingError> {
         let on = to == Direction::On;
         let (index, recording) = self.replay.index();
         let found = index.beside(recording, of.at, on)?;
@@ -91,20 +95,22 @@ impl Playback {
     }
 
     /// True if `window` starts where `before` ends, in the same session.
-    fn follows(&self, window: &Marked, before: &Marked) -> bool {
+    fn follows(&self, window: &IndexedWindow, before: &IndexedWindow) -> bool {
         let parts = self.recording().parts();
-        let session = |at: At| parts.get(at.part).map(|part| (&part.boot_id, part.session));
+        let session =
+            |at: RecordingPosition| parts.get(at.part).map(|part| (&part.boot_id, part.session));
         before.span.t1_ns == window.span.t0_ns
             && !window.is_after_suspend
             && session(before.at) == session(window.at)
     }
 
     /// The windows that are shown together with this one.
-    fn group(&mut self, of: Marked) -> Result<Group, RecordingError> {
+    fn group(&mut self, of: IndexedWindow) -> Result<Group, RecordingError> {
         let mut group = Group { first: of, last: of };
         let Some(length_ns) = self.join_ns else { return Ok(group) };
         // A window belongs to the stretch that holds its last instant.
-        let stretch = |w: &Marked| (w.span.wall_t1_ns() - 1).div_euclid(i128::from(length_ns));
+        let stretch =
+            |w: &IndexedWindow| (w.span.wall_t1_ns() - 1).div_euclid(i128::from(length_ns));
         while let Some(before) = self.beside(group.first, Direction::Back)? {
             if stretch(&before) != stretch(&of) || !self.follows(&group.first, &before) {
                 break;
@@ -174,11 +180,11 @@ impl Playback {
         let (at, span) = (recorded.at, recorded.span);
         if self.windows == 0 {
             self.length_ns = 0;
-            self.shown.first = Marked { at, span, ..group.first };
+            self.shown.first = IndexedWindow { at, span, ..group.first };
         }
         self.length_ns += span.t1_ns - span.t0_ns;
         self.windows += 1;
-        self.shown.last = Marked { at, span, ..group.last };
+        self.shown.last = IndexedWindow { at, span, ..group.last };
         self.replay.join(recorded, joined, self.windows == 1);
         self.reached = (at == group.last.at).then_some(at);
     }
@@ -195,8 +201,12 @@ impl Playback {
         Ok(())
     }
 
-    fn by(&mut self, to: Direction, windows: usize) -> Result<Option<Noted>, RecordingError> {
-        let end = if to == Direction::On { Noted::End } else { Noted::Begin };
+    fn by(
+        &mut self,
+        to: Direction,
+        windows: usize,
+    ) -> Result<Option<TimelineNote>, RecordingError> {
+        let end = if to == Direction::On { TimelineNote::End } else { TimelineNote::Begin };
         let (before, mut group, mut went) = (self.shown, self.shown, 0);
         while went < windows {
             let edge = if to == Direction::On { group.last } else { group.first };
@@ -214,21 +224,23 @@ impl Playback {
         Ok(if went < windows { Some(end) } else { self.gap() })
     }
 
-    fn gap(&self) -> Option<Noted> {
+    fn gap(&self) -> Option<TimelineNote> {
         let Gap { why, from_wall_ns, to_wall_ns, .. } = *self.gap.as_ref()?;
-        Some(Noted::Gap { why: why.text(), from_wall_ns, to_wall_ns })
+        Some(TimelineNote::Gap { why: why.text(), from_wall_ns, to_wall_ns })
     }
 
-    fn to(&mut self, wall_ns: i128) -> Result<Option<Noted>, RecordingError> {
+    fn to(&mut self, wall_ns: i128) -> Result<Option<TimelineNote>, RecordingError> {
         let (index, recording) = self.replay.index();
-        let Some(found) = index.at_time(recording, wall_ns)? else { return Ok(Some(Noted::End)) };
+        let Some(found) = index.at_time(recording, wall_ns)? else {
+            return Ok(Some(TimelineNote::End));
+        };
         let before = self.shown;
         let group = self.group(found)?;
         if !self.show_from(group, Direction::On)? && !self.show_from(group, Direction::Back)? {
             self.show(before)?;
         }
         match self.shown.last.span.wall_t1_ns() <= wall_ns {
-            true => Ok(Some(Noted::End)),
+            true => Ok(Some(TimelineNote::End)),
             false => Ok(self.gap()),
         }
     }
@@ -236,7 +248,7 @@ impl Playback {
     /// CPUs in use in each window of a file.
     fn busy(&mut self, part: usize) -> Result<&[Option<f64>], RecordingError> {
         let (index, recording) = self.replay.index();
-        let windows = index.of(recording, part)?;
+        let windows = index.windows(recording, part)?;
         let is_it = |(of, list): &(usize, Vec<_>)| *of == part && list.len() == windows.len();
         let list = match self.busy.iter().position(is_it).and_then(|at| self.busy.remove(at)) {
             Some((_, list)) => list,
@@ -247,9 +259,9 @@ impl Playback {
         Ok(&self.busy[0].1)
     }
 
-    fn busy_in(&mut self, window: &Marked) -> Result<Option<f64>, RecordingError> {
+    fn busy_in(&mut self, window: &IndexedWindow) -> Result<Option<f64>, RecordingError> {
         let (index, recording) = self.replay.index();
-        let list = index.of(recording, window.at.part)?;
+        let list = index.windows(recording, window.at.part)?;
         let place = list.partition_point(|other| other.at < window.at);
         Ok(self.busy(window.at.part)?.get(place).copied().flatten())
     }
@@ -257,19 +269,19 @@ impl Playback {
     /// The change from `before` to `window`, if any.
     fn change_at(
         &mut self,
-        window: &Marked,
-        before: &Marked,
+        window: &IndexedWindow,
+        before: &IndexedWindow,
     ) -> Result<Option<Change>, RecordingError> {
         if !self.follows(window, before) {
             return Ok(Some(Change::Gap));
         }
         let (before, now) = (self.busy_in(before)?, self.busy_in(window)?);
         let spike = before.zip(now).filter(|&(before, now)| is_spike(before, now));
-        Ok(spike.map(|(before, now)| Change::Spike(Noted::Spike { before, now })))
+        Ok(spike.map(|(before, now)| Change::Spike(TimelineNote::Spike { before, now })))
     }
 
-    fn change(&mut self, to: Direction) -> Result<Option<Noted>, RecordingError> {
-        let end = if to == Direction::On { Noted::End } else { Noted::Begin };
+    fn change(&mut self, to: Direction) -> Result<Option<TimelineNote>, RecordingError> {
+        let end = if to == Direction::On { TimelineNote::End } else { TimelineNote::Begin };
         let shown = self.shown;
         let mut at = if to == Direction::On { shown.last } else { shown.first };
         loop {
@@ -298,11 +310,11 @@ impl Playback {
 /// Why a window is a moment of change.
 enum Change {
     Gap,
-    Spike(Noted),
+    Spike(TimelineNote),
 }
 
 impl Timeline for Playback {
-    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+    fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         let noted = match to {
             Travel::By(direction, windows) => self.by(direction, windows),
             Travel::Change(direction) => self.change(direction),
@@ -315,19 +327,19 @@ impl Timeline for Playback {
         self.joined(length_ns).map_err(|error| error.to_string())
     }
 
-    fn arrived(&self) -> Option<Noted> {
+    fn arrived(&self) -> Option<TimelineNote> {
         let sought = self.sought?;
         match &self.gap {
             Some(gap) if (gap.from_wall_ns..gap.to_wall_ns).contains(&sought) => self.gap(),
-            None if self.shown.first.span.wall_t0_ns() > sought => Some(Noted::Begin),
+            None if self.shown.first.span.wall_t0_ns() > sought => Some(TimelineNote::Begin),
             _ => None,
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> TimelinePosition {
         let parts = self.recording().parts();
         let recorded = parts.iter().filter_map(|part| part.from_wall_ns.zip(part.to_wall_ns));
-        Place {
+        TimelinePosition {
             from_wall_ns: self.shown.first.span.wall_t0_ns(),
             to_wall_ns: self.shown.last.span.wall_t1_ns(),
             length_ns: self.length_ns,

@@ -1,7 +1,7 @@
 //! A live source with its last windows in memory: the user can go back to them and return.
 
-use crate::Kept;
-use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
+use crate::RecentWindows;
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
 use exactop_model::{Ask, Book, Feed, Frame, Missing, Needs, Row, TaskKey, Window};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ struct Shown {
 /// A feed with its last windows.
 pub struct Remembering {
     feed: Box<dyn Feed>,
-    kept: Rc<RefCell<Kept>>,
+    kept: Rc<RefCell<RecentWindows>>,
     /// The earlier window on the screen; `None` while live.
     shown: Option<Shown>,
     /// Length of joined windows, ns.
@@ -31,7 +31,7 @@ pub struct Remembering {
 
 impl Remembering {
     /// Wraps a feed; `kept` holds its windows.
-    pub fn new(feed: Box<dyn Feed>, kept: Rc<RefCell<Kept>>) -> Remembering {
+    pub fn new(feed: Box<dyn Feed>, kept: Rc<RefCell<RecentWindows>>) -> Remembering {
         Remembering { feed, kept, shown: None, join_ns: None }
     }
 
@@ -147,7 +147,7 @@ impl Feed for Remembering {
 }
 
 impl Timeline for Remembering {
-    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+    fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         let Some(shown) = &self.shown else { return Ok(None) };
         let last = self.kept.borrow().len().saturating_sub(1);
         // Joined windows are one step.
@@ -156,10 +156,10 @@ impl Timeline for Remembering {
         let (wanted, noted) = match to {
             // Kept windows have no gaps between them: each counts as a change.
             Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if first == 0 => {
-                (now, Some(Noted::Begin))
+                (now, Some(TimelineNote::Begin))
             }
             Travel::Change(Direction::On) | Travel::By(Direction::On, _) if now >= last => {
-                (last, Some(Noted::End))
+                (last, Some(TimelineNote::End))
             }
             Travel::Change(Direction::Back) => (first - 1, None),
             Travel::Change(Direction::On) => (now + 1, None),
@@ -183,17 +183,17 @@ impl Timeline for Remembering {
         Err("the windows that were kept cannot be read".into())
     }
 
-    fn arrived(&self) -> Option<Noted> {
+    fn arrived(&self) -> Option<TimelineNote> {
         None
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> TimelinePosition {
         let kept = self.kept.borrow();
         let span = |n| kept.span(n).unwrap_or_default();
         let (from, to) = self.shown.as_ref().map_or((0, 0), |shown| (shown.first, shown.n));
         let (begin, shown) = (span(from), span(to));
         let (first, last) = (span(0), span(kept.len().saturating_sub(1)));
-        Place {
+        TimelinePosition {
             from_wall_ns: begin.wall_t0_ns(),
             to_wall_ns: shown.wall_t1_ns(),
             length_ns: shown.t1_ns.saturating_sub(begin.t0_ns),
@@ -211,11 +211,12 @@ impl Timeline for Remembering {
 }
 
 impl Remembering {
-    /// The window that holds a time, or the first after it; else the last, with [`Noted::End`].
-    fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<Noted>) {
+    /// The window that holds a time, or the first after it; else the last, with
+    /// [`TimelineNote::End`].
+    fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<TimelineNote>) {
         let kept = self.kept.borrow();
         let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);
-        (0..=last).find(|&n| ends(n)).map_or((last, Some(Noted::End)), |n| (n, None))
+        (0..=last).find(|&n| ends(n)).map_or((last, Some(TimelineNote::End)), |n| (n, None))
     }
 }
 
@@ -223,14 +224,14 @@ impl Remembering {
 mod tests {
     use super::*;
     use crate::Machine;
-    use exactop_model::{RowKind, SourceKind, Still, Tap};
+    use exactop_model::{IdleRows, RowKind, SourceKind, Tap};
 
     /// The made-up machine, one window further at each call. Its details are the current ones.
     struct Live {
         looks: u64,
         book: Book,
         window: Option<Window>,
-        kept: Rc<RefCell<Kept>>,
+        kept: Rc<RefCell<RecentWindows>>,
     }
 
     impl Feed for Live {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     fn remembering(windows: u64) -> (Remembering, Vec<Frame>) {
-        let kept = Rc::new(RefCell::new(Kept::of(Machine::this("a test"))));
+        let kept = Rc::new(RefCell::new(RecentWindows::new(Machine::this("a test"))));
         let live = Live { looks: 0, book: Book::new(), window: None, kept: kept.clone() };
         let mut feed = Remembering::new(Box::new(live), kept);
         let frames = (0..=windows).filter_map(|_| feed.next_frame(&ask()).expect("a frame"));
@@ -266,7 +267,7 @@ mod tests {
 
     fn ask() -> Ask {
         let mut ask = Ask { needs: Needs::MACHINE, ..Ask::default() };
-        ask.options.still = Still::All;
+        ask.options.still = IdleRows::All;
         ask
     }
 
@@ -276,7 +277,7 @@ mod tests {
 
     #[test]
     fn all_methods_except_those_of_the_past_are_forwarded() {
-        let kept = Rc::new(RefCell::new(Kept::of(Machine::this("a test"))));
+        let kept = Rc::new(RefCell::new(RecentWindows::new(Machine::this("a test"))));
         let layer = |feed| Box::new(Remembering::new(feed, kept)) as Box<dyn Feed>;
         let of_the_past = ["timeline", "look_back", "look_on"];
         assert_eq!(exactop_testkit::not_forwarded(layer), of_the_past);
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(shown(&mut feed), was(3), "a change is a step");
         assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 10)), None);
         assert_eq!(shown(&mut feed), was(0));
-        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), Some(Noted::Begin));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), Some(TimelineNote::Begin));
         assert_eq!(travel(&mut feed, Travel::By(Direction::On, 2)), None);
         assert_eq!(shown(&mut feed), was(2));
         let place = feed.timeline().expect("a time line").place();
@@ -312,7 +313,7 @@ mod tests {
         let inside = place.from_wall_ns - i128::from(exactop_testkit::WINDOW / 2);
         assert_eq!(travel(&mut feed, Travel::To(inside)), None);
         assert_eq!(shown(&mut feed), was(1));
-        assert_eq!(travel(&mut feed, Travel::To(i128::MAX)), Some(Noted::End));
+        assert_eq!(travel(&mut feed, Travel::To(i128::MAX)), Some(TimelineNote::End));
         assert_eq!(shown(&mut feed), was(5));
         feed.look_on();
         assert!(feed.timeline().is_none());
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(shown(&mut feed), (from_to(3, 5), 3, 0));
         assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), None);
         assert_eq!(shown(&mut feed), (from_to(6, 8), 3, 0));
-        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), Some(Noted::End));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), Some(TimelineNote::End));
         assert_eq!(shown(&mut feed), (from_to(6, 8), 3, 0), "the end is where it was");
         timeline(&mut feed, None);
         assert_eq!(shown(&mut feed), (from_to(8, 8), 1, 0));

@@ -3,10 +3,10 @@
 use crate::error::RecordingError;
 use crate::frame::Span;
 use crate::gap::Gap;
-use crate::index::{At, FrameAt, Index};
+use crate::index::{FrameAt, Index, RecordingPosition};
 use crate::parts::Recording;
 use crate::reader::{Reader, Recorded, Step};
-use crate::rows::{DetailKey, Details, Facts, GroupFiles, Looked};
+use crate::rows::{DetailKey, Details, Facts, GroupFiles, PageData};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::{Subject, SubjectWindow};
@@ -37,14 +37,14 @@ pub struct Replay {
     missed: Option<Gap>,
     window: Option<Window>,
     span: Option<Span>,
-    at: Option<At>,
+    at: Option<RecordingPosition>,
     details: Details,
-    looked: Looked,
+    looked: PageData,
 }
 
 /// Result of [`Replay::forward`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum ReplayStep {
     /// At the end of the next window.
     Window,
     /// Past time that is not recorded.
@@ -65,7 +65,7 @@ impl Replay {
             span: None,
             at: None,
             details: Details::default(),
-            looked: Looked::default(),
+            looked: PageData::default(),
         }
     }
 
@@ -73,16 +73,16 @@ impl Replay {
     ///
     /// # Errors
     /// [`RecordingError`]: a file has become unreadable.
-    pub fn forward(&mut self) -> Result<Moved, RecordingError> {
+    pub fn forward(&mut self) -> Result<ReplayStep, RecordingError> {
         loop {
             match self.reader.step()? {
-                None => return Ok(Moved::End),
-                Some(Step::Gap(gap)) => return Ok(Moved::Gap(gap)),
+                None => return Ok(ReplayStep::End),
+                Some(Step::Gap(gap)) => return Ok(ReplayStep::Gap(gap)),
                 Some(Step::Opened(whole)) => self.open(*whole),
                 Some(Step::Window(recorded)) => {
                     self.pass(*recorded);
                     if self.window.is_some() {
-                        return Ok(Moved::Window);
+                        return Ok(ReplayStep::Window);
                     }
                 }
             }
@@ -138,7 +138,11 @@ impl Replay {
         self.reader.step()
     }
 
-    pub(crate) fn go_to(&mut self, at: At, keyframe: FrameAt) -> Result<(), RecordingError> {
+    pub(crate) fn go_to(
+        &mut self,
+        at: RecordingPosition,
+        keyframe: FrameAt,
+    ) -> Result<(), RecordingError> {
         self.reader.go_to(at, Some(keyframe))
     }
 
@@ -160,13 +164,13 @@ impl Replay {
         self.missed = None;
         loop {
             match self.forward()? {
-                Moved::End => return Ok(false),
-                Moved::Gap(gap) if (gap.from_wall_ns..gap.to_wall_ns).contains(&wall_ns) => {
+                ReplayStep::End => return Ok(false),
+                ReplayStep::Gap(gap) if (gap.from_wall_ns..gap.to_wall_ns).contains(&wall_ns) => {
                     self.missed = Some(gap);
                 }
-                Moved::Gap(_) => {}
-                Moved::Window if self.ends_wall_ns() > Some(wall_ns) => return Ok(true),
-                Moved::Window => {}
+                ReplayStep::Gap(_) => {}
+                ReplayStep::Window if self.ends_wall_ns() > Some(wall_ns) => return Ok(true),
+                ReplayStep::Window => {}
             }
         }
     }
@@ -193,7 +197,7 @@ impl Replay {
     }
 
     /// Position of the current window.
-    pub(crate) fn at(&self) -> Option<At> {
+    pub(crate) fn at(&self) -> Option<RecordingPosition> {
         self.at
     }
 
@@ -245,7 +249,7 @@ impl Replay {
     }
 
     fn fill(&self, row: &mut Row, needs: Needs) {
-        let Some(key) = DetailKey::of(row) else { return refuse(&mut row.detail) };
+        let Some(key) = DetailKey::from_row(row) else { return refuse(&mut row.detail) };
         let read = self.details.get(&key);
         let Some(facts) = read.cloned().or_else(|| self.reader.lasting(key)) else { return };
         let Facts { detail, ppid, nice, prio, policy } = facts;
@@ -275,7 +279,7 @@ fn refuse(detail: &mut Detail) {
 impl Feed for Replay {
     /// The frame of the next window, past gaps; at the end the last frame again.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        while let Moved::Gap(_) = self.forward().map_err(|error| error.to_string())? {}
+        while let ReplayStep::Gap(_) = self.forward().map_err(|error| error.to_string())? {}
         Ok(self.same_frame(ask))
     }
 

@@ -1,6 +1,6 @@
 //! Retention: removes files that are too old or too much.
 
-use crate::disk::{Disk, Kept};
+use crate::disk::{Disk, StoredFile};
 use crate::frame::Span;
 use crate::options::{Notice, Options};
 
@@ -38,7 +38,7 @@ impl Retention {
         let mut notices = Vec::new();
         if let Some(keep_ns) = options.keep.map(|keep| keep.as_nanos()) {
             // All files before an old one are old, whatever their clocks said.
-            let is_old = |file: &Kept| age_ns(file, boot_id, last, is_steady) > keep_ns;
+            let is_old = |file: &StoredFile| age_ns(file, boot_id, last, is_steady) > keep_ns;
             while let Some(gone) = disk.drop_first(is_old) {
                 notices.push(Notice::TooOld(gone.bytes));
             }
@@ -61,7 +61,7 @@ impl Retention {
 }
 
 /// Lower bound of the age of a file's end, ns.
-fn age_ns(file: &Kept, boot_id: &str, now: Span, is_steady: bool) -> u128 {
+fn age_ns(file: &StoredFile, boot_id: &str, now: Span, is_steady: bool) -> u128 {
     let this_boot = file.boot_id.as_deref() == Some(boot_id);
     match (file.to_ns, file.to_wall_ns) {
         (Some(to_ns), _) if this_boot => now.t1_ns.saturating_sub(to_ns).into(),

@@ -38,7 +38,7 @@ pub struct Table {
 
 /// The tables, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum TableId {
     Machine,
     Cpu,
     CpuTicks,
@@ -57,31 +57,31 @@ pub(crate) enum Which {
     GroupFile,
 }
 
-impl Which {
-    pub const ALL: [Which; 16] = [
-        Which::Machine,
-        Which::Cpu,
-        Which::CpuTicks,
-        Which::Task,
-        Which::Gone,
-        Which::Exit,
-        Which::TaskDetail,
-        Which::ProcessDetail,
-        Which::GroupMove,
-        Which::GroupName,
-        Which::Waits,
-        Which::Wait,
-        Which::WaitSleep,
-        Which::WaitLength,
-        Which::WaitOther,
-        Which::GroupFile,
+impl TableId {
+    pub const ALL: [TableId; 16] = [
+        TableId::Machine,
+        TableId::Cpu,
+        TableId::CpuTicks,
+        TableId::Task,
+        TableId::Gone,
+        TableId::Exit,
+        TableId::TaskDetail,
+        TableId::ProcessDetail,
+        TableId::GroupMove,
+        TableId::GroupName,
+        TableId::Waits,
+        TableId::Wait,
+        TableId::WaitSleep,
+        TableId::WaitLength,
+        TableId::WaitOther,
+        TableId::GroupFile,
     ];
 
     /// Most rows in a frame.
     pub const fn most(self) -> usize {
         match self {
-            Which::Machine | Which::Waits => 1,
-            Which::Cpu | Which::CpuTicks => CPUS,
+            TableId::Machine | TableId::Waits => 1,
+            TableId::Cpu | TableId::CpuTicks => CPUS,
             _ => usize::MAX,
         }
     }
@@ -130,7 +130,7 @@ fn table(name: &str, key: &str, columns: Columns) -> Table {
 }
 
 /// Columns of one type, from names separated by blanks.
-fn of(kind: Type, names: &str) -> impl Iterator<Item = (String, Type)> + '_ {
+fn columns(kind: Type, names: &str) -> impl Iterator<Item = (String, Type)> + '_ {
     names.split_whitespace().map(move |name| (name.to_string(), kind))
 }
 
@@ -142,47 +142,50 @@ fn machine() -> Columns {
     let ticks = TICKS.map(|t| (format!("ticks_{t}"), Type::Uint));
     let errors = ErrorKind::ALL.iter().map(|k| (format!("errors_{}", k.id()), Type::Uint));
     let quality = Counter::ALL.iter().map(|c| (format!("quality_{}", c.info().id), Type::Text));
-    of(Type::Uint, "at_ns")
-        .chain(of(Type::Bool, "complete"))
-        .chain(of(Type::Uint, "watch born repaired_ns repaired_wait_ns"))
-        .chain(of(Type::Uint, "user_ns bpf_ns bpf_events"))
-        .chain(of(Type::Int, "wall_s"))
-        .chain(of(Type::Uint, "local_time_s"))
-        .chain(of(Type::Float, "uptime_s"))
-        .chain(of(Type::Uint, "users"))
-        .chain(of(Type::Float, "load_1 load_5 load_15"))
-        .chain(of(Type::Uint, "memory_total memory_free memory_available memory_cache"))
-        .chain(of(Type::Uint, "swap_total swap_free forks"))
+    columns(Type::Uint, "at_ns")
+        .chain(columns(Type::Bool, "complete"))
+        .chain(columns(Type::Uint, "watch born repaired_ns repaired_wait_ns"))
+        .chain(columns(Type::Uint, "user_ns bpf_ns bpf_events"))
+        .chain(columns(Type::Int, "wall_s"))
+        .chain(columns(Type::Uint, "local_time_s"))
+        .chain(columns(Type::Float, "uptime_s"))
+        .chain(columns(Type::Uint, "users"))
+        .chain(columns(Type::Float, "load_1 load_5 load_15"))
+        .chain(columns(Type::Uint, "memory_total memory_free memory_available memory_cache"))
+        .chain(columns(Type::Uint, "swap_total swap_free forks"))
         .chain(ticks)
-        .chain(of(Type::Text, "source reason irq steal unthrottle audit_run audit_lat"))
+        .chain(columns(Type::Text, "source reason irq steal unthrottle audit_run audit_lat"))
         .chain(errors)
         .chain(quality)
-        .chain(of(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
+        .chain(columns(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
         .collect()
 }
 
 fn cpu() -> Columns {
-    of(Type::Bool, "online")
-        .chain(of(Type::Uint, "task_ns unnamed_ns idle_ns irq_ns irq_idle_ns steal_ns"))
-        .chain(of(Type::Uint, "steal_idle_ns no_name_ns no_name_processes offline_ns switches"))
-        .chain(of(Type::Uint, "missed_switches watched_ns watched_dispatches"))
+    columns(Type::Bool, "online")
+        .chain(columns(Type::Uint, "task_ns unnamed_ns idle_ns irq_ns irq_idle_ns steal_ns"))
+        .chain(columns(
+            Type::Uint,
+            "steal_idle_ns no_name_ns no_name_processes offline_ns switches",
+        ))
+        .chain(columns(Type::Uint, "missed_switches watched_ns watched_dispatches"))
         .collect()
 }
 
 fn task() -> Columns {
-    of(Type::Uint, "tgid tid start_ns ppid")
-        .chain(of(Type::Text, "comm"))
-        .chain(of(Type::Uint, "uid cgroup_id"))
-        .chain(of(Type::Int, "nice prio"))
-        .chain(of(Type::Uint, "policy"))
-        .chain(of(Type::Bool, "kthread"))
-        .chain(of(Type::Text, "state letter"))
-        .chain(of(Type::Uint, "since_ns last_cpu threads"))
-        .chain(of(Type::Bool, "followed"))
+    columns(Type::Uint, "tgid tid start_ns ppid")
+        .chain(columns(Type::Text, "comm"))
+        .chain(columns(Type::Uint, "uid cgroup_id"))
+        .chain(columns(Type::Int, "nice prio"))
+        .chain(columns(Type::Uint, "policy"))
+        .chain(columns(Type::Bool, "kthread"))
+        .chain(columns(Type::Text, "state letter"))
+        .chain(columns(Type::Uint, "since_ns last_cpu threads"))
+        .chain(columns(Type::Bool, "followed"))
         .chain(counters())
-        .chain(of(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
-        .chain(of(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
-        .chain(of(Type::Uint, "audit_repairs tree"))
+        .chain(columns(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
+        .chain(columns(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
+        .chain(columns(Type::Uint, "audit_repairs tree"))
         .collect()
 }
 
@@ -190,34 +193,34 @@ fn exit() -> Columns {
     let ancestors = (0..ANCESTORS)
         .flat_map(|n| [format!("ancestor{n}_tgid"), format!("ancestor{n}_start_ns")])
         .map(|name| (name, Type::Uint));
-    of(Type::Uint, "of_tgid of_start_ns")
+    columns(Type::Uint, "of_tgid of_start_ns")
         .chain(ancestors)
-        .chain(of(Type::Text, "comm"))
-        .chain(of(Type::Uint, "cgroup_id uid"))
-        .chain(of(Type::Bool, "followed"))
-        .chain(of(Type::Uint, "processes tasks life_ns"))
+        .chain(columns(Type::Text, "comm"))
+        .chain(columns(Type::Uint, "cgroup_id uid"))
+        .chain(columns(Type::Bool, "followed"))
+        .chain(columns(Type::Uint, "processes tasks life_ns"))
         .chain(counters())
-        .chain(of(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
-        .chain(of(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
-        .chain(of(Type::Uint, "audit_repaired tree"))
+        .chain(columns(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
+        .chain(columns(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
+        .chain(columns(Type::Uint, "audit_repaired tree"))
         .collect()
 }
 
 fn group_move() -> Columns {
-    of(Type::Uint, "from to run_ns lat_ns throttle_ns").collect()
+    columns(Type::Uint, "from to run_ns lat_ns throttle_ns").collect()
 }
 
 /// Columns that name a control group.
 const NAMED: &str = "unit container pod namespace runtime";
 
 fn group_name() -> Columns {
-    of(Type::Text, "path").chain(of(Type::Text, NAMED)).collect()
+    columns(Type::Text, "path").chain(columns(Type::Text, NAMED)).collect()
 }
 
 /// The process whose page was open.
 fn waits() -> Columns {
-    of(Type::Uint, "tgid t0_ns t1_ns lost skipped unseen tables_bytes")
-        .chain(of(Type::Text, "why_not"))
+    columns(Type::Uint, "tgid t0_ns t1_ns lost skipped unseen tables_bytes")
+        .chain(columns(Type::Text, "why_not"))
         .collect()
 }
 
@@ -227,47 +230,47 @@ fn wait() -> Columns {
         .iter()
         .flat_map(|after| ["count", "ns", "max_ns"].map(|what| format!("{after}_{what}")))
         .map(|name| (name, Type::Uint));
-    of(Type::Uint, "tgid tid")
-        .chain(of(Type::Text, "comm process"))
-        .chain(of(Type::Uint, "queued"))
+    columns(Type::Uint, "tgid tid")
+        .chain(columns(Type::Text, "comm process"))
+        .chain(columns(Type::Uint, "queued"))
         .chain(queued)
         .collect()
 }
 
 /// Sleeps of a thread; `wait` is the index of its row.
 fn wait_sleep() -> Columns {
-    of(Type::Uint, "wait")
-        .chain(of(Type::Text, "kind"))
-        .chain(of(Type::Int, "nr"))
-        .chain(of(Type::Uint, "count ns max_ns"))
+    columns(Type::Uint, "wait")
+        .chain(columns(Type::Text, "kind"))
+        .chain(columns(Type::Int, "nr"))
+        .chain(columns(Type::Uint, "count ns max_ns"))
         .collect()
 }
 
 fn wait_length() -> Columns {
-    of(Type::Uint, "wait")
-        .chain(of(Type::Bool, "preempted"))
-        .chain(of(Type::Uint, "bucket waits"))
+    columns(Type::Uint, "wait")
+        .chain(columns(Type::Bool, "preempted"))
+        .chain(columns(Type::Uint, "bucket waits"))
         .collect()
 }
 
 fn wait_other() -> Columns {
-    of(Type::Uint, "wait")
-        .chain(of(Type::Bool, "ran_instead"))
-        .chain(of(Type::Uint, "tgid tid"))
-        .chain(of(Type::Text, "comm process"))
-        .chain(of(Type::Uint, "amount"))
+    columns(Type::Uint, "wait")
+        .chain(columns(Type::Bool, "ran_instead"))
+        .chain(columns(Type::Uint, "tgid tid"))
+        .chain(columns(Type::Text, "comm process"))
+        .chain(columns(Type::Uint, "amount"))
         .collect()
 }
 
 /// Values of a control group's files.
 fn group_file() -> Columns {
-    of(Type::Text, "name")
-        .chain(of(Type::Uint, "cgroup_id usage_ns user_ns system_ns"))
-        .chain(of(Type::Uint, "nr_periods nr_throttled throttled_ns weight"))
-        .chain(of(Type::Text, "max"))
-        .chain(of(Type::Float, "allowed_cpus"))
-        .chain(of(Type::Text, "cpus"))
-        .chain(of(Type::Uint, "pressure_some_ns pressure_full_ns processes"))
+    columns(Type::Text, "name")
+        .chain(columns(Type::Uint, "cgroup_id usage_ns user_ns system_ns"))
+        .chain(columns(Type::Uint, "nr_periods nr_throttled throttled_ns weight"))
+        .chain(columns(Type::Text, "max"))
+        .chain(columns(Type::Float, "allowed_cpus"))
+        .chain(columns(Type::Text, "cpus"))
+        .chain(columns(Type::Uint, "pressure_some_ns pressure_full_ns processes"))
         .collect()
 }
 
@@ -285,10 +288,10 @@ fn detail() -> Columns {
     figures
         .into_iter()
         .flat_map(|(name, kind)| [(name.into(), kind), (format!("{name}_why_not"), Type::Text)])
-        .chain(of(Type::Uint, "ppid"))
-        .chain(of(Type::Int, "nice prio"))
-        .chain(of(Type::Uint, "policy"))
+        .chain(columns(Type::Uint, "ppid"))
+        .chain(columns(Type::Int, "nice prio"))
+        .chain(columns(Type::Uint, "policy"))
         // Names of a process whose control group has no id; other processes get theirs by group.
-        .chain(of(Type::Text, NAMED))
+        .chain(columns(Type::Text, NAMED))
         .collect()
 }

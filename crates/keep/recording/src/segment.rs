@@ -1,9 +1,9 @@
 //! One file of a recording, read frame by frame.
 
-use crate::about::{About, Form, FILE_MAGIC, FORMAT};
+use crate::about::{Form, RecordingInfo, FILE_MAGIC, FORMAT};
 use crate::bounds::Payload;
 use crate::error::RecordingError;
-use crate::frame::{FrameHeader, Kind, HEADER, LONGEST, MAGIC, TRAILER};
+use crate::frame::{FrameHeader, FrameKind, HEADER, LONGEST, MAGIC, TRAILER};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const NEAR: usize = 512;
 pub struct Segment {
     file: File,
     path: PathBuf,
-    about: About,
+    about: RecordingInfo,
     /// Offset of the first frame after the header.
     begin: u64,
     header: FrameHeader,
@@ -26,7 +26,7 @@ pub struct Segment {
 
 /// What is at an offset of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FrameSlot {
     /// A frame with a valid header.
     Frame(FrameHeader),
     /// Damage up to this offset, where a frame begins or the file ends.
@@ -49,7 +49,7 @@ impl Segment {
         }
         let damaged = |why: &str| RecordingError::Header { path: path.into(), why: why.into() };
         let header = FrameHeader::parse(&start[FILE_MAGIC.len()..]);
-        let header = header.filter(|h| h.kind == Kind::Header);
+        let header = header.filter(|h| h.kind == FrameKind::Header);
         let header = header.ok_or_else(|| damaged("its checksum is wrong"))?;
         if !header.is_short_and_plain() {
             return Err(damaged("it is compressed, or longer than 1 MiB"));
@@ -62,12 +62,12 @@ impl Segment {
             let (found, version) = (form.format, form.exactop);
             return Err(RecordingError::Later { path: path.into(), found, known: FORMAT, version });
         }
-        let about: About = serde_json::from_slice(&payload).map_err(invalid)?;
+        let about: RecordingInfo = serde_json::from_slice(&payload).map_err(invalid)?;
         Ok(Segment { file, path: path.into(), about, begin: at + header.length(), header })
     }
 
     /// Content of the first frame.
-    pub fn about(&self) -> &About {
+    pub fn about(&self) -> &RecordingInfo {
         &self.about
     }
 
@@ -105,14 +105,14 @@ impl Segment {
     }
 
     /// What is at this offset.
-    pub(crate) fn find(&self, at: u64) -> Result<Found, RecordingError> {
+    pub(crate) fn find(&self, at: u64) -> Result<FrameSlot, RecordingError> {
         let length = self.length()?;
         if at >= length {
-            return Ok(Found::End);
+            return Ok(FrameSlot::End);
         }
         Ok(match self.header_at(at, length) {
-            Some(header) => Found::Frame(header),
-            None => Found::Damaged(self.next_after(at + 1, length)),
+            Some(header) => FrameSlot::Frame(header),
+            None => FrameSlot::Damaged(self.next_after(at + 1, length)),
         })
     }
 
@@ -173,9 +173,9 @@ impl Segment {
         let (mut at, mut last) = (self.begin, None);
         loop {
             match self.find(at)? {
-                Found::End => return Ok(last),
-                Found::Damaged(next) => at = next,
-                Found::Frame(header) => {
+                FrameSlot::End => return Ok(last),
+                FrameSlot::Damaged(next) => at = next,
+                FrameSlot::Frame(header) => {
                     at += header.length();
                     last = Some((header, at));
                 }

@@ -4,12 +4,12 @@
 //! file's beginning and continues from the next keyframe. The sender can also send a message or an
 //! answer to one receiver, as frames that belong to no file.
 
-use crate::about::{About, Form, Machine, FILE_MAGIC, FORMAT};
+use crate::about::{Form, Machine, RecordingInfo, FILE_MAGIC, FORMAT};
 use crate::bounds::{Payload, LONGEST_HEADER};
 use crate::decode::Decoder;
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::file::FileBytes;
-use crate::frame::{build, FrameHeader, Kind, Place, Span, HEADER, LONGEST, TRAILER};
+use crate::frame::{build, FrameHeader, FrameKind, FramePosition, Span, HEADER, LONGEST, TRAILER};
 use exactop_model::Snapshot;
 
 /// Longest answer, bytes of JSON.
@@ -26,8 +26,8 @@ impl Outgoing {
     /// Starts a stream of this machine; `at_ns` is its first instant (CLOCK_MONOTONIC ns).
     ///
     /// # Errors
-    /// [`Bad`]: the machine's description exceeds a limit.
-    pub fn begin(machine: &Machine, at_ns: u64) -> Result<Outgoing, Bad> {
+    /// [`FrameError`]: the machine's description exceeds a limit.
+    pub fn begin(machine: &Machine, at_ns: u64) -> Result<Outgoing, FrameError> {
         let (bytes, begin) = FileBytes::begin(machine, at_ns, false)?;
         Ok(Outgoing { bytes, begin })
     }
@@ -40,8 +40,12 @@ impl Outgoing {
     /// Encodes all tasks, for new receivers; the others know them already.
     ///
     /// # Errors
-    /// [`Bad`]: the snapshot exceeds a limit.
-    pub fn keyframe(&mut self, whole: &Snapshot, wall_offset_ns: i64) -> Result<Vec<u8>, Bad> {
+    /// [`FrameError`]: the snapshot exceeds a limit.
+    pub fn keyframe(
+        &mut self,
+        whole: &Snapshot,
+        wall_offset_ns: i64,
+    ) -> Result<Vec<u8>, FrameError> {
         let (t0_ns, t1_ns) = (whole.at_ns, whole.at_ns);
         self.bytes.keyframe(Span { t0_ns, t1_ns, wall_offset_ns }, whole)
     }
@@ -55,13 +59,13 @@ impl Outgoing {
     /// Encodes what changed since `t0_ns`.
     ///
     /// # Errors
-    /// [`Bad`]: the window exceeds a limit.
+    /// [`FrameError`]: the window exceeds a limit.
     pub fn window(
         &mut self,
         t0_ns: u64,
         now: &Snapshot,
         wall_offset_ns: i64,
-    ) -> Result<Vec<u8>, Bad> {
+    ) -> Result<Vec<u8>, FrameError> {
         self.bytes.window(Span { t0_ns, t1_ns: now.at_ns, wall_offset_ns }, now)
     }
 }
@@ -69,26 +73,26 @@ impl Outgoing {
 /// Encodes a message to one receiver.
 ///
 /// # Errors
-/// [`Bad`]: the message exceeds a limit.
-pub fn word(text: &str) -> Result<Vec<u8>, Bad> {
+/// [`FrameError`]: the message exceeds a limit.
+pub fn word(text: &str) -> Result<Vec<u8>, FrameError> {
     let payload = Payload { bytes: text.as_bytes().to_vec(), cells: 0 };
-    build(Kind::Word, Place::default(), Span::default(), &payload)
+    build(FrameKind::Word, FramePosition::default(), Span::default(), &payload)
 }
 
 /// Encodes an answer (JSON) to one receiver.
 ///
 /// # Errors
-/// [`Bad`]: the answer exceeds a limit.
-pub fn answer(json: Vec<u8>) -> Result<Vec<u8>, Bad> {
+/// [`FrameError`]: the answer exceeds a limit.
+pub fn answer(json: Vec<u8>) -> Result<Vec<u8>, FrameError> {
     let payload = Payload { bytes: json, cells: 0 };
-    build(Kind::Answer, Place::default(), Span::default(), &payload)
+    build(FrameKind::Answer, FramePosition::default(), Span::default(), &payload)
 }
 
 /// A received item.
 #[derive(Clone, Debug)]
-pub enum Heard {
+pub enum StreamItem {
     /// Machine and schema of the stream.
-    Machine(Box<About>),
+    Machine(Box<RecordingInfo>),
     /// All tasks at an instant. Only the first is new to the receiver.
     Whole(Box<Snapshot>),
     /// Changes up to `span.t1_ns`.
@@ -124,7 +128,7 @@ pub enum StreamError {
     Damaged,
     /// A frame is whole, but its content is invalid.
     #[error("a frame is invalid: {0}")]
-    Bad(#[from] Bad),
+    Bad(#[from] FrameError),
 }
 
 /// Decodes a stream as its bytes arrive.
@@ -155,7 +159,7 @@ impl Incoming {
     ///
     /// # Errors
     /// [`StreamError`]: nothing after it can be decoded.
-    pub fn next_heard(&mut self) -> Result<Option<Heard>, StreamError> {
+    pub fn next_heard(&mut self) -> Result<Option<StreamItem>, StreamError> {
         loop {
             let begins = self.stream.is_none() && !self.is_beside();
             let magic = if begins { FILE_MAGIC.len() } else { 0 };
@@ -165,7 +169,7 @@ impl Incoming {
             }
             let Some(start) = rest.get(magic..magic + HEADER) else { return Ok(None) };
             let header = FrameHeader::parse(start).ok_or(StreamError::Damaged)?;
-            if begins && (header.kind != Kind::Header || header.stored() > LONGEST_HEADER) {
+            if begins && (header.kind != FrameKind::Header || header.stored() > LONGEST_HEADER) {
                 return Err(StreamError::NotARecording);
             }
             let end = magic + usize::try_from(header.length()).map_err(|_| StreamError::Damaged)?;
@@ -187,44 +191,48 @@ impl Incoming {
     /// A refusal or an answer may come before any stream.
     fn is_beside(&self) -> bool {
         let header = self.bytes.get(self.read..self.read + HEADER).and_then(FrameHeader::parse);
-        header.is_some_and(|header| matches!(header.kind, Kind::Word | Kind::Answer))
+        header.is_some_and(|header| matches!(header.kind, FrameKind::Word | FrameKind::Answer))
     }
 
     fn hear(
         &mut self,
         header: &FrameHeader,
         payload: &Payload,
-    ) -> Result<Option<Heard>, StreamError> {
-        if header.kind == Kind::Word {
-            return Ok(Some(Heard::Word(String::from_utf8_lossy(&payload.bytes).into_owned())));
+    ) -> Result<Option<StreamItem>, StreamError> {
+        if header.kind == FrameKind::Word {
+            return Ok(Some(StreamItem::Word(
+                String::from_utf8_lossy(&payload.bytes).into_owned(),
+            )));
         }
-        if header.kind == Kind::Answer {
-            return Ok(Some(Heard::Answer(payload.bytes.clone())));
+        if header.kind == FrameKind::Answer {
+            return Ok(Some(StreamItem::Answer(payload.bytes.clone())));
         }
         let Some((mark, decoder)) = &mut self.stream else {
             let about = about(&payload.bytes)?;
             self.stream = Some((about.mark, Decoder::new(&about.tables)));
-            return Ok(Some(Heard::Machine(Box::new(about))));
+            return Ok(Some(StreamItem::Machine(Box::new(about))));
         };
         if header.mark != *mark || self.expected.is_some_and(|n| n != header.number) {
             return Err(StreamError::Damaged);
         }
         let heard = match header.kind {
-            Kind::Keyframe => Some(Heard::Whole(Box::new(decoder.keyframe(payload)?))),
+            FrameKind::Keyframe => Some(StreamItem::Whole(Box::new(decoder.keyframe(payload)?))),
             // The instant that the window starts from was not received.
-            Kind::Window if self.expected.is_none() => return Ok(None),
-            Kind::Window => Some(Heard::Window(header.span(), Box::new(decoder.window(payload)?))),
+            FrameKind::Window if self.expected.is_none() => return Ok(None),
+            FrameKind::Window => {
+                Some(StreamItem::Window(header.span(), Box::new(decoder.window(payload)?)))
+            }
             // Kinds that a later version may send.
             _ => None,
         };
-        if self.expected.is_some() || header.kind == Kind::Keyframe {
+        if self.expected.is_some() || header.kind == FrameKind::Keyframe {
             self.expected = Some(header.number.wrapping_add(1));
         }
         Ok(heard)
     }
 }
 
-fn about(payload: &[u8]) -> Result<About, StreamError> {
+fn about(payload: &[u8]) -> Result<RecordingInfo, StreamError> {
     let invalid = |error: serde_json::Error| StreamError::Header(error.to_string());
     let form: Form = serde_json::from_slice(payload).map_err(invalid)?;
     if form.format > FORMAT {
@@ -262,7 +270,7 @@ mod tests {
         Snapshot { tasks, ..samples::snapshot(SourceKind::Ledger, at_ns) }
     }
 
-    fn heard(incoming: &mut Incoming) -> Vec<Heard> {
+    fn heard(incoming: &mut Incoming) -> Vec<StreamItem> {
         std::iter::from_fn(|| incoming.next_heard().unwrap()).collect()
     }
 
@@ -276,10 +284,10 @@ mod tests {
                 incoming.push(piece);
                 all.extend(heard(&mut incoming));
             }
-            assert!(matches!(&all[0], Heard::Machine(about) if about.machine == machine()));
-            assert!(matches!(&all[1], Heard::Whole(whole) if **whole == snapshots[0]));
+            assert!(matches!(&all[0], StreamItem::Machine(about) if about.machine == machine()));
+            assert!(matches!(&all[1], StreamItem::Whole(whole) if **whole == snapshots[0]));
             let windows = all.iter().filter_map(|heard| match heard {
-                Heard::Window(span, now) => Some((span.t0_ns, now)),
+                StreamItem::Window(span, now) => Some((span.t0_ns, now)),
                 _ => None,
             });
             let windows: Vec<_> = windows.collect();
@@ -303,8 +311,8 @@ mod tests {
         incoming.push(&out.window(snapshots[1].at_ns, &snapshots[2], 0).unwrap());
         let all = heard(&mut incoming);
         assert_eq!(all.len(), 3, "{all:?}");
-        assert!(matches!(&all[1], Heard::Whole(whole) if **whole == snapshots[1]));
-        assert!(matches!(&all[2], Heard::Window(_, now) if **now == snapshots[2]));
+        assert!(matches!(&all[1], StreamItem::Whole(whole) if **whole == snapshots[1]));
+        assert!(matches!(&all[2], StreamItem::Window(_, now) if **now == snapshots[2]));
     }
 
     #[test]
@@ -331,15 +339,17 @@ mod tests {
         let (_, bytes) = sent();
         let mut incoming = Incoming::new();
         incoming.push(&word("no").unwrap());
-        assert!(matches!(incoming.next_heard().unwrap(), Some(Heard::Word(text)) if text == "no"));
+        assert!(
+            matches!(incoming.next_heard().unwrap(), Some(StreamItem::Word(text)) if text == "no")
+        );
         incoming.push(&bytes);
         assert_eq!(heard(&mut incoming).len(), 7);
         incoming.push(&answer(b"{}".to_vec()).unwrap());
         assert!(
-            matches!(incoming.next_heard().unwrap(), Some(Heard::Answer(json)) if json == b"{}")
+            matches!(incoming.next_heard().unwrap(), Some(StreamItem::Answer(json)) if json == b"{}")
         );
         incoming.push(&word("that was all").unwrap());
-        assert!(matches!(incoming.next_heard().unwrap(), Some(Heard::Word(_))));
+        assert!(matches!(incoming.next_heard().unwrap(), Some(StreamItem::Word(_))));
     }
 
     #[test]
@@ -351,7 +361,7 @@ mod tests {
             let mut incoming = Incoming::new();
             incoming.push(&damaged);
             while let Ok(Some(heard)) = incoming.next_heard() {
-                if let Heard::Whole(now) | Heard::Window(_, now) = heard {
+                if let StreamItem::Whole(now) | StreamItem::Window(_, now) = heard {
                     assert!(snapshots.contains(&now), "byte {at}");
                 }
             }
@@ -365,8 +375,8 @@ mod tests {
         assert_eq!(incoming.next_heard().unwrap_err(), StreamError::NotARecording);
         let later = br#"{"format":2,"exactop":"9.0"}"#;
         let header = build(
-            Kind::Header,
-            Place::default(),
+            FrameKind::Header,
+            FramePosition::default(),
             Span::default(),
             &Payload { bytes: later.to_vec(), cells: 0 },
         )

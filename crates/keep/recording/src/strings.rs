@@ -1,7 +1,7 @@
 //! Texts. Each is stored once between two keyframes; rows refer to it by number.
 
 use crate::bounds::check_texts;
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::values::{put, put_bytes, Bytes};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ impl Strings {
     }
 
     /// Text of a number.
-    pub fn text(&self, number: u64) -> Result<&[u8], Bad> {
-        let number = usize::try_from(number).map_err(|_| Bad::Text)?;
-        self.list.get(number).map(|text| &**text).ok_or(Bad::Text)
+    pub fn text(&self, number: u64) -> Result<&[u8], FrameError> {
+        let number = usize::try_from(number).map_err(|_| FrameError::Text)?;
+        self.list.get(number).map(|text| &**text).ok_or(FrameError::Text)
     }
 
     /// Writes the texts that are not written yet: the count before, the count of new ones, the new
     /// ones.
-    pub fn put_new(&mut self, out: &mut Vec<u8>) -> Result<(), Bad> {
+    pub fn put_new(&mut self, out: &mut Vec<u8>) -> Result<(), FrameError> {
         check_texts(self.list.len(), self.bytes)?;
         put(out, self.told as u64);
         let new = &self.list[self.told..];
@@ -63,9 +63,9 @@ impl Strings {
     }
 
     /// Reads the new texts.
-    pub fn get_new(&mut self, bytes: &mut Bytes) -> Result<(), Bad> {
+    pub fn get_new(&mut self, bytes: &mut Bytes) -> Result<(), FrameError> {
         if bytes.number()? != self.list.len() as u64 {
-            return Err(Bad::Text);
+            return Err(FrameError::Text);
         }
         for _ in 0..bytes.number()? {
             let text = bytes.bytes()?;

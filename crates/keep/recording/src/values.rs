@@ -11,7 +11,7 @@
 //! difference. A key is never missing.
 
 use crate::bounds::{cells, Room};
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::packed::{Packed, Values};
 use integer_encoding::VarInt;
 use rustc_hash::FxHashMap;
@@ -42,14 +42,14 @@ const SMALL: usize = 1024;
 
 /// Last rows of a table, from which the next list is predicted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct PreviousRows {
     order: Vec<u64>,
     rows: FxHashMap<u64, Row>,
     /// Values in each row.
     columns: usize,
 }
 
-impl Before {
+impl PreviousRows {
     /// Last row of a key.
     pub fn row(&self, key: u64) -> Option<&Row> {
         self.rows.get(&key)
@@ -111,15 +111,15 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 pub(crate) struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    pub fn number(&mut self) -> Result<u64, Bad> {
-        let (value, n) = u64::decode_var(self.0).ok_or(Bad::Short)?;
+    pub fn number(&mut self) -> Result<u64, FrameError> {
+        let (value, n) = u64::decode_var(self.0).ok_or(FrameError::Short)?;
         self.0 = &self.0[n..];
         Ok(value)
     }
 
-    pub fn bytes(&mut self) -> Result<&'a [u8], Bad> {
-        let length = usize::try_from(self.number()?).map_err(|_| Bad::Short)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Bad::Short)?;
+    pub fn bytes(&mut self) -> Result<&'a [u8], FrameError> {
+        let length = usize::try_from(self.number()?).map_err(|_| FrameError::Short)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(FrameError::Short)?;
         self.0 = rest;
         Ok(bytes)
     }
@@ -129,7 +129,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Decodes a value.
-    fn value(&mut self, predicted: Option<u64>) -> Result<Option<u64>, Bad> {
+    fn value(&mut self, predicted: Option<u64>) -> Result<Option<u64>, FrameError> {
         Ok(match self.number()? {
             SAME => predicted,
             MISSING => None,
@@ -202,10 +202,10 @@ impl<'a> Keys<'a> {
         self.is(key);
     }
 
-    fn get(&mut self, bytes: &mut Bytes) -> Result<u64, Bad> {
+    fn get(&mut self, bytes: &mut Bytes) -> Result<u64, FrameError> {
         let key = match bytes.number()? {
-            SAME => self.predicted().ok_or(Bad::Number)?,
-            MISSING => return Err(Bad::Missing),
+            SAME => self.predicted().ok_or(FrameError::Number)?,
+            MISSING => return Err(FrameError::Missing),
             PLAIN => bytes.number()?,
             code => {
                 let n = code - DIFFERENCE;
@@ -218,7 +218,7 @@ impl<'a> Keys<'a> {
 }
 
 /// Writes a table; all rows have the same number of values.
-pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: &mut Before) {
+pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: &mut PreviousRows) {
     let mut table = Vec::new();
     put(&mut table, rows.len() as u64);
     let mut keys = Keys::new(&before.order);
@@ -254,15 +254,15 @@ pub(crate) fn get_table(
     bytes: &[u8],
     places: &[Option<usize>],
     (columns, most): (usize, usize),
-    before: &mut Before,
+    before: &mut PreviousRows,
     room: &mut Room,
-) -> Result<Vec<Row>, Bad> {
+) -> Result<Vec<Row>, FrameError> {
     let mut bytes = Bytes(bytes);
-    let count = usize::try_from(bytes.number()?).map_err(|_| Bad::TooMuch)?;
+    let count = usize::try_from(bytes.number()?).map_err(|_| FrameError::TooMuch)?;
     room.take(count, columns, most)?;
     // A key takes at least one byte.
     if count > bytes.0.len() {
-        return Err(Bad::TooMuch);
+        return Err(FrameError::TooMuch);
     }
     let mut keys = Keys::new(&before.order);
     let mut rows = Vec::new();
@@ -273,7 +273,7 @@ pub(crate) fn get_table(
         rows.push((key, values));
     }
     while !bytes.is_empty() {
-        let number = usize::try_from(bytes.number()?).map_err(|_| Bad::Number)?;
+        let number = usize::try_from(bytes.number()?).map_err(|_| FrameError::Number)?;
         let mut values = Bytes(bytes.bytes()?);
         let Some(&Some(column)) = places.get(number) else { continue };
         for (_, row) in &mut rows {
@@ -298,15 +298,15 @@ mod tests {
         bytes: &[u8],
         places: &[Option<usize>],
         columns: usize,
-        before: &mut Before,
-    ) -> Result<Vec<Row>, Bad> {
+        before: &mut PreviousRows,
+    ) -> Result<Vec<Row>, FrameError> {
         let mut room = Room::new(CELLS);
         get_table(bytes, places, (columns, usize::MAX), before, &mut room)
     }
 
     /// Writes lists in order and reads them back; returns the length of the last.
     fn round_trip(lists: &[Vec<Row>]) -> usize {
-        let (mut ours, mut theirs) = (Before::default(), Before::default());
+        let (mut ours, mut theirs) = (PreviousRows::default(), PreviousRows::default());
         let mut length = 0;
         for list in lists {
             let mut out = Vec::new();
@@ -344,17 +344,22 @@ mod tests {
     #[test]
     fn unknown_columns_are_skipped_and_absent_ones_are_missing() {
         let mut out = Vec::new();
-        put_table(&mut out, 0, &[row(5, &[Some(1), Some(2), Some(3)])], &mut Before::default());
+        put_table(
+            &mut out,
+            0,
+            &[row(5, &[Some(1), Some(2), Some(3)])],
+            &mut PreviousRows::default(),
+        );
         let mut bytes = Bytes(&out);
         bytes.number().unwrap();
         let places = [Some(1), None, Some(2)];
-        let rows = read(bytes.bytes().unwrap(), &places, 4, &mut Before::default());
+        let rows = read(bytes.bytes().unwrap(), &places, 4, &mut PreviousRows::default());
         assert_eq!(rows, Ok(vec![row(5, &[None, Some(1), Some(3), None])]));
     }
 
     #[test]
     fn a_table_returns_the_memory_of_a_burst() {
-        let mut before = Before::default();
+        let mut before = PreviousRows::default();
         let storm: Vec<Row> = (0..50_000).map(|key| row(key, &[Some(key)])).collect();
         put_table(&mut Vec::new(), 0, &storm, &mut before);
         let most = before.rows.capacity();

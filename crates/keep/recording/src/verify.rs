@@ -2,11 +2,11 @@
 //! reasons.
 
 use crate::error::RecordingError;
-use crate::frame::{FrameHeader, Kind};
-use crate::gap::{Gap, Why};
+use crate::frame::{FrameHeader, FrameKind};
+use crate::gap::{Gap, GapReason};
 use crate::parts::Recording;
 use crate::reader::{Reader, Step};
-use crate::segment::{Found, Segment};
+use crate::segment::{FrameSlot, Segment};
 use std::path::Path;
 
 /// Result for one file.
@@ -52,7 +52,7 @@ impl Report {
         self.unreadable.is_empty()
             && self.unread_bytes == 0
             && self.files.iter().all(|file| file.damaged_bytes == 0)
-            && self.gaps.iter().all(|gap| gap.why != Why::Damaged)
+            && self.gaps.iter().all(|gap| gap.why != GapReason::Damaged)
     }
 }
 
@@ -109,17 +109,17 @@ fn file(name: &str, segment: &Segment) -> Result<FileReport, RecordingError> {
     let mut at = segment.begin();
     loop {
         match segment.find(at)? {
-            Found::End => return Ok(report),
-            Found::Damaged(next) => {
+            FrameSlot::End => return Ok(report),
+            FrameSlot::Damaged(next) => {
                 report.damaged_bytes += next - at;
                 at = next;
             }
-            Found::Frame(header) => {
+            FrameSlot::Frame(header) => {
                 match is_whole(segment, &header, at) {
                     true => report.frames += 1,
                     false => report.damaged_bytes += header.length(),
                 }
-                report.sealed = header.kind == Kind::Seal;
+                report.sealed = header.kind == FrameKind::Seal;
                 at += header.length();
             }
         }

@@ -5,15 +5,15 @@
 
 use crate::error::RecordingError;
 use crate::gap::Gap;
-use crate::index::{At, Index, Marked};
+use crate::index::{Index, IndexedWindow, RecordingPosition};
 use crate::parts::Recording;
 use crate::reader::Reader;
-use crate::replay::{Moved, Replay};
+use crate::replay::{Replay, ReplayStep};
 
 /// A range of time: windows that end after `from` and not after `to` (ns since the epoch).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
-pub struct When {
+pub struct TimeRange {
     pub from: Option<i128>,
     pub to: Option<i128>,
 }
@@ -21,11 +21,11 @@ pub struct When {
 /// First and last window of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
-    first: Marked,
-    last: At,
+    first: IndexedWindow,
+    last: RecordingPosition,
 }
 
-impl When {
+impl TimeRange {
     /// True if a window with this end is in the range.
     pub fn has(&self, ends_wall_ns: i128) -> bool {
         self.from.is_none_or(|from| ends_wall_ns > from)
@@ -47,7 +47,7 @@ impl When {
     ) -> Result<Option<Ends>, RecordingError> {
         let mut ends: Option<Ends> = None;
         for part in 0..recording.parts().len() {
-            let list = index.of(recording, part)?;
+            let list = index.windows(recording, part)?;
             let mut of_it = list.iter().filter(|window| self.has(window.span.wall_t1_ns()));
             let Some(&first) = of_it.next() else { continue };
             let last = of_it.next_back().map_or(first.at, |window| window.at);
@@ -58,14 +58,14 @@ impl When {
 
     /// Seeks before the first window of the range and returns the position of the last. `None` if
     /// the range has no window. An open range has no known last window: a recorder may still run.
-    pub(crate) fn go_to(&self, reader: &mut Reader) -> Result<Option<Last>, RecordingError> {
-        if *self == When::default() {
-            return Ok(Some(Last(None)));
+    pub(crate) fn go_to(&self, reader: &mut Reader) -> Result<Option<LastWindow>, RecordingError> {
+        if *self == TimeRange::default() {
+            return Ok(Some(LastWindow(None)));
         }
         let (index, recording) = reader.index();
         let Some(Ends { first, last }) = self.ends(index, recording)? else { return Ok(None) };
         reader.go_before(first)?;
-        Ok(Some(Last(self.to.map(|_| last))))
+        Ok(Some(LastWindow(self.to.map(|_| last))))
     }
 
     /// The part of a gap after `from`; `None` if there is none.
@@ -95,11 +95,11 @@ impl When {
 
 /// Position of the last window of a range, if known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Last(Option<At>);
+pub(crate) struct LastWindow(Option<RecordingPosition>);
 
-impl Last {
+impl LastWindow {
     /// True if the position is at or after the last window.
-    pub fn is_reached(&self, at: At) -> bool {
+    pub fn is_reached(&self, at: RecordingPosition) -> bool {
         self.0.is_some_and(|last| at >= last)
     }
 }
@@ -108,8 +108,8 @@ impl Last {
 #[derive(Debug)]
 pub struct Windows {
     replay: Replay,
-    when: When,
-    last: Last,
+    when: TimeRange,
+    last: LastWindow,
     /// The window before was in the range.
     within: bool,
     ended: bool,
@@ -121,13 +121,16 @@ impl Windows {
     ///
     /// # Errors
     /// [`RecordingError`]: a file cannot be read.
-    pub fn of(recording: Recording, when: When) -> Result<Windows, RecordingError> {
+    pub fn from_recording(
+        recording: Recording,
+        when: TimeRange,
+    ) -> Result<Windows, RecordingError> {
         let mut reader = Reader::new(recording);
         let last = when.go_to(&mut reader)?;
         Ok(Windows {
             replay: Replay::new(reader),
             when,
-            last: last.unwrap_or(Last(None)),
+            last: last.unwrap_or(LastWindow(None)),
             within: false,
             ended: last.is_none(),
             gaps: Vec::new(),
@@ -143,12 +146,12 @@ impl Windows {
         let mut passed = Vec::new();
         while !self.ended {
             match self.replay.forward()? {
-                Moved::Gap(gap) => passed.push(gap),
-                Moved::End => {
+                ReplayStep::Gap(gap) => passed.push(gap),
+                ReplayStep::End => {
                     self.leave(&mut passed);
                     self.ended = true;
                 }
-                Moved::Window if self.is_one_of_them() => {
+                ReplayStep::Window if self.is_one_of_them() => {
                     match self.within {
                         true => self.gaps.append(&mut passed),
                         false => {
@@ -159,7 +162,7 @@ impl Windows {
                     self.within = true;
                     return Ok(true);
                 }
-                Moved::Window => {
+                ReplayStep::Window => {
                     self.leave(&mut passed);
                     let at = self.replay.at();
                     self.ended = at.is_some_and(|at| self.last.is_reached(at));

@@ -3,7 +3,7 @@
 
 mod world;
 
-use exactop_recording::{Notice, Options, Recorder, Recording, Sync, Why};
+use exactop_recording::{GapReason, Notice, Options, Recorder, Recording, Sync};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -151,7 +151,7 @@ fn on_a_full_disk_recording_starts_once_there_is_room() {
     assert_eq!(windows, [first, second].concat());
     // Nothing says for how long no recorder ran: nothing could be written since.
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
-    assert_eq!(gap.why, Why::NotRunning);
+    assert_eq!(gap.why, GapReason::NotRunning);
     let (from, to) = (windows[2].frames[0].t1_ns, windows[3].frames[0].t0_ns);
     assert_eq!(gap.length_ns, Some(to - from));
 }

@@ -21,7 +21,7 @@ pub const LONGEST: usize = 4096;
 /// One line of a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ReaderMessage {
     /// Greeting: the reader's version.
     Hello(Hello),
     /// Request for a window's end.
@@ -123,7 +123,7 @@ pub enum Answer {
 /// An [`Answer`] as it is written, by reference.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told<'a> {
+pub enum AnswerRef<'a> {
     /// As [`Answer::Looked`].
     Looked(&'a SubjectWindow),
     /// As [`Answer::Follows`].
@@ -136,7 +136,12 @@ pub const NEEDS: [(&str, Needs); 3] =
 
 impl Window {
     /// Requests one end with these needs.
-    pub fn of(interval_ns: Option<u64>, after_ns: u64, needs: Needs, watch: Option<u32>) -> Window {
+    pub fn new(
+        interval_ns: Option<u64>,
+        after_ns: u64,
+        needs: Needs,
+        watch: Option<u32>,
+    ) -> Window {
         let wanted = NEEDS.into_iter().filter(|&(_, need)| needs.has(need));
         let after_ns = Some(after_ns);
         Window {
@@ -168,15 +173,17 @@ mod tests {
 
     #[test]
     fn a_request_line_is_what_the_document_says() {
-        let window = Window::of(Some(5), 9, Needs::SPLIT | Needs::STAT, None);
-        let line = serde_json::to_string(&Said::Window(window.clone())).unwrap();
+        let window = Window::new(Some(5), 9, Needs::SPLIT | Needs::STAT, None);
+        let line = serde_json::to_string(&ReaderMessage::Window(window.clone())).unwrap();
         assert_eq!(line, r#"{"window":{"interval_ns":5,"after_ns":9,"needs":["split"]}}"#);
         assert_eq!(window.needs(), Needs::SPLIT);
         let later = r#"{"window":{"needs":["split","later"],"more":[1]}}"#;
-        let Said::Window(said) = serde_json::from_str(later).unwrap() else { panic!("a window") };
+        let ReaderMessage::Window(said) = serde_json::from_str(later).unwrap() else {
+            panic!("a window")
+        };
         assert_eq!((said.needs(), said.interval_ns), (Needs::SPLIT, None));
-        let follow = serde_json::to_string(&Said::Follow(Follow {})).unwrap();
+        let follow = serde_json::to_string(&ReaderMessage::Follow(Follow {})).unwrap();
         assert_eq!(follow, r#"{"follow":{}}"#);
-        assert!(serde_json::from_str::<Said>(r#"{"other":{}}"#).is_err());
+        assert!(serde_json::from_str::<ReaderMessage>(r#"{"other":{}}"#).is_err());
     }
 }

@@ -42,7 +42,7 @@ pub use looker::Looker;
 pub use notices::Notice;
 pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
-pub use server::{now_ns, Attach, Server, Wanted};
+pub use server::{now_ns, Attach, ReaderNeeds, Server};
 
 /// Default path of the socket.
 pub const SOCKET: &str = "/run/exactop/socket";

@@ -1,12 +1,12 @@
 //! Client of a daemon's on-demand programs: asks for a window and waits for the answer.
 
-use crate::ask::{Answer, Hello, Look, Said, LONGEST};
+use crate::ask::{Answer, Hello, Look, ReaderMessage, LONGEST};
 use crate::error::ServiceError;
 use crate::schedule;
 use crate::server::now_ns;
 use exactop_model::on_demand::{Programs, SubjectWindow};
 use exactop_model::text::escape::harmless;
-use exactop_recording::stream::{Heard, Incoming, StreamError};
+use exactop_recording::stream::{Incoming, StreamError, StreamItem};
 use exactop_recording::FORMAT;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -42,8 +42,8 @@ impl Looker {
         stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(nobody)?;
         let incoming = Incoming::new();
         let mut looker = Looker { path: path.into(), stream, incoming, ask, has_ns: 0 };
-        looker.say(&Said::Hello(Hello { exactop: exactop.into(), format: FORMAT }))?;
-        looker.say(&Said::Look(looker.ask.clone()))?;
+        looker.say(&ReaderMessage::Hello(Hello { exactop: exactop.into(), format: FORMAT }))?;
+        looker.say(&ReaderMessage::Look(looker.ask.clone()))?;
         match looker.answer()? {
             Answer::Begun(at_ns) => looker.has_ns = at_ns,
             Answer::Looked(_) | Answer::Follows(_) => return Err(looker.nonsense()),
@@ -58,7 +58,7 @@ impl Looker {
     pub fn window(&mut self) -> Result<SubjectWindow, ServiceError> {
         let after_ns = schedule::after_ns(self.ask.interval_ns, Some(self.has_ns), now_ns());
         self.ask.after_ns = Some(after_ns);
-        self.say(&Said::Look(self.ask.clone()))?;
+        self.say(&ReaderMessage::Look(self.ask.clone()))?;
         match self.answer()? {
             Answer::Looked(window) if window.subject() == self.ask.what => {
                 self.has_ns = window.span_ns().1;
@@ -68,7 +68,7 @@ impl Looker {
         }
     }
 
-    fn say(&mut self, said: &Said) -> Result<(), ServiceError> {
+    fn say(&mut self, said: &ReaderMessage) -> Result<(), ServiceError> {
         let failed = |error| ServiceError::Io { what: "ask the daemon", error };
         let mut line = serde_json::to_vec(said).map_err(|error| failed(error.into()))?;
         if line.len() > LONGEST {
@@ -94,10 +94,10 @@ impl Looker {
             let heard = self.incoming.next_heard();
             let heard = heard.map_err(|error| ServiceError::Stream { path: path(), error })?;
             match heard {
-                Some(Heard::Answer(json)) => {
+                Some(StreamItem::Answer(json)) => {
                     return serde_json::from_slice(&json).map_err(|_| self.nonsense())
                 }
-                Some(Heard::Word(said)) => return Err(self.refused(&said)),
+                Some(StreamItem::Word(said)) => return Err(self.refused(&said)),
                 Some(_) => continue,
                 None => {}
             }

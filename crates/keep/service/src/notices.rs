@@ -22,7 +22,7 @@ const KINDS: usize = 4;
 
 /// The state of one kind.
 #[derive(Debug, Default)]
-struct Held {
+struct NoticeCount {
     said_ns: Option<u64>,
     last: Option<Notice>,
     count: u64,
@@ -31,7 +31,7 @@ struct Held {
 /// Limits notices per kind and counts the suppressed ones.
 #[derive(Debug, Default)]
 pub struct Log {
-    kinds: [Held; KINDS],
+    kinds: [NoticeCount; KINDS],
 }
 
 fn kind(notice: &Notice) -> usize {
@@ -69,12 +69,12 @@ impl Log {
 
     /// Time until a suppressed notice is due; `None` if there is none.
     pub fn due(&self, now_ns: u64) -> Option<Duration> {
-        let due_ns = self.kinds.iter().filter_map(Held::due_ns).min()?;
+        let due_ns = self.kinds.iter().filter_map(NoticeCount::due_ns).min()?;
         Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
     }
 }
 
-impl Held {
+impl NoticeCount {
     fn due_ns(&self) -> Option<u64> {
         self.last.as_ref()?;
         Some(self.said_ns.map_or(0, |said_ns| said_ns + PAUSE_NS))

@@ -26,7 +26,7 @@ pub type Asker = u64;
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct WindowRequest {
     /// The reader's interval, ns; `None` if unknown.
     pub interval_ns: Option<u64>,
     /// Earliest end that serves, ns.
@@ -41,12 +41,12 @@ struct Waiting {
     asker: Asker,
     after_ns: u64,
     due_ns: u64,
-    then: Then,
+    then: NextEnds,
 }
 
 /// What a reader waits for after that end.
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum NextEnds {
     Nothing,
     /// More ends at a pace.
     Pace {
@@ -57,12 +57,12 @@ enum Then {
     Beat(Beat),
 }
 
-impl Asked {
-    fn then(&self) -> Then {
+impl WindowRequest {
+    fn then(&self) -> NextEnds {
         match (self.interval_ns, self.ends.saturating_sub(1)) {
-            (None, _) | (_, 0) => Then::Nothing,
+            (None, _) | (_, 0) => NextEnds::Nothing,
             (Some(interval_ns), ends) => {
-                Then::Pace { interval_ns, grid_ns: grid_ns(self.interval_ns), ends }
+                NextEnds::Pace { interval_ns, grid_ns: grid_ns(self.interval_ns), ends }
             }
         }
     }
@@ -72,14 +72,14 @@ impl Waiting {
     /// What the reader waits for after an end that serves it; `None`: nothing.
     fn served(self, at_ns: u64) -> Option<Waiting> {
         let beat = match self.then {
-            Then::Nothing => return None,
-            Then::Pace { interval_ns, grid_ns, ends } => {
+            NextEnds::Nothing => return None,
+            NextEnds::Pace { interval_ns, grid_ns, ends } => {
                 Beat::after(at_ns, interval_ns, grid_ns, ends)
             }
-            Then::Beat(beat) => beat,
+            NextEnds::Beat(beat) => beat,
         };
         let due_ns = beat.next_ns(at_ns)?;
-        Some(Waiting { after_ns: due_ns, due_ns, then: Then::Beat(beat), ..self })
+        Some(Waiting { after_ns: due_ns, due_ns, then: NextEnds::Beat(beat), ..self })
     }
 }
 
@@ -133,7 +133,7 @@ pub struct Due {
 
 impl Due {
     /// Computes them for a reader that has figures up to `has_ns`.
-    pub fn of(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> Due {
+    pub fn new(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> Due {
         Due {
             now_ns,
             after_ns: after_ns(interval_ns, has_ns, now_ns),
@@ -146,7 +146,7 @@ impl Due {
 impl Schedule {
     /// Replaces the reader's request. An end that was overdue stays overdue: asking again must not
     /// delay it.
-    pub fn ask(&mut self, asker: Asker, asked: Asked, now_ns: u64) {
+    pub fn ask(&mut self, asker: Asker, asked: WindowRequest, now_ns: u64) {
         let is_overdue = |waiting: &Waiting| {
             waiting.asker == asker && (asked.after_ns..=now_ns).contains(&waiting.due_ns)
         };
@@ -219,7 +219,11 @@ mod tests {
                 Some(n) => {
                     let interval_ns = Some(lookers[n].0);
                     let after_ns = after_ns(interval_ns, theirs[n].last().copied(), due_ns);
-                    schedule.ask(n as u64, Asked { interval_ns, after_ns, ends: 1 }, due_ns);
+                    schedule.ask(
+                        n as u64,
+                        WindowRequest { interval_ns, after_ns, ends: 1 },
+                        due_ns,
+                    );
                     after[n] = Some(after_ns);
                 }
                 None => {
@@ -275,7 +279,7 @@ mod tests {
         let mut schedule = Schedule::default();
         let ask = |schedule: &mut Schedule, asker, has_ns, now_ns| {
             let after_ns = after_ns(Some(S), has_ns, now_ns);
-            schedule.ask(asker, Asked { interval_ns: Some(S), after_ns, ends: 1 }, now_ns);
+            schedule.ask(asker, WindowRequest { interval_ns: Some(S), after_ns, ends: 1 }, now_ns);
         };
         ask(&mut schedule, 1, None, 10 * S);
         assert_eq!(schedule.due_ns(), Some(10 * S));
@@ -293,7 +297,7 @@ mod tests {
     #[test]
     fn a_late_end_is_not_delayed_by_a_new_request_for_it() {
         let mut schedule = Schedule::default();
-        let asked = |after_ns| Asked { interval_ns: Some(S), after_ns, ends: 32 };
+        let asked = |after_ns| WindowRequest { interval_ns: Some(S), after_ns, ends: 32 };
         schedule.ask(1, asked(10 * S), 10 * S);
         schedule.ended(10 * S);
         assert_eq!(schedule.due_ns(), Some(11 * S));
@@ -312,7 +316,7 @@ mod tests {
     #[test]
     fn ends_of_one_request_come_without_further_requests() {
         let mut schedule = Schedule::default();
-        let asked = |interval_ms, after_ns, ends| Asked {
+        let asked = |interval_ms, after_ns, ends| WindowRequest {
             interval_ns: Some(interval_ms * MS),
             after_ns,
             ends,

@@ -28,9 +28,9 @@ mod tests;
 pub use error::CgroupError;
 pub use find::{cpu_controller_is_v1, path_in, v1_mount, Hierarchy, Version};
 #[cfg(feature = "change")]
-pub use make::{doors, Entrance, Nested, Own, Transient};
+pub use make::{doors, Entrance, Nested, OwnGroup, Transient};
 pub use memory::{memory_left, MemoryLeft};
 #[cfg(feature = "change")]
-pub use set::Wanted;
+pub use set::GroupLimits;
 #[cfg(feature = "change")]
 pub use systemd::Scope;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Limits of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct GroupLimits {
     /// Weight, 1 to 10000.
     pub weight: Option<u64>,
     /// Quota.

@@ -6,7 +6,7 @@
 //! ours keeps it: a cat(1) that waits for the end of a pipe, which comes when this process closes
 //! the pipe or is killed. The scope then ends with its last process.
 
-use crate::{CgroupError, Hierarchy, Version, Wanted};
+use crate::{CgroupError, GroupLimits, Hierarchy, Version};
 use exactop_files::programs;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,11 @@ impl Scope {
     ///
     /// # Errors
     /// systemd's error, and what would permit it.
-    pub fn new(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Scope, CgroupError> {
+    pub fn new(
+        hierarchy: &Hierarchy,
+        name: &str,
+        wanted: &GroupLimits,
+    ) -> Result<Scope, CgroupError> {
         let cat = programs::system("cat").map_err(|error| refused("keep a scope", error))?;
         let mut keeper = Command::new(cat);
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -132,7 +136,7 @@ fn call(method: &[String]) -> Result<(), String> {
 
 /// Arguments of `StartTransientUnit`: name, mode, properties (each a name and a typed value), no
 /// auxiliary units.
-fn start(unit: &str, keeper: u32, wanted: &Wanted) -> Vec<String> {
+fn start(unit: &str, keeper: u32, wanted: &GroupLimits) -> Vec<String> {
     let mut properties = vec![
         ["Description", "s", "a command under exactop run"].map(String::from).to_vec(),
         ["PIDs", "au", "1", &keeper.to_string()].map(String::from).to_vec(),

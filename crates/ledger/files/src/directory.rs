@@ -1,7 +1,9 @@
 //! Open directories, and safe operations on their entries.
 
-use crate::error::{FileError, Kind};
-use crate::path::{locate, look, open, own_uid, sync_entries, trust, Missing, Place, OTHERS_WRITE};
+use crate::error::{FileError, FileKind};
+use crate::path::{
+    locate, look, open, own_uid, sync_entries, trust, Location, Missing, OTHERS_WRITE,
+};
 use crate::read::{bounded, regular_file};
 use crate::temporary::{random_name, Temporary};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
@@ -28,7 +30,7 @@ impl Directory {
     /// # Errors
     /// [`FileError`]: it does not exist, is no directory, or belongs to others.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
-        Directory::held(locate(path, Missing::Fail)?, path, true)
+        Directory::open_path(locate(path, Missing::Fail)?, path, true)
     }
 
     /// Opens a directory of any owner for reading.
@@ -36,7 +38,7 @@ impl Directory {
     /// # Errors
     /// [`FileError`]: it does not exist or is no directory.
     pub fn open_to_read(path: &Path) -> Result<Directory, FileError> {
-        Directory::held(locate(path, Missing::Fail)?, path, false)
+        Directory::open_path(locate(path, Missing::Fail)?, path, false)
     }
 
     /// Opens a directory as [`Directory::open`], or makes it for its owner alone.
@@ -53,7 +55,7 @@ impl Directory {
                 Err(errno) => return Err(FileError::io("make", path, errno)),
             }
         }
-        Directory::held(place, path, true)
+        Directory::open_path(place, path, true)
     }
 
     /// Makes a directory for its owner alone; refuses an existing one.
@@ -63,7 +65,7 @@ impl Directory {
     pub fn make(path: &Path) -> Result<Directory, FileError> {
         let place = locate(path, Missing::Make)?;
         match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
-            Ok(()) => Directory::held(place, path, true),
+            Ok(()) => Directory::open_path(place, path, true),
             Err(Errno::EXIST) => Err(FileError::Exists { path: path.into() }),
             Err(errno) => Err(FileError::io("make", path, errno)),
         }
@@ -119,7 +121,7 @@ impl Directory {
         }
     }
 
-    fn held(place: Place, path: &Path, to_write: bool) -> Result<Directory, FileError> {
+    fn open_path(place: Location, path: &Path, to_write: bool) -> Result<Directory, FileError> {
         let failed = |errno| FileError::io("open", path, errno);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = match fs::openat(&place.directory, &place.name, flags, Mode::empty()) {
@@ -165,7 +167,7 @@ impl Directory {
         }
         let directory = self.held.try_clone();
         let directory = directory.map_err(|error| FileError::io("open", &path, error))?;
-        Directory::held(Place { directory, name: entry.into(), found: None }, &path, true)
+        Directory::open_path(Location { directory, name: entry.into(), found: None }, &path, true)
     }
 
     /// Writes a file, completely or not at all. It replaces the old entry and does not follow a
@@ -307,7 +309,7 @@ fn open_listing(held: &OwnedFd) -> Result<File, Errno> {
 /// Checks that it is a regular file of this user without another name, so that no other user can
 /// have put it there.
 pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
-    if Kind::of(stat) != Kind::File {
+    if FileKind::from_stat(stat) != FileKind::File {
         return Err(FileError::kind(path, stat, "a regular file"));
     }
     let (owner, own) = (stat.st_uid, own_uid());

@@ -23,7 +23,7 @@ pub enum FileError {
     Kind {
         path: PathBuf,
         /// Type of the file.
-        found: Kind,
+        found: FileKind,
         /// Expected type.
         wanted: &'static str,
     },
@@ -90,7 +90,7 @@ impl FileError {
 
     /// An error for a wrong type.
     pub(crate) fn kind(path: &Path, stat: &Stat, wanted: &'static str) -> FileError {
-        FileError::Kind { path: path.into(), found: Kind::of(stat), wanted }
+        FileError::Kind { path: path.into(), found: FileKind::from_stat(stat), wanted }
     }
 
     /// True if the file does not exist.
@@ -102,7 +102,7 @@ impl FileError {
 /// Type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
@@ -121,32 +121,32 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    pub(crate) fn of(stat: &Stat) -> Kind {
+impl FileKind {
+    pub(crate) fn from_stat(stat: &Stat) -> FileKind {
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            FileType::Fifo => Kind::Fifo,
-            FileType::CharacterDevice => Kind::CharacterDevice,
-            FileType::BlockDevice => Kind::BlockDevice,
-            FileType::Socket => Kind::Socket,
-            _ => Kind::Other,
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Directory,
+            FileType::Symlink => FileKind::Link,
+            FileType::Fifo => FileKind::Fifo,
+            FileType::CharacterDevice => FileKind::CharacterDevice,
+            FileType::BlockDevice => FileKind::BlockDevice,
+            FileType::Socket => FileKind::Socket,
+            _ => FileKind::Other,
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::File => "a regular file",
-            Kind::Directory => "a directory",
-            Kind::Link => "a symbolic link",
-            Kind::Fifo => "a FIFO",
-            Kind::CharacterDevice => "a character device",
-            Kind::BlockDevice => "a block device",
-            Kind::Socket => "a socket",
-            Kind::Other => "of an unknown kind",
+            FileKind::File => "a regular file",
+            FileKind::Directory => "a directory",
+            FileKind::Link => "a symbolic link",
+            FileKind::Fifo => "a FIFO",
+            FileKind::CharacterDevice => "a character device",
+            FileKind::BlockDevice => "a block device",
+            FileKind::Socket => "a socket",
+            FileKind::Other => "of an unknown kind",
         })
     }
 }

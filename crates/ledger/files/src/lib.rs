@@ -24,7 +24,7 @@ mod temporary;
 pub mod zone;
 
 pub use directory::{replace, Directory};
-pub use error::{FileError, Kind};
+pub use error::{FileError, FileKind};
 pub use nesting::too_deep;
 pub use output::{Await, Output};
 pub use read::{read, read_configuration, CONFIGURATION};

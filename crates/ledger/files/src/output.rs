@@ -2,8 +2,8 @@
 //! descriptor.
 
 use crate::directory::check_own;
-use crate::error::{FileError, Kind};
-use crate::path::{locate, open, own_uid, Missing, Place};
+use crate::error::{FileError, FileKind};
+use crate::path::{locate, open, own_uid, Location, Missing};
 use crate::temporary::Temporary;
 use rustix::fs::{self, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -42,10 +42,10 @@ impl Output {
             return inherited(number, path).map(Await::Ready);
         }
         let place = locate(path, Missing::Fail).map_err(|error| error.while_to("write"))?;
-        match place.found.as_ref().map(Kind::of) {
-            None | Some(Kind::File) => fresh(&place, path).map(Await::Ready),
-            Some(Kind::Fifo) => fifo(&place, path),
-            Some(Kind::CharacterDevice) => device(&place, path).map(Await::Ready),
+        match place.found.as_ref().map(FileKind::from_stat) {
+            None | Some(FileKind::File) => fresh(&place, path).map(Await::Ready),
+            Some(FileKind::Fifo) => fifo(&place, path),
+            Some(FileKind::CharacterDevice) => device(&place, path).map(Await::Ready),
             Some(found) => {
                 let wanted = "a file, a FIFO or a character device";
                 Err(FileError::Kind { path: path.into(), found, wanted })
@@ -102,12 +102,12 @@ fn inherited(number: RawFd, path: &Path) -> Result<Output, FileError> {
     };
     let file = file.map_err(failed)?;
     let stat = fs::fstat(&file).map_err(|errno| failed(errno.into()))?;
-    Ok(Output { file, stream: Kind::of(&stat) != Kind::File })
+    Ok(Output { file, stream: FileKind::from_stat(&stat) != FileKind::File })
 }
 
 /// Makes a new file under the final name at once, so that its content survives if this process is
 /// killed.
-fn fresh(place: &Place, path: &Path) -> Result<Output, FileError> {
+fn fresh(place: &Location, path: &Path) -> Result<Output, FileError> {
     let renamed = Temporary::new(place.directory.as_fd(), path).and_then(|new| {
         new.rename(&place.name).map_err(|error| FileError::io("write", path, error))
     });
@@ -121,7 +121,7 @@ fn fresh(place: &Place, path: &Path) -> Result<Output, FileError> {
 }
 
 /// Opens and empties the old file.
-fn again(place: &Place, path: &Path) -> Result<Output, FileError> {
+fn again(place: &Location, path: &Path) -> Result<Output, FileError> {
     let failed = |errno: Errno| FileError::io("write", path, errno);
     let file = open(&place.directory, &place.name, OFlags::WRONLY).map_err(failed)?;
     check_own(&fs::fstat(&file).map_err(failed)?, path)?;
@@ -129,7 +129,7 @@ fn again(place: &Place, path: &Path) -> Result<Output, FileError> {
     Ok(Output { file, stream: false })
 }
 
-fn fifo(place: &Place, path: &Path) -> Result<Await, FileError> {
+fn fifo(place: &Location, path: &Path) -> Result<Await, FileError> {
     let failed = |errno: Errno| FileError::io("write", path, errno);
     let above = fs::fstat(&place.directory).map_err(failed)?;
     if let Some(stat) = &place.found {
@@ -151,21 +151,21 @@ fn fifo(place: &Place, path: &Path) -> Result<Await, FileError> {
 fn trust_fifo(fifo: &Stat, above: &Stat, path: &Path) -> Result<(), FileError> {
     let own = own_uid();
     let known = fifo.st_uid == own || fifo.st_uid == 0 || fifo.st_uid == above.st_uid;
-    match (Kind::of(fifo), known) {
-        (Kind::Fifo, true) => Ok(()),
-        (Kind::Fifo, false) => {
+    match (FileKind::from_stat(fifo), known) {
+        (FileKind::Fifo, true) => Ok(()),
+        (FileKind::Fifo, false) => {
             Err(FileError::Foreign { path: path.into(), owner: fifo.st_uid, own })
         }
         _ => Err(FileError::kind(path, fifo, "a FIFO, which it was a moment ago")),
     }
 }
 
-fn device(place: &Place, path: &Path) -> Result<Output, FileError> {
+fn device(place: &Location, path: &Path) -> Result<Output, FileError> {
     let failed = |errno: Errno| FileError::io("write", path, errno);
     let file = open(&place.directory, &place.name, OFlags::WRONLY).map_err(failed)?;
     let stat = fs::fstat(&file).map_err(failed)?;
-    match Kind::of(&stat) {
-        Kind::CharacterDevice => Ok(Output { file, stream: true }),
+    match FileKind::from_stat(&stat) {
+        FileKind::CharacterDevice => Ok(Output { file, stream: true }),
         _ => Err(FileError::kind(path, &stat, "a character device, which it was a moment ago")),
     }
 }

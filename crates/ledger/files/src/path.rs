@@ -1,6 +1,6 @@
 //! Walks a path component by component, so that another user's link cannot decide where it ends.
 
-use crate::error::{FileError, Kind};
+use crate::error::{FileError, FileKind};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, CWD};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(crate) const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
 /// The end of a path: a name in an open directory.
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub directory: OwnedFd,
     pub name: OsString,
     /// The file there; never a link.
@@ -40,7 +40,7 @@ pub(crate) fn own_uid() -> u32 {
 
 /// Walks a path. The last component may be missing; if it is a link, it must be trusted and is
 /// followed.
-pub(crate) fn locate(path: &Path, missing: Missing) -> Result<Place, FileError> {
+pub(crate) fn locate(path: &Path, missing: Missing) -> Result<Location, FileError> {
     let failed = |errno| FileError::io("open", path, errno);
     let mut ahead: VecDeque<OsString> = components(path);
     let mut at = start(path).map_err(failed)?;
@@ -55,7 +55,7 @@ pub(crate) fn locate(path: &Path, missing: Missing) -> Result<Place, FileError> 
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(failed(errno)),
         };
-        if let Some(stat) = found.filter(|stat| Kind::of(stat) == Kind::Link) {
+        if let Some(stat) = found.filter(|stat| FileKind::from_stat(stat) == FileKind::Link) {
             links += 1;
             if links > LINKS {
                 return Err(failed(Errno::LOOP));
@@ -70,7 +70,7 @@ pub(crate) fn locate(path: &Path, missing: Missing) -> Result<Place, FileError> 
             continue;
         }
         if ahead.is_empty() {
-            return Ok(Place { directory: at, name, found });
+            return Ok(Location { directory: at, name, found });
         }
         if found.is_none() && missing == Missing::Make {
             make_directory(at.as_fd(), &name, path)?;

@@ -1,6 +1,6 @@
 //! Reads files that another user may have put there: regular files of limited length.
 
-use crate::error::{FileError, Kind};
+use crate::error::{FileError, FileKind};
 use crate::path::{locate, look, open, trust, Missing};
 use rustix::fs::{self, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -77,8 +77,8 @@ pub(crate) fn regular_file(
 }
 
 fn regular(stat: &Stat, path: &Path) -> Result<(), FileError> {
-    match Kind::of(stat) {
-        Kind::File => Ok(()),
+    match FileKind::from_stat(stat) {
+        FileKind::File => Ok(()),
         _ => Err(FileError::kind(path, stat, "a regular file")),
     }
 }

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 &book,
                 &FrameOptions {
                     threads: true,
-                    still: exactop_model::Still::All,
+                    still: exactop_model::IdleRows::All,
                     ..exactop_model::FrameOptions::default()
                 },
             );

@@ -2,7 +2,7 @@
 //!
 //!     cargo run -p exactop-sources --example watch -- PID [WINDOWS [SECONDS]]
 
-use exactop_model::{Book, Counter, Frame, FrameOptions, Still};
+use exactop_model::{Book, Counter, Frame, FrameOptions, IdleRows};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, SplitOptions};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..windows {
         std::thread::sleep(length);
         let Some(window) = book.advance(source.snapshot(&Request::default())?) else { continue };
-        let options = FrameOptions { still: Still::All, ..FrameOptions::default() };
+        let options = FrameOptions { still: IdleRows::All, ..FrameOptions::default() };
         let frame = Frame::new(&window, &book, &options);
         let Some(row) = frame.rows.iter().find(|row| row.key.tgid == pid) else {
             println!("process {pid} is not there");

@@ -54,7 +54,7 @@ impl GroupWindows {
     /// # Errors
     /// This machine has no control groups. A ledger that is not available is no error.
     pub fn open() -> Result<GroupWindows, CgroupError> {
-        let sums = ledger().and_then(|ledger| Sums::of(ledger, None));
+        let sums = ledger().and_then(|ledger| Sums::start(ledger, None));
         GroupWindows::beside(sums, false)
     }
 
@@ -64,7 +64,7 @@ impl GroupWindows {
     /// # Errors
     /// This machine has no control groups. A ledger that fails is no error.
     pub fn on(ledger: Box<dyn Source>, interval_ns: u64) -> Result<GroupWindows, CgroupError> {
-        GroupWindows::beside(Sums::of(ledger, Some(interval_ns)), true)
+        GroupWindows::beside(Sums::start(ledger, Some(interval_ns)), true)
     }
 
     fn beside(sums: Result<Sums, SourceError>, shared: bool) -> Result<GroupWindows, CgroupError> {
@@ -113,7 +113,7 @@ struct Sums {
 
 impl Sums {
     /// Opens the first window.
-    fn of(ledger: Box<dyn Source>, interval_ns: Option<u64>) -> Result<Sums, SourceError> {
+    fn start(ledger: Box<dyn Source>, interval_ns: Option<u64>) -> Result<Sums, SourceError> {
         let request = Request { needs: Needs::NONE, watch: None, interval_ns };
         let mut sums = Sums { ledger, book: Book::new(), request, shared: false };
         sums.window()?;

@@ -36,7 +36,7 @@ struct Open {
     births: Option<Births<GroupName>>,
     #[cfg(feature = "bpf")]
     lost: u64,
-    known: Known,
+    known: ReportedGroups,
     in_vain: FxHashSet<u64>,
     /// Names to deliver with the next snapshot.
     found: Vec<Arc<GroupName>>,
@@ -45,18 +45,18 @@ struct Open {
 }
 
 /// Ids of groups that were delivered. When the set is full, removed groups are dropped from it.
-struct Known {
+struct ReportedGroups {
     ids: FxHashSet<u64>,
     most: usize,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known { ids: FxHashSet::default(), most: MOST }
+impl Default for ReportedGroups {
+    fn default() -> ReportedGroups {
+        ReportedGroups { ids: FxHashSet::default(), most: MOST }
     }
 }
 
-impl Known {
+impl ReportedGroups {
     fn contains(&self, id: &u64) -> bool {
         self.ids.contains(id)
     }
@@ -135,7 +135,7 @@ impl Open {
             births: number.and_then(|number| Births::open(number, look).ok()),
             #[cfg(feature = "bpf")]
             lost: 0,
-            known: Known::default(),
+            known: ReportedGroups::default(),
             in_vain: FxHashSet::default(),
             found: Vec::new(),
             again: Vec::new(),
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn short_lived_groups_take_no_more_room_than_existing_ones() {
-        let mut known = Known::default();
+        let mut known = ReportedGroups::default();
         let mut lists = 0;
         for id in 0..8 * MOST as u64 {
             // The first hundred groups stay, of the others the last ten.
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn all_groups_are_known_however_many_exist() {
-        let mut known = Known::default();
+        let mut known = ReportedGroups::default();
         let all = || 0..3 * MOST as u64;
         known.keep(all());
         all().for_each(|id| known.insert(id, || panic!("there is room")));

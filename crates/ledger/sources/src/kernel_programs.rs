@@ -162,13 +162,13 @@ impl Program {
 }
 
 /// The programs of an object, in the order of attaching.
-pub(crate) fn of(object: &str) -> impl Iterator<Item = &'static Program> + '_ {
+pub(crate) fn by_object(object: &str) -> impl Iterator<Item = &'static Program> + '_ {
     PROGRAMS.iter().filter(move |program| program.objects.contains(&object))
 }
 
 /// The tracepoints of the ledger's programs whose absence loses this; `None`: the ledger itself.
 pub(crate) fn tracepoints_of_the_ledger(loses: Option<&str>) -> Vec<&'static str> {
-    let programs = of("ledger").filter(|program| program.loses == loses);
+    let programs = by_object("ledger").filter(|program| program.loses == loses);
     let mut names: Vec<_> = programs.filter_map(Program::tracepoint).collect();
     // sched_switch stands in the table twice.
     names.dedup();

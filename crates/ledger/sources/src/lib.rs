@@ -60,4 +60,4 @@ pub mod taskstats;
 pub mod tree;
 
 pub use error::SourceError;
-pub use source::{Followed, Request, Source, SplitOptions, When, FOLLOWED_MOST};
+pub use source::{FollowedProcess, MeasurePolicy, Request, Source, SplitOptions, FOLLOWED_MOST};

@@ -42,7 +42,7 @@ pub fn own() -> io::Result<OwnedFd> {
 
 impl PidNamespace {
     /// The namespace of a received file; `None` if the file is no PID namespace.
-    pub fn of(file: OwnedFd) -> Option<PidNamespace> {
+    pub fn from_file(file: OwnedFd) -> Option<PidNamespace> {
         if !looks_like_one(&file) {
             return None;
         }
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn in_the_own_namespace_numbers_stay_the_same() {
-        let namespace = PidNamespace::of(own().unwrap()).unwrap();
-        let again = PidNamespace::of(own().unwrap()).unwrap();
+        let namespace = PidNamespace::from_file(own().unwrap()).unwrap();
+        let again = PidNamespace::from_file(own().unwrap()).unwrap();
         assert_eq!(namespace.id(), again.id());
         assert_eq!(namespace.depth().unwrap(), 0);
         let me = std::process::id();
@@ -169,7 +169,7 @@ mod tests {
     fn other_files_are_no_pid_namespace() {
         let file = |path: &str| OwnedFd::from(std::fs::File::open(path).unwrap());
         for path in ["/dev/null", "/proc/self/ns/mnt", "/proc/self/stat"] {
-            assert!(PidNamespace::of(file(path)).is_none(), "{path}");
+            assert!(PidNamespace::from_file(file(path)).is_none(), "{path}");
         }
     }
 }

@@ -5,7 +5,7 @@ use exactop_model::{Needs, Provenance, Snapshot};
 
 /// When an optional figure is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum When {
+pub enum MeasurePolicy {
     /// Always, whatever it costs.
     Always,
     /// Never.
@@ -19,9 +19,9 @@ pub enum When {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitOptions {
     /// User and system time, at every system call; else the kernel's tick-sampled ratio.
-    pub split: When,
+    pub split: MeasurePolicy,
     /// Interrupt time; else it is part of the task or idle time that was interrupted.
-    pub irq: When,
+    pub irq: MeasurePolicy,
     /// For `WhileCheap`: the cost at which each of the two stops, as a share of the machine's CPU
     /// time (0..1).
     pub budget: f64,
@@ -29,7 +29,11 @@ pub struct SplitOptions {
 
 impl Default for SplitOptions {
     fn default() -> SplitOptions {
-        SplitOptions { split: When::WhileCheap, irq: When::WhileCheap, budget: 0.01 }
+        SplitOptions {
+            split: MeasurePolicy::WhileCheap,
+            irq: MeasurePolicy::WhileCheap,
+            budget: 0.01,
+        }
     }
 }
 
@@ -49,7 +53,7 @@ pub const FOLLOWED_MOST: usize = 16;
 
 /// A process whose children begin a tree of descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Followed {
+pub struct FollowedProcess {
     /// Process number.
     pub tgid: u32,
     /// Start time of its leader since boot, ns; 0: the process that has this number.
@@ -76,7 +80,7 @@ pub trait Source {
     ///
     /// # Errors
     /// This source does not see births, or there are more than [`FOLLOWED_MOST`] processes.
-    fn follow(&mut self, _: &[Followed]) -> Result<(), SourceError> {
+    fn follow(&mut self, _: &[FollowedProcess]) -> Result<(), SourceError> {
         Err(SourceError::Unavailable {
             what: "this source cannot follow descendants".into(),
             advice: "use --source ledger".into(),

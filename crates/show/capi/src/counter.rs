@@ -19,6 +19,6 @@ pub fn number(name: &CStr) -> i32 {
 }
 
 /// The counter with this number.
-pub fn of(number: u32) -> Option<Counter> {
+pub fn from_number(number: u32) -> Option<Counter> {
     Counter::ALL.get(number as usize).copied()
 }

@@ -10,7 +10,7 @@ mod daemon;
 mod recording;
 mod table;
 
-use exactop_model::{Book, FrameOptions, Still, Window};
+use exactop_model::{Book, FrameOptions, IdleRows, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SourceError, SplitOptions};
 use recording::Played;
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn exactop_window(
             return fail(EXACTOP_NO_WINDOW, "there is no window here: take another snapshot");
         };
         let options =
-            FrameOptions { threads: threads != 0, still: Still::All, ..FrameOptions::default() };
+            FrameOptions { threads: threads != 0, still: IdleRows::All, ..FrameOptions::default() };
         let table = exactop_table::of_window(window, source.book(), &options);
         // SAFETY: not null; the caller guarantees that it is valid.
         unsafe { out.write(Box::into_raw(Box::new(table))) };

@@ -1,7 +1,7 @@
 //! A recording as a source: its windows, one after the other.
 
 use crate::{exactop_source, exactop_status, fail, guarded, null, Origin};
-use exactop_recording::{Gap, Moved, Reader, Recording, Replay};
+use exactop_recording::{Gap, Reader, Recording, Replay, ReplayStep};
 use exactop_status::EXACTOP_UNKNOWN;
 use exactop_status::{EXACTOP_ARGUMENT, EXACTOP_END, EXACTOP_GAP, EXACTOP_OK, EXACTOP_READ};
 use std::ffi::{c_char, CStr, OsStr};
@@ -36,8 +36,8 @@ impl Played {
         }
         match self.replay.forward() {
             Err(error) => fail(EXACTOP_READ, error),
-            Ok(Moved::End) => fail(EXACTOP_END, "the recording ends here"),
-            Ok(Moved::Gap(gap)) => {
+            Ok(ReplayStep::End) => fail(EXACTOP_END, "the recording ends here"),
+            Ok(ReplayStep::Gap(gap)) => {
                 let Gap { why, from_wall_ns, to_wall_ns, .. } = gap;
                 let why = why.text();
                 fail(
@@ -45,7 +45,7 @@ impl Played {
                     format!("not recorded from {from_wall_ns} to {to_wall_ns}: {why}"),
                 )
             }
-            Ok(Moved::Window) => {
+            Ok(ReplayStep::Window) => {
                 self.is_at_window = true;
                 EXACTOP_OK
             }

@@ -224,7 +224,7 @@ pub unsafe extern "C" fn exactop_table_counter(
             return null();
         };
         let Some((_, counters)) = table.rows.get(index) else { return past_the_end(table, index) };
-        let Some(which) = counter::of(counter) else {
+        let Some(which) = counter::from_number(counter) else {
             return fail(EXACTOP_ARGUMENT, format!("no counter has the number {counter}"));
         };
         match counters.get(which) {

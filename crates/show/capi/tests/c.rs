@@ -4,9 +4,9 @@
 mod released;
 mod served;
 
-use exactop_model::{Ask, Book, Feed, FrameOptions, SourceKind, Still};
+use exactop_model::{Ask, Book, Feed, FrameOptions, IdleRows, SourceKind};
 use exactop_recording::{
-    Clocks, Machine, Moved, Options, Reader, Recorder, Recording, Replay, Sync,
+    Clocks, Machine, Options, Reader, Recorder, Recording, Replay, ReplayStep, Sync,
 };
 use served::Served;
 use std::io::{BufRead, BufReader, Write};
@@ -235,14 +235,17 @@ fn windows(path: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
         match replay.forward().expect("readable") {
-            Moved::End => return lines,
-            Moved::Gap(gap) => {
+            ReplayStep::End => return lines,
+            ReplayStep::Gap(gap) => {
                 let (from, to, why) = (gap.from_wall_ns, gap.to_wall_ns, gap.why.text());
                 lines.push(format!("gap: not recorded from {from} to {to}: {why}"));
             }
-            Moved::Window => {
-                let options =
-                    FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
+            ReplayStep::Window => {
+                let options = FrameOptions {
+                    threads: false,
+                    still: IdleRows::All,
+                    ..FrameOptions::default()
+                };
                 let ask = Ask { options, ..Ask::default() };
                 let frame = replay.same_frame(&ask).expect("a window");
                 let (end, rows) = (replay.ends_wall_ns(), frame.rows.len() + frame.exited.len());

@@ -5,40 +5,40 @@ use exactop_model::{Books, ErrorCounts, ErrorKind, Window};
 
 /// A sum with the time at which it was first known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Since {
+pub(crate) struct RunningSum {
     pub ns: u128,
     pub created_ns: u64,
 }
 
 /// Adds a known figure.
-fn add(sum: &mut Option<Since>, ns: Option<u64>, t0_ns: u64) {
+fn add(sum: &mut Option<RunningSum>, ns: Option<u64>, t0_ns: u64) {
     if let Some(ns) = ns {
-        sum.get_or_insert(Since { ns: 0, created_ns: t0_ns }).ns += u128::from(ns);
+        sum.get_or_insert(RunningSum { ns: 0, created_ns: t0_ns }).ns += u128::from(ns);
     }
 }
 
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub(crate) struct Accounts {
-    pub tasks: Option<Since>,
-    pub exited: Option<Since>,
-    pub unnamed: Option<Since>,
-    pub irq: Option<Since>,
-    pub steal: Option<Since>,
-    pub idle: Option<Since>,
-    pub offline: Option<Since>,
+    pub tasks: Option<RunningSum>,
+    pub exited: Option<RunningSum>,
+    pub unnamed: Option<RunningSum>,
+    pub irq: Option<RunningSum>,
+    pub steal: Option<RunningSum>,
+    pub idle: Option<RunningSum>,
+    pub offline: Option<RunningSum>,
     pub residual_ns: i128,
     pub inexact_windows: u128,
     pub events: ErrorCounts,
-    pub self_user: Option<Since>,
-    pub self_bpf: Option<Since>,
+    pub self_user: Option<RunningSum>,
+    pub self_bpf: Option<RunningSum>,
     /// CPUs of the newest window.
     pub cpus: u64,
 }
 
 impl Accounts {
     pub fn advance(&mut self, window: &Window) {
-        let (books, t0_ns) = (Books::of(window), window.t0_ns);
+        let (books, t0_ns) = (Books::from_window(window), window.t0_ns);
         add(&mut self.tasks, Some(books.tasks_ns), t0_ns);
         add(&mut self.exited, Some(books.exited_ns), t0_ns);
         add(&mut self.unnamed, Some(books.unnamed_ns), t0_ns);
@@ -58,7 +58,7 @@ impl Accounts {
     }
 
     /// The accounts by their label values.
-    pub fn accounts(&self) -> [(&'static str, Option<Since>); 7] {
+    pub fn accounts(&self) -> [(&'static str, Option<RunningSum>); 7] {
         [
             ("tasks", self.tasks),
             ("exited", self.exited),

@@ -1,6 +1,6 @@
 //! Details that a daemon drops to stay within its memory bound.
 
-use crate::family::{Family, Kind, Point, Unit, Value};
+use crate::family::{Family, FamilyKind, Point, Unit, Value};
 
 /// The dropped details; true: dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Degraded {
             dotted: "exactop.degraded",
             help: "1: the daemon has dropped this detail, as it is at its memory bound. All sums stay exact.",
             unit: Unit::One,
-            kind: Kind::Gauge,
+            kind: FamilyKind::Gauge,
             points: all.into_iter().map(point).collect(),
         }
     }

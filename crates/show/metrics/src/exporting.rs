@@ -1,6 +1,6 @@
 //! Progress of sending recorded windows to a store, as families.
 
-use crate::family::{Family, Kind, Point, Unit, Value};
+use crate::family::{Family, FamilyKind, Point, Unit, Value};
 
 /// Figures of an exporter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Exporting {
                 dotted: "exactop.export.windows",
                 help: "Recorded windows sent to a store, by result.",
                 unit: Unit::Windows,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: counted("outcome", &windows),
             },
             Family {
@@ -59,7 +59,7 @@ impl Exporting {
                 dotted: "exactop.export.events",
                 help: "Batches that the store accepted, failed attempts, and losses of windows before they were sent.",
                 unit: Unit::Events,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: counted("kind", &events),
             },
             Family {
@@ -67,7 +67,7 @@ impl Exporting {
                 dotted: "exactop.export.lost",
                 help: "Time of windows that the log lost before they were sent, within one boot.",
                 unit: Unit::Seconds,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: vec![self.counter(None, Value::Ns(self.lost_ns.into()))],
             },
             Family {
@@ -75,7 +75,7 @@ impl Exporting {
                 dotted: "exactop.export.pending",
                 help: "Bytes of the log's files from the first window that the store lacks.",
                 unit: Unit::Bytes,
-                kind: Kind::Gauge,
+                kind: FamilyKind::Gauge,
                 points: gauge(Value::Count(self.pending_bytes.into())),
             },
             Family {
@@ -83,7 +83,7 @@ impl Exporting {
                 dotted: "exactop.export.behind",
                 help: "Time since the end of the last window in the store.",
                 unit: Unit::Seconds,
-                kind: Kind::Gauge,
+                kind: FamilyKind::Gauge,
                 points: self.behind_ns.map_or(Vec::new(), |ns| gauge(Value::Ns(ns.into()))),
             },
         ]

@@ -2,7 +2,7 @@
 
 /// Kind of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FamilyKind {
     /// Only grows, from the start of each series on.
     Counter,
     /// Any value.
@@ -70,7 +70,7 @@ pub struct Family {
     /// Unit of the figures.
     pub unit: Unit,
     /// Counter or gauge.
-    pub kind: Kind,
+    pub kind: FamilyKind,
     /// The series.
     pub points: Vec<Point>,
 }

@@ -123,12 +123,12 @@ impl LastWindow {
 
     /// Makes a report for a collector; `None` before the first window closes.
     pub fn report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
-        told(self.newest(), report)
+        apply_report(self.newest(), report)
     }
 
     /// Makes a report of the last window.
     pub fn last_report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
-        told(self.state(), report)
+        apply_report(self.state(), report)
     }
 
     /// Locks the state, with a window that just ended if it closes in time.
@@ -149,7 +149,10 @@ impl LastWindow {
     }
 }
 
-fn told<T>(mut state: MutexGuard<'_, State>, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
+fn apply_report<T>(
+    mut state: MutexGuard<'_, State>,
+    report: impl FnOnce(&Metrics) -> T,
+) -> Option<T> {
     state.metrics.boundary_ns()?;
     state.metrics.look();
     Some(report(&state.metrics))

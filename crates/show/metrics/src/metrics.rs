@@ -1,15 +1,15 @@
 //! The counters since the daemon's start, and their families.
 
-use crate::accounts::{Accounts, Since};
+use crate::accounts::{Accounts, RunningSum};
 use crate::clock::Clock;
 use crate::degraded::Degraded;
 use crate::exporting::Exporting;
-use crate::family::{Family, Kind, Point, Unit, Value};
-use crate::own::Own;
+use crate::family::{Family, FamilyKind, Point, Unit, Value};
+use crate::own::DaemonInfo;
 use crate::places::Places;
 use crate::settings::Settings;
 use crate::text::{write, Format};
-use exactop_model::owner::{labelled, By, Labels, Names, Usage, WAITS};
+use exactop_model::owner::{labelled, Grouping, Labels, Names, Usage, WAITS};
 use exactop_model::{Book, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
@@ -24,7 +24,7 @@ pub struct Metrics {
     places: Places,
     exporting: Option<Exporting>,
     degraded: Option<Degraded>,
-    own: Option<Own>,
+    own: Option<DaemonInfo>,
 }
 
 /// A series of the groups.
@@ -56,7 +56,7 @@ impl Metrics {
     }
 
     /// Sets the daemon's own figures for the page.
-    pub fn set_own(&mut self, own: Own) {
+    pub fn set_own(&mut self, own: DaemonInfo) {
         self.own = Some(own);
     }
 
@@ -147,7 +147,7 @@ impl Metrics {
             dotted: "exactop.cpu.time",
             help: "CPU time by account; all accounts and the residual sum to CPUs x time.",
             unit: Unit::Seconds,
-            kind: Kind::Counter,
+            kind: FamilyKind::Counter,
             points: points.filter_map(|(word, sum)| since("account", word, sum)).collect(),
         }
     }
@@ -206,15 +206,16 @@ impl Metrics {
         let mut points = Vec::new();
         for group in groups {
             let own = self.settings.by.iter().zip(&group.0 .0);
-            let own: Vec<_> =
-                own.filter_map(|(by, value): (&By, _)| Some((by.name(), value.clone()?))).collect();
+            let own: Vec<_> = own
+                .filter_map(|(by, value): (&Grouping, _)| Some((by.name(), value.clone()?)))
+                .collect();
             for (more, value) in told(group) {
                 let mut labels = own.clone();
                 labels.extend(more.map(|(name, value)| (name, value.to_string())));
                 points.push(Point { labels, value, created_ns: Some(group.2) });
             }
         }
-        Family { name, dotted, help, unit, kind: Kind::Counter, points }
+        Family { name, dotted, help, unit, kind: FamilyKind::Counter, points }
     }
 
     /// Exactness of the figures, and the cost of measuring.
@@ -233,7 +234,7 @@ impl Metrics {
                 dotted: "exactop.inexact_windows",
                 help: "Windows with a missed event that could not be repaired, or whose books did not close.",
                 unit: Unit::Windows,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: vec![Point { labels: Vec::new(), value: inexact, created_ns }],
             },
             Family {
@@ -241,7 +242,7 @@ impl Metrics {
                 dotted: "exactop.ledger.events",
                 help: "Missed and impossible events in the accounting, by kind.",
                 unit: Unit::Events,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: ErrorKind::ALL.iter().map(event).collect(),
             },
             Family {
@@ -249,7 +250,7 @@ impl Metrics {
                 dotted: "exactop.self.cpu.time",
                 help: "Cost of measuring: this process, and its programs in the kernel (events x calibrated cost).",
                 unit: Unit::Seconds,
-                kind: Kind::Counter,
+                kind: FamilyKind::Counter,
                 points: parts.into_iter().filter_map(|(part, sum)| since("part", part, sum)).collect(),
             },
         ]
@@ -261,7 +262,7 @@ impl Metrics {
             dotted,
             help,
             unit,
-            kind: Kind::Gauge,
+            kind: FamilyKind::Gauge,
             points: vec![Point { labels: Vec::new(), value, created_ns: None }],
         };
         [
@@ -291,8 +292,8 @@ impl Metrics {
 }
 
 /// A sum as a series, if it is known.
-fn since(label: &'static str, word: &str, sum: Option<Since>) -> Option<Point> {
-    let Since { ns: time, created_ns } = sum?;
+fn since(label: &'static str, word: &str, sum: Option<RunningSum>) -> Option<Point> {
+    let RunningSum { ns: time, created_ns } = sum?;
     let labels = vec![(label, word.to_string())];
     Some(Point { labels, value: ns(time), created_ns: Some(created_ns) })
 }

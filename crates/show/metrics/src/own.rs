@@ -1,12 +1,12 @@
 //! The daemon's own figures on the page. A report to a collector has them as its resource.
 
 use crate::clock::Clock;
-use crate::family::{Family, Kind, Point, Unit, Value};
+use crate::family::{Family, FamilyKind, Point, Unit, Value};
 use exactop_model::text::escape::escape_str;
 
 /// The daemon, and the machine that it reports.
 #[derive(Clone, Debug)]
-pub struct Own {
+pub struct DaemonInfo {
     /// The version of the daemon.
     pub version: &'static str,
     /// The commit of its build, if known.
@@ -32,7 +32,7 @@ pub struct Process {
     pub open_files: Option<u64>,
 }
 
-impl Own {
+impl DaemonInfo {
     pub(crate) fn families(&self, clock: &Clock) -> Vec<Family> {
         let mut families = vec![self.build(), self.machine()];
         families.extend((self.process)().families(clock));
@@ -66,22 +66,22 @@ impl Process {
         [
             of_page(
                 ("process_cpu_seconds", "User and system CPU time of the daemon's process."),
-                (Unit::Seconds, Kind::Counter),
+                (Unit::Seconds, FamilyKind::Counter),
                 vec![cpu],
             ),
             of_page(
                 ("process_resident_memory_bytes", "Memory of the daemon's process in RAM."),
-                (Unit::Bytes, Kind::Gauge),
+                (Unit::Bytes, FamilyKind::Gauge),
                 count(self.resident_bytes),
             ),
             of_page(
                 ("process_open_fds", "Open file descriptors of the daemon's process."),
-                (Unit::One, Kind::Gauge),
+                (Unit::One, FamilyKind::Gauge),
                 count(self.open_files),
             ),
             of_page(
                 ("process_start_time_seconds", "Start of the daemon's process since the epoch."),
-                (Unit::Seconds, Kind::Gauge),
+                (Unit::Seconds, FamilyKind::Gauge),
                 begun.into_iter().collect(),
             ),
         ]
@@ -91,13 +91,13 @@ impl Process {
 /// A figure of 1 that carries labels.
 fn info(name: &'static str, help: &'static str, labels: Vec<(&'static str, String)>) -> Family {
     let point = Point { labels, value: Value::Count(1), created_ns: None };
-    of_page((name, help), (Unit::One, Kind::Gauge), vec![point])
+    of_page((name, help), (Unit::One, FamilyKind::Gauge), vec![point])
 }
 
 /// A family of the page only: a report has it as its resource.
 fn of_page(
     (name, help): (&'static str, &'static str),
-    (unit, kind): (Unit, Kind),
+    (unit, kind): (Unit, FamilyKind),
     points: Vec<Point>,
 ) -> Family {
     Family { name, dotted: "", help, unit, kind, points }

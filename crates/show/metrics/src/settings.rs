@@ -1,12 +1,12 @@
 //! Settings: the labels of groups, and their number.
 
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 
 /// The settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Labels of groups, from [`By::LABELS`]. Without labels all tasks are one group.
-    pub by: Vec<By>,
+    /// Labels of groups, from [`Grouping::LABELS`]. Without labels all tasks are one group.
+    pub by: Vec<Grouping>,
     /// Most groups with a series of their own, besides `~other` and `~left`.
     pub groups: usize,
     /// Time that a new group stands at 0 before it counts, ns; 0: for one scrape. With several
@@ -21,7 +21,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            by: By::LABELS[..5].to_vec(),
+            by: Grouping::LABELS[..5].to_vec(),
             groups: 100,
             zero_for_ns: 0,
             modes: true,

@@ -2,7 +2,7 @@
 //! digit by digit: a double would lose digits after 104 days of CPU time.
 
 use crate::clock::Clock;
-use crate::family::{Family, Kind, Point, Unit, Value};
+use crate::family::{Family, FamilyKind, Point, Unit, Value};
 use std::fmt::Write;
 
 /// Format of a page.
@@ -47,8 +47,8 @@ macro_rules! put {
 
 fn head(page: &mut String, family: &Family, format: Format) {
     let (kind, suffix) = match family.kind {
-        Kind::Counter => ("counter", "_total"),
-        Kind::Gauge => ("gauge", ""),
+        FamilyKind::Counter => ("counter", "_total"),
+        FamilyKind::Gauge => ("gauge", ""),
     };
     // In OpenMetrics a family is named without the suffix of its samples.
     let suffix = if format == Format::OpenMetrics { "" } else { suffix };
@@ -60,7 +60,7 @@ fn head(page: &mut String, family: &Family, format: Format) {
 }
 
 fn sample(page: &mut String, family: &Family, point: &Point, clock: &Clock, format: Format) {
-    let suffix = if family.kind == Kind::Counter { "_total" } else { "" };
+    let suffix = if family.kind == FamilyKind::Counter { "_total" } else { "" };
     put!(page, "{}{suffix}", family.name);
     labels(page, &point.labels);
     page.push(' ');

@@ -1,8 +1,8 @@
 //! The live view with made-up frames: `cargo run -p exactop-tui --example demo`.
 
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::TaskKey;
-use exactop_tui::{run, Begin, Deed, Host, Settings, Target};
+use exactop_tui::{run, Begin, Host, ProcessAction, Settings, Target};
 
 /// A host that does nothing, and says so.
 struct Pretend;
@@ -12,7 +12,7 @@ impl Host for Pretend {
         Ok(format!("{} is only pretended", limit.in_words()))
     }
 
-    fn identify(&mut self, pid: u32, _deed: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, _deed: ProcessAction) -> Result<Target, String> {
         Err(format!("no process {pid} was made up"))
     }
 
@@ -20,7 +20,7 @@ impl Host for Pretend {
         false
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         Err(format!("{} holds nothing", wanted.key.tgid))
     }
 

@@ -7,13 +7,13 @@ use crate::app::target::Target;
 use crate::app::{past, Action, App};
 use crate::host::{Host, TuiError};
 use crossterm::event::Event;
-use exactop_model::feed::timeline::{Direction, Noted, Travel};
-use exactop_model::frame::holdings::Wanted;
+use exactop_model::feed::timeline::{Direction, TimelineNote, Travel};
+use exactop_model::frame::holdings::HoldingsRequest;
 use exactop_model::{Feed, Frame};
 
 /// What the terminal's loop must do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum LoopStep {
     /// Only draw, some time.
     Nothing,
     /// Draw the whole screen again.
@@ -60,13 +60,13 @@ impl<'a> Desk<'a> {
 
     /// Handles an event. Its requests are done at once, except for a new window, which would put
     /// other rows under keys that were already pressed ([`Desk::wants_frame`]).
-    pub fn take(&mut self, event: &Event) -> After {
-        let mut after = After::Nothing;
+    pub fn take(&mut self, event: &Event) -> LoopStep {
+        let mut after = LoopStep::Nothing;
         match self.app.on_event(event) {
             Action::Draw => {}
-            Action::Repaint => after = After::Repaint,
-            Action::Suspend => after = After::Suspend,
-            Action::Quit => after = After::Quit,
+            Action::Repaint => after = LoopStep::Repaint,
+            Action::Suspend => after = LoopStep::Suspend,
+            Action::Quit => after = LoopStep::Quit,
             Action::Rearrange => self.rearrange(),
             Action::Refresh => {
                 // A new page shows the known figures until the window ends.
@@ -86,7 +86,7 @@ impl<'a> Desk<'a> {
         after
     }
 
-    fn look_into(&mut self, wanted: Wanted) {
+    fn look_into(&mut self, wanted: HoldingsRequest) {
         let told = self.host.look_into(wanted);
         self.app.looked_into(wanted, told);
     }
@@ -189,7 +189,7 @@ impl<'a> Desk<'a> {
                 if let Some(told) = told {
                     self.app.say(told);
                 }
-                if noted == Some(Noted::End) {
+                if noted == Some(TimelineNote::End) {
                     self.app.stop_playing();
                 }
             }

@@ -1,9 +1,9 @@
 //! The interface to the program around the live view, and the reasons for the view's end.
 
 use crate::app::target::Limit;
-use crate::app::target::{Deed, Target};
+use crate::app::target::{ProcessAction, Target};
 use crate::settings::Settings;
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::TaskKey;
 
 /// Work that a view must not do itself. Every error is one line for a person.
@@ -12,7 +12,7 @@ pub trait Host {
     ///
     /// # Errors
     /// No task has the number.
-    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String>;
+    fn identify(&mut self, pid: u32, deed: ProcessAction) -> Result<Target, String>;
 
     /// True if the process of a task has exited.
     fn has_exited(&mut self, task: TaskKey) -> bool;
@@ -21,7 +21,7 @@ pub trait Host {
     ///
     /// # Errors
     /// The holdings cannot be read; the text is the reason.
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String>;
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String>;
 
     /// Sends a signal to exactly this process.
     ///

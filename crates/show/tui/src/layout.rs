@@ -192,8 +192,8 @@ fn whole_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
 }
 
 /// The form of the CPUs on at most `room` lines.
-fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuPart> {
-    let Wants { cpus, per_cpu, .. } = wants;
+fn cpu_part((width, height): (u16, u16), wants: LayoutNeeds, room: u16) -> Option<CpuPart> {
+    let LayoutNeeds { cpus, per_cpu, .. } = wants;
     let strip = |lines| cpu_strip(width, cpus, lines).map(CpuPart::Strip);
     match per_cpu {
         PerCpu::Never => None,
@@ -214,9 +214,9 @@ fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuP
 /// The setting after key `1`: it shows or hides CPUs, and turns characters that were not requested
 /// into cells if these fit. `wants` holds the current form, `auto` whether CPUs may be shown
 /// without a request.
-pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: Wants, auto: bool) -> PerCpu {
+pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: LayoutNeeds, auto: bool) -> PerCpu {
     let shown = |per_cpu| {
-        let screen = screen(width, height, Wants { per_cpu, ..wants });
+        let screen = screen(width, height, LayoutNeeds { per_cpu, ..wants });
         screen.and_then(|screen| screen.cpus)
     };
     let by_itself = auto && shown(PerCpu::Auto).is_some();
@@ -255,7 +255,7 @@ impl Screen {
 
 /// Optional parts of a screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
+pub struct LayoutNeeds {
     /// The CPUs of the machine.
     pub cpus: Cpus,
     /// When they are shown one by one.
@@ -274,7 +274,7 @@ pub struct Wants {
 const FOOTER_FROM: u16 = 20;
 
 /// Divides a screen; `None` if it is too small.
-pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
+pub fn screen(width: u16, height: u16, wants: LayoutNeeds) -> Option<Screen> {
     if width < MIN_WIDTH || height < MIN_HEIGHT {
         return None;
     }
@@ -328,14 +328,14 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
 /// A column on the screen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Placed {
+pub struct PlacedColumn {
     pub column: &'static Column,
     /// Its first cell.
     pub x: u16,
     pub width: u16,
 }
 
-impl Placed {
+impl PlacedColumn {
     /// The first cell after it.
     pub fn end(&self) -> u16 {
         self.x + self.width
@@ -362,7 +362,7 @@ impl Widths {
     }
 
     /// The width of a column.
-    pub fn of(&self, column: &'static Column) -> u16 {
+    pub fn width(&self, column: &'static Column) -> u16 {
         self.0.get(&column.id).copied().unwrap_or_else(|| least(column))
     }
 }
@@ -438,7 +438,7 @@ pub fn place(
     offset: usize,
     width: u16,
     least_rest: u16,
-) -> Vec<Placed> {
+) -> Vec<PlacedColumn> {
     let mut chosen: Vec<&'static Column> = if offset == 0 {
         columns.to_vec()
     } else {
@@ -472,20 +472,25 @@ fn total(columns: &[&'static Column], widths: &Widths, least_rest: u16) -> u16 {
     let rest = takes_rest(columns);
     let cells = columns.iter().enumerate().map(|(i, c)| match rest == Some(i) {
         true => least_rest,
-        false => widths.of(c),
+        false => widths.width(c),
     });
     cells.fold(0u16, |sum, w| sum.saturating_add(w + 1)).saturating_sub(1)
 }
 
-fn lay(columns: &[&'static Column], widths: &Widths, width: u16, least_rest: u16) -> Vec<Placed> {
+fn lay(
+    columns: &[&'static Column],
+    widths: &Widths,
+    width: u16,
+    least_rest: u16,
+) -> Vec<PlacedColumn> {
     let rest = takes_rest(columns);
     let spare = width.saturating_sub(total(columns, widths, least_rest));
     let mut x = 0u16;
     let mut placed = Vec::with_capacity(columns.len());
     for (i, &column) in columns.iter().enumerate() {
-        let wanted = if rest == Some(i) { least_rest + spare } else { widths.of(column) };
+        let wanted = if rest == Some(i) { least_rest + spare } else { widths.width(column) };
         let cell = wanted.min(width.saturating_sub(x));
-        placed.push(Placed { column, x, width: cell });
+        placed.push(PlacedColumn { column, x, width: cell });
         x = x.saturating_add(cell + 1);
     }
     placed

@@ -27,7 +27,7 @@ pub mod settings;
 pub mod signals;
 mod terminal;
 
-pub use app::target::{Deed, Target};
+pub use app::target::{ProcessAction, Target};
 pub use app::{Action, App};
 pub use host::{ExitReason, Host, TuiError};
 pub use run::{run, Begin};

@@ -1,7 +1,7 @@
 //! The loop: handles events and closes windows when they are due. One thread.
 
 use crate::app::App;
-use crate::desk::{After, Desk};
+use crate::desk::{Desk, LoopStep};
 use crate::draw::{draw, theme::Theme};
 use crate::host::{ExitReason, Host, TuiError};
 use crate::opening::Opening;
@@ -149,10 +149,10 @@ impl View<'_> {
         while taken < MOST_EVENTS && event::poll(Duration::from_millis(1))? {
             taken += 1;
             match self.desk.take(&event::read()?) {
-                After::Nothing => {}
-                After::Repaint => self.guard.clear()?,
-                After::Suspend => self.suspend()?,
-                After::Quit => return Ok(Some(ExitReason::Quit)),
+                LoopStep::Nothing => {}
+                LoopStep::Repaint => self.guard.clear()?,
+                LoopStep::Suspend => self.suspend()?,
+                LoopStep::Quit => return Ok(Some(ExitReason::Quit)),
             }
         }
         // A user who types without a pause still gets new windows.

@@ -204,7 +204,7 @@ impl Settings {
     }
 
     pub(crate) fn column_list(&self) -> Vec<&'static Column> {
-        columns::of(if self.microstates { &self.microstate_columns } else { &self.columns })
+        columns::by_ids(if self.microstates { &self.microstate_columns } else { &self.columns })
     }
 
     /// Saves the chosen columns as those of the current kind of columns.

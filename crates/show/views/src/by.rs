@@ -18,8 +18,8 @@ pub const VERSION: u32 = 2;
 
 /// Figures of a row for programs; [`exactop_model::words::named_sums`] has those for people.
 const FIGURES: &[Figure<Frame, NamedSum>] = &[
-    Figure::told("name", |_, row| word(row.name.clone())),
-    Figure::told("kind", |_, row| {
+    Figure::machine_only("name", |_, row| word(row.name.clone())),
+    Figure::machine_only("kind", |_, row| {
         let kind = match row.is_rest {
             false => "named",
             true if row.name == UNKNOWN => "unknown",
@@ -27,18 +27,22 @@ const FIGURES: &[Figure<Frame, NamedSum>] = &[
         };
         word(kind.to_string())
     }),
-    Figure::told("run_ns", |_, row| ns(row.run_ns)),
-    Figure::told("lat_ns", |_, row| ns(row.lat_ns)),
-    Figure::told("throttle_ns", |_, row| ns(row.throttle_ns)),
-    Figure::told("processes", |_, row| count(row.processes)),
-    Figure::told("exited_processes", |_, row| count(row.exited)),
-    Figure::told("weight", |_, row| count(row.may.as_ref().and_then(|may| may.weight))),
-    Figure::told("allowed_cpus", |_, row| {
+    Figure::machine_only("run_ns", |_, row| ns(row.run_ns)),
+    Figure::machine_only("lat_ns", |_, row| ns(row.lat_ns)),
+    Figure::machine_only("throttle_ns", |_, row| ns(row.throttle_ns)),
+    Figure::machine_only("processes", |_, row| count(row.processes)),
+    Figure::machine_only("exited_processes", |_, row| count(row.exited)),
+    Figure::machine_only("weight", |_, row| count(row.may.as_ref().and_then(|may| may.weight))),
+    Figure::machine_only("allowed_cpus", |_, row| {
         let cpus = row.may.as_ref().and_then(|may| may.cpus);
         cpus.map_or(Value::Missing(Missing::Source), |cpus| Value::Known(Datum::Real(cpus)))
     }),
-    Figure::told("nr_periods", |_, row| count(row.may.as_ref().and_then(|may| may.periods))),
-    Figure::told("nr_throttled", |_, row| count(row.may.as_ref().and_then(|may| may.throttled))),
+    Figure::machine_only("nr_periods", |_, row| {
+        count(row.may.as_ref().and_then(|may| may.periods))
+    }),
+    Figure::machine_only("nr_throttled", |_, row| {
+        count(row.may.as_ref().and_then(|may| may.throttled))
+    }),
     Figure::csv(csv::WALL, |frame, _| {
         let wall = frame.system.wall_s;
         wall.map_or(Value::Missing(Missing::Source), |wall| Value::Known(Datum::Int(wall)))

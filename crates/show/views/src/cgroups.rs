@@ -14,29 +14,31 @@ pub const SCHEMA: u32 = 2;
 
 /// Figures of a group for programs; [`exactop_model::words::cgroups`] has those for people.
 const FIGURES: &[Figure<Groups, GroupRow>] = &[
-    Figure::told("path", |_, row| word(row.sample.name.clone())),
+    Figure::machine_only("path", |_, row| word(row.sample.name.clone())),
     Figure::json("id", |_, row| count(row.sample.id)),
     Figure::json("meaning", |_, row| word(row.meaning.clone())),
-    Figure::told("usage_ns", |_, row| ns(row.stat.usage_ns)),
-    Figure::told("user_ns", |_, row| ns(row.stat.user_ns)),
-    Figure::told("system_ns", |_, row| ns(row.stat.system_ns)),
-    Figure::told("nr_periods", |_, row| count(row.stat.nr_periods)),
-    Figure::told("nr_throttled", |_, row| count(row.stat.nr_throttled)),
-    Figure::told("throttled_ns", |_, row| ns(row.stat.throttled_ns)),
-    Figure::told("ledger_run_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.run_ns))),
-    Figure::told("ledger_lat_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.lat_ns))),
-    Figure::told("ledger_throttle_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.throttle_ns))),
-    Figure::told("exited_processes", |_, row| count(row.ledger.as_ref().map(|l| l.exited))),
-    Figure::told("weight", |_, row| count(row.sample.weight)),
-    Figure::told("max", |_, row| word(row.sample.max.clone())),
-    Figure::told("allowed_cpus", |_, row| match row.sample.allowed_cpus {
+    Figure::machine_only("usage_ns", |_, row| ns(row.stat.usage_ns)),
+    Figure::machine_only("user_ns", |_, row| ns(row.stat.user_ns)),
+    Figure::machine_only("system_ns", |_, row| ns(row.stat.system_ns)),
+    Figure::machine_only("nr_periods", |_, row| count(row.stat.nr_periods)),
+    Figure::machine_only("nr_throttled", |_, row| count(row.stat.nr_throttled)),
+    Figure::machine_only("throttled_ns", |_, row| ns(row.stat.throttled_ns)),
+    Figure::machine_only("ledger_run_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.run_ns))),
+    Figure::machine_only("ledger_lat_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.lat_ns))),
+    Figure::machine_only("ledger_throttle_ns", |_, row| {
+        ns(row.ledger.as_ref().map(|l| l.throttle_ns))
+    }),
+    Figure::machine_only("exited_processes", |_, row| count(row.ledger.as_ref().map(|l| l.exited))),
+    Figure::machine_only("weight", |_, row| count(row.sample.weight)),
+    Figure::machine_only("max", |_, row| word(row.sample.max.clone())),
+    Figure::machine_only("allowed_cpus", |_, row| match row.sample.allowed_cpus {
         Some(cpus) => Value::Known(Datum::Real(cpus)),
         None => Value::Missing(Missing::Source),
     }),
-    Figure::told("effective_cpus", |_, row| word(row.sample.cpus.clone())),
-    Figure::told("pressure_some_ns", |_, row| ns(row.pressure_some_ns)),
-    Figure::told("pressure_full_ns", |_, row| ns(row.pressure_full_ns)),
-    Figure::told("processes", |_, row| count(row.processes)),
+    Figure::machine_only("effective_cpus", |_, row| word(row.sample.cpus.clone())),
+    Figure::machine_only("pressure_some_ns", |_, row| ns(row.pressure_some_ns)),
+    Figure::machine_only("pressure_full_ns", |_, row| ns(row.pressure_full_ns)),
+    Figure::machine_only("processes", |_, row| count(row.processes)),
     Figure::json("words", |groups, row| word(cost(groups, row))),
 ];
 

@@ -6,7 +6,7 @@ use crate::json::Cell;
 use crate::{csv, Sheet};
 use exactop_model::columns::Unit;
 use exactop_model::words::units::{self, duration};
-use exactop_model::{Datum, Missing, Value, Who};
+use exactop_model::{Datum, Missing, TaskRef, Value};
 use serde_json::{json, Map, Value as Json};
 
 /// A figure of the rows `R` of a window `W`.
@@ -31,7 +31,7 @@ impl<W, R> Figure<W, R> {
     }
 
     /// A figure for programs only; people see figures derived from it.
-    pub const fn told(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
+    pub const fn machine_only(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
         Figure::new("", name, value)
     }
 
@@ -42,12 +42,12 @@ impl<W, R> Figure<W, R> {
 
     /// A figure in JSON only.
     pub const fn json(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
-        Figure { in_csv: false, ..Figure::told(name, value) }
+        Figure { in_csv: false, ..Figure::machine_only(name, value) }
     }
 
     /// A figure in CSV only, where JSON has an object.
     pub const fn csv(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
-        Figure { in_json: false, ..Figure::told(name, value) }
+        Figure { in_json: false, ..Figure::machine_only(name, value) }
     }
 }
 
@@ -67,12 +67,12 @@ pub(crate) fn text(text: impl Into<Option<String>>) -> Value {
 }
 
 /// PID; the kernel itself has none.
-pub(crate) fn pid(who: &Who) -> Value {
+pub(crate) fn pid(who: &TaskRef) -> Value {
     count((who.tgid != 0).then_some(who.tgid.into()))
 }
 
 /// Thread id.
-pub(crate) fn tid(who: &Who) -> Value {
+pub(crate) fn tid(who: &TaskRef) -> Value {
     count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
 }
 

@@ -8,7 +8,7 @@ use crate::csv::kind;
 use crate::header::quality;
 use crate::plan::Page;
 use exactop_model::columns::{Context, Unit, COLUMNS};
-use exactop_model::ledger::audit::{Audit, Held, Worst};
+use exactop_model::ledger::audit::{Audit, AuditFigure, Worst};
 use exactop_model::ledger::exactness::Repairs;
 use exactop_model::ledger::system::{Memory, StatTicks};
 use exactop_model::ledger::window::Census;
@@ -148,8 +148,10 @@ pub(crate) fn repaired(repairs: &Repairs) -> Json {
 }
 
 pub(crate) fn audit(audit: &Audit) -> Json {
-    let figure = |held: Option<Held>, of: fn(&Held) -> u64| held.as_ref().map(of);
-    let worst = |held: Option<Held>| held.and_then(|held| held.worst).map(|worst| whose(&worst));
+    let figure = |held: Option<AuditFigure>, of: fn(&AuditFigure) -> u64| held.as_ref().map(of);
+    let worst = |held: Option<AuditFigure>| {
+        held.and_then(|held| held.worst).map(|worst| worst_json(&worst))
+    };
     json!({
         "run_max_ns": figure(audit.run, |held| held.max_ns),
         "run_sum_ns": figure(audit.run, |held| held.sum_ns),
@@ -163,7 +165,7 @@ pub(crate) fn audit(audit: &Audit) -> Json {
 }
 
 /// The process of a worst figure; `null` for an exited group, whose single tasks are unknown.
-fn whose(worst: &Worst) -> Json {
+fn worst_json(worst: &Worst) -> Json {
     let lives = |id: u32| Some(id).filter(|_| !worst.exited);
     json!({
         "pid": lives(worst.key.tgid),
@@ -205,7 +207,7 @@ fn cost(frame: &Frame) -> Json {
 pub(crate) fn source(provenance: &Provenance) -> Json {
     let mut qualities: Map<String, Json> = Counter::ALL
         .iter()
-        .map(|&c| (c.info().id.into(), quality(provenance.of(c)).into()))
+        .map(|&c| (c.info().id.into(), quality(provenance.quality(c)).into()))
         .collect();
     // Interrupt and steal time of the machine, besides the tasks' counters of these names.
     qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());

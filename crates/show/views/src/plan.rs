@@ -3,7 +3,9 @@
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::{self, SortBy};
 use exactop_model::columns::{self, Context};
-use exactop_model::{Ask, Column, Counter, Feed, Frame, FrameOptions, Needs, Row, RowKind, Still};
+use exactop_model::{
+    Ask, Column, Counter, Feed, Frame, FrameOptions, IdleRows, Needs, Row, RowKind,
+};
 
 /// A filter on the effective user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ impl Plan {
     /// The request to the feed.
     pub fn ask(&self) -> Ask {
         let hide = self.selection.hide_idle || self.only_active;
-        let still = if hide { Still::Hide } else { Still::All };
+        let still = if hide { IdleRows::Hide } else { IdleRows::All };
         let options = FrameOptions { threads: self.threads, still, ..FrameOptions::default() };
         let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
         Ask {

@@ -24,13 +24,13 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(row: &Row) -> Figures {
+    fn from_row(row: &Row) -> Figures {
         let (user, system) = row.split_ns().ok().unzip();
         let own = Figures {
-            user: Sum::of(user),
-            system: Sum::of(system),
-            steal: Sum::of(row.delta.get(Counter::StealNs)),
-            total: Sum::of(row.taken_ns()),
+            user: Sum::new(user),
+            system: Sum::new(system),
+            steal: Sum::new(row.delta.get(Counter::StealNs)),
+            total: Sum::new(row.taken_ns()),
             ..Figures::default()
         };
         // Children belong to the process; only its leader's row shows them.
@@ -40,16 +40,16 @@ impl Figures {
         let (user, system) = row.children_split_ns().ok().unzip();
         let steal = row.children.and_then(|c| c.get(Counter::StealNs));
         Figures {
-            child_user: Sum::of(user),
-            child_system: Sum::of(system),
-            child_steal: Sum::of(steal),
+            child_user: Sum::new(user),
+            child_system: Sum::new(system),
+            child_steal: Sum::new(steal),
             ..own
         }
     }
 
     /// Figures of an exited group: all its time is a child's.
     fn of_exited(row: &Row) -> Figures {
-        let Figures { user, system, steal, total, .. } = Figures::of(row);
+        let Figures { user, system, steal, total, .. } = Figures::from_row(row);
         Figures {
             child_user: user,
             child_system: system,
@@ -61,13 +61,13 @@ impl Figures {
 
     /// Time of unknown task and kind.
     fn unnamed(ns: u64) -> Figures {
-        let unknown = Sum::of(None);
+        let unknown = Sum::new(None);
         Figures {
             user: unknown,
             system: unknown,
             child_user: unknown,
             child_system: unknown,
-            total: Sum::of(Some(ns)),
+            total: Sum::new(Some(ns)),
             ..Figures::default()
         }
     }
@@ -105,12 +105,12 @@ struct Line {
 }
 
 impl Line {
-    fn of(row: &Row, page: &Page) -> Line {
+    fn from_row(row: &Row, page: &Page) -> Line {
         let elapsed = page.context.boottime_ns.map(|now| now.saturating_sub(row.key.start_ns));
         let id = if row.kind == RowKind::Task { row.key.tid } else { row.key.tgid };
         Line {
             pid: id.to_string(),
-            figures: Figures::of(row),
+            figures: Figures::from_row(row),
             elapsed: elapsed.map_or("-".into(), hours),
             name: name(row, page),
         }
@@ -233,7 +233,7 @@ fn lines(page: &Page) -> Vec<Line> {
     let takes = |row: &&Row| row.taken_ns().is_some_and(|ns| ns > 0);
     let mut rows: Vec<&Row> = page.rows.iter().filter(takes).collect();
     sort_rows(&mut rows, page.sort, page);
-    let mut lines: Vec<Line> = rows.into_iter().map(|row| Line::of(row, page)).collect();
+    let mut lines: Vec<Line> = rows.into_iter().map(|row| Line::from_row(row, page)).collect();
     lines.extend(of_nobody(page));
     lines
 }
@@ -251,7 +251,7 @@ fn of_nobody(page: &Page) -> Vec<Line> {
     for row in page.exited.iter().filter(|row| row.ident.ppid == 0) {
         orphans.add(&Figures::of_exited(row));
     }
-    let only = |total| Figures { total: Sum::of(total), ..Figures::default() };
+    let only = |total| Figures { total: Sum::new(total), ..Figures::default() };
     let books = &page.frame.books;
     // Time that no row's total holds: %CPU excludes both, and steal may hit an idle CPU.
     let of_rows = |row: &Row| {

@@ -9,7 +9,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// One figure; `None`: unknown.
-    pub fn of(figure: Option<u64>) -> Sum {
+    pub fn new(figure: Option<u64>) -> Sum {
         Sum { known: figure, lacks: figure.is_none() }
     }
 
@@ -42,7 +42,7 @@ mod tests {
     fn a_sum_says_that_it_lacks_something_and_none_is_not_zero() {
         let sum = |figures: &[Option<u64>]| {
             let mut sum = Sum::default();
-            figures.iter().for_each(|&figure| sum.add(Sum::of(figure)));
+            figures.iter().for_each(|&figure| sum.add(Sum::new(figure)));
             (sum.known(), sum.mark())
         };
         assert_eq!(sum(&[Some(2), Some(3)]), (Some(5), ' '));

@@ -1,6 +1,6 @@
 //! Answers requests.
 
-use crate::door::{Door, Said};
+use crate::door::{Door, RequestHeaders};
 use crate::hub::{event, Hub, Windows};
 use crate::looks::{Look, Looks};
 use http_body_util::Full;
@@ -23,12 +23,12 @@ const STRICT: [(&str, &str); 6] = [
 ];
 
 /// Body of an answer: a whole text, or windows as they come.
-pub(crate) enum Sent {
+pub(crate) enum ResponseBody {
     Whole(Full<Bytes>),
     Windows(Windows),
 }
 
-impl Body for Sent {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -37,8 +37,8 @@ impl Body for Sent {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
-            Sent::Whole(whole) => Pin::new(whole).poll_frame(context),
-            Sent::Windows(windows) => windows
+            ResponseBody::Whole(whole) => Pin::new(whole).poll_frame(context),
+            ResponseBody::Windows(windows) => windows
                 .events
                 .poll_recv(context)
                 .map(|event| event.map(|event| Ok(Frame::data(event)))),
@@ -47,15 +47,15 @@ impl Body for Sent {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Sent::Whole(whole) => whole.is_end_stream(),
-            Sent::Windows(_) => false,
+            ResponseBody::Whole(whole) => whole.is_end_stream(),
+            ResponseBody::Windows(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Sent::Whole(whole) => whole.size_hint(),
-            Sent::Windows(_) => SizeHint::default(),
+            ResponseBody::Whole(whole) => whole.size_hint(),
+            ResponseBody::Windows(_) => SizeHint::default(),
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// The answer to a request.
-    pub fn answer(&self, request: &Request<Incoming>) -> Response<Sent> {
+    pub fn answer(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
         let mut answer = self.choose(request);
         let headers = answer.headers_mut();
         for (name, value) in STRICT {
@@ -83,14 +83,14 @@ impl Desk {
         answer
     }
 
-    fn choose(&self, request: &Request<Incoming>) -> Response<Sent> {
+    fn choose(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
         let one = |name: HeaderName| {
             let mut values = request.headers().get_all(name).into_iter();
             let first = values.next().and_then(|value| value.to_str().ok());
             // A header with two values is ambiguous.
             first.filter(|_| values.next().is_none())
         };
-        let said = Said {
+        let said = RequestHeaders {
             host: one(HOST),
             query: request.uri().query(),
             site: one(HeaderName::from_static("sec-fetch-site")),
@@ -109,12 +109,14 @@ impl Desk {
             return answer;
         }
         match (request.uri().path(), &self.hub) {
-            ("/", _) => told("text/html; charset=utf-8", Sent::Whole(self.page.clone().into())),
+            ("/", _) => {
+                response("text/html; charset=utf-8", ResponseBody::Whole(self.page.clone().into()))
+            }
             ("/events", Some(_)) if !self.door.is_own_page(&said) => {
                 words(StatusCode::FORBIDDEN, "only the page itself may read windows\n")
             }
             ("/events", Some(hub)) => match hub.join(self.key()) {
-                Some(windows) => told("text/event-stream", Sent::Windows(windows)),
+                Some(windows) => response("text/event-stream", ResponseBody::Windows(windows)),
                 None => words(StatusCode::SERVICE_UNAVAILABLE, "too many readers: close a page\n"),
             },
             ("/look", Some(_)) => self.look(&said),
@@ -131,7 +133,7 @@ impl Desk {
     }
 
     /// Streams what programs report on a process while a page looks at it.
-    fn look(&self, said: &Said) -> Response<Sent> {
+    fn look(&self, said: &RequestHeaders) -> Response<ResponseBody> {
         let Some(looks) = &self.looks else {
             return words(StatusCode::NOT_FOUND, "no programs are attached here\n");
         };
@@ -143,7 +145,7 @@ impl Desk {
             return words(StatusCode::BAD_REQUEST, "which process? pid=PID\n");
         };
         match looks.join(Look { pid, calls: said.word("calls") == Some("1") }) {
-            Some(windows) => told("text/event-stream", Sent::Windows(windows)),
+            Some(windows) => response("text/event-stream", ResponseBody::Windows(windows)),
             None => {
                 let why = "too many pages look at processes: close one\n";
                 words(StatusCode::SERVICE_UNAVAILABLE, why)
@@ -152,15 +154,15 @@ impl Desk {
     }
 }
 
-fn told(what: &'static str, sent: Sent) -> Response<Sent> {
+fn response(what: &'static str, sent: ResponseBody) -> Response<ResponseBody> {
     let mut answer = Response::new(sent);
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(what));
     answer
 }
 
-fn words(status: StatusCode, words: &'static str) -> Response<Sent> {
-    let whole = Sent::Whole(Full::new(Bytes::from_static(words.as_bytes())));
-    let mut answer = told("text/plain; charset=utf-8", whole);
+fn words(status: StatusCode, words: &'static str) -> Response<ResponseBody> {
+    let whole = ResponseBody::Whole(Full::new(Bytes::from_static(words.as_bytes())));
+    let mut answer = response("text/plain; charset=utf-8", whole);
     *answer.status_mut() = status;
     answer
 }

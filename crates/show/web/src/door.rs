@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 /// The parts of a request that decide.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said<'a> {
+pub(crate) struct RequestHeaders<'a> {
     pub host: Option<&'a str>,
     pub query: Option<&'a str>,
     /// `Sec-Fetch-Site`: the relation of the page that made the request to this server.
@@ -18,7 +18,7 @@ pub(crate) struct Said<'a> {
     pub origin: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> RequestHeaders<'a> {
     /// A parameter of the query.
     pub fn word(&self, name: &str) -> Option<&'a str> {
         let mut pairs = self.query?.split('&').filter_map(|pair| pair.split_once('='));
@@ -37,7 +37,7 @@ pub struct Door {
 
 impl Door {
     /// Checks a request; else returns the reason of the refusal.
-    pub(crate) fn opens(&self, said: &Said) -> Result<(), &'static str> {
+    pub(crate) fn opens(&self, said: &RequestHeaders) -> Result<(), &'static str> {
         if !said.host.is_some_and(|host| self.is_here(host)) {
             return Err("wrong host name: use the address that exactop printed\n");
         }
@@ -50,7 +50,7 @@ impl Door {
     }
 
     /// True if the request comes from the page itself, or not from a browser.
-    pub(crate) fn is_own_page(&self, said: &Said) -> bool {
+    pub(crate) fn is_own_page(&self, said: &RequestHeaders) -> bool {
         let origin = said.origin.map(|origin| origin.strip_prefix("http://"));
         matches!(said.site, None | Some("same-origin" | "none"))
             && origin.is_none_or(|origin| origin.is_some() && origin == said.host)
@@ -59,7 +59,7 @@ impl Door {
     /// True if programs may be attached: only for the page itself, which has the key. Another
     /// site's page can also make browsers send requests, and would need no answer to attach
     /// programs; older browsers do not name the page.
-    pub(crate) fn may_look(&self, said: &Said, key: &str) -> bool {
+    pub(crate) fn may_look(&self, said: &RequestHeaders, key: &str) -> bool {
         self.is_own_page(said) && said.word("key").is_some_and(|given| is_same(given, key))
     }
 
@@ -109,10 +109,10 @@ mod tests {
             ("10.0.0.5:9465", "127.0.0.1:9465", true),
             ("0.0.0.0:9465", "evil.example:9465", false),
         ] {
-            let said = Said { host: Some(host), ..Said::default() };
+            let said = RequestHeaders { host: Some(host), ..RequestHeaders::default() };
             assert_eq!(door(address, None).opens(&said).is_ok(), is_here, "{host} at {address}");
         }
-        assert!(door("127.0.0.1:9465", None).opens(&Said::default()).is_err());
+        assert!(door("127.0.0.1:9465", None).opens(&RequestHeaders::default()).is_err());
     }
 
     #[test]
@@ -127,7 +127,8 @@ mod tests {
             (Some("token=abcd"), false),
             (Some("token=abd&token=abc"), false),
         ] {
-            let said = Said { host: Some("localhost:9465"), query, ..Said::default() };
+            let said =
+                RequestHeaders { host: Some("localhost:9465"), query, ..RequestHeaders::default() };
             assert_eq!(door.opens(&said).is_ok(), opens, "{query:?}");
         }
     }
@@ -142,7 +143,11 @@ mod tests {
             (Some("same-site"), false),
             (Some("cross-site"), false),
         ] {
-            assert_eq!(door.is_own_page(&Said { site, ..Said::default() }), is_own, "{site:?}");
+            assert_eq!(
+                door.is_own_page(&RequestHeaders { site, ..RequestHeaders::default() }),
+                is_own,
+                "{site:?}"
+            );
         }
     }
 
@@ -150,21 +155,22 @@ mod tests {
     fn only_a_page_that_was_told_the_key_has_programs_attached() {
         let door = door("127.0.0.1:9465", None);
         let host = Some("127.0.0.1:9465");
-        let own = Said { host, query: Some("key=abc&pid=7"), ..Said::default() };
-        let with = |origin| Said { origin, ..own };
+        let own =
+            RequestHeaders { host, query: Some("key=abc&pid=7"), ..RequestHeaders::default() };
+        let with = |origin| RequestHeaders { origin, ..own };
         for (said, may) in [
             (own, true),
-            (Said { site: Some("same-origin"), ..own }, true),
+            (RequestHeaders { site: Some("same-origin"), ..own }, true),
             (with(Some("http://127.0.0.1:9465")), true),
             (with(Some("https://127.0.0.1:9465")), false),
             (with(Some("http://evil.example")), false),
             (with(Some("null")), false),
-            (Said { site: Some("cross-site"), ..own }, false),
-            (Said { site: Some("same-site"), ..own }, false),
-            (Said { query: Some("pid=7"), ..own }, false),
-            (Said { query: Some("key=abd&pid=7"), ..own }, false),
-            (Said { query: Some("key=&pid=7"), ..own }, false),
-            (Said { query: None, ..own }, false),
+            (RequestHeaders { site: Some("cross-site"), ..own }, false),
+            (RequestHeaders { site: Some("same-site"), ..own }, false),
+            (RequestHeaders { query: Some("pid=7"), ..own }, false),
+            (RequestHeaders { query: Some("key=abd&pid=7"), ..own }, false),
+            (RequestHeaders { query: Some("key=&pid=7"), ..own }, false),
+            (RequestHeaders { query: None, ..own }, false),
         ] {
             assert_eq!(door.may_look(&said, "abc"), may, "{said:?}");
         }

@@ -1,6 +1,6 @@
 //! A thread that answers requests.
 
-use crate::answer::{Desk, Sent};
+use crate::answer::{Desk, ResponseBody};
 use crate::door::Door;
 use crate::hub::Hub;
 use crate::looks::Looks;
@@ -100,8 +100,8 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
     let reads: Mutex<Option<oneshot::Receiver<()>>> = Mutex::new(None);
     let answer = service_fn(|request: Request<Incoming>| {
         guest.asks();
-        let mut answer: Response<Sent> = desk.answer(&request);
-        if let Sent::Windows(windows) = answer.body_mut() {
+        let mut answer: Response<ResponseBody> = desk.answer(&request);
+        if let ResponseBody::Windows(windows) = answer.body_mut() {
             *reads.lock().unwrap_or_else(PoisonError::into_inner) = windows.let_go.take();
         }
         async move { Ok::<_, Infallible>(answer) }

@@ -64,14 +64,14 @@ pub struct Finding {
     /// Tolerance of the prediction.
     pub delta: f64,
     pub verdict: Verdict,
-    pub beside: Beside,
+    pub beside: SideFigures,
 }
 
 /// Medians over the valid trials, in per cent of the lab's CPUs or per second; `None` if not
 /// measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
-pub struct Beside {
+pub struct SideFigures {
     pub steal_pct: Option<f64>,
     pub foreign_pct: Option<f64>,
     /// Run-queue wait of the first worker, per cent of the window.
@@ -116,7 +116,7 @@ fn finding(run: &Run, experiment: &Experiment, condition: &Condition, all: &[&Po
     }
     let values = values(&valid, condition.relative_to.as_deref(), all);
     let estimate = estimate(&values, run.seed);
-    let predicted = predict::of(experiment, condition, run.machine.cpus);
+    let predicted = predict::prediction(experiment, condition, run.machine.cpus);
     let delta = condition.delta.unwrap_or(experiment.delta);
     Finding {
         condition: condition.name.clone(),
@@ -175,13 +175,13 @@ pub fn verdict(
     }
 }
 
-fn beside(valid: &[&Point]) -> Beside {
+fn beside(valid: &[&Point]) -> SideFigures {
     let of = |figure: &dyn Fn(&Point) -> Option<f64>| {
         median(&valid.iter().filter_map(|p| figure(p)).collect::<Vec<f64>>())
     };
     let second =
         |p: &Point, count: u64| (p.window_ns > 0).then(|| count as f64 * 1e9 / p.window_ns as f64);
-    Beside {
+    SideFigures {
         steal_pct: of(&|p| p.steal_pct),
         foreign_pct: of(&|p| p.foreign_pct),
         lat_pct: of(&|p| {

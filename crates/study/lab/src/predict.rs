@@ -19,7 +19,7 @@ pub fn weight_of_nice(nice: i64) -> u64 {
 }
 
 /// Prediction for a condition on a machine with `cpus` CPUs; `None` if there is none.
-pub fn of(experiment: &Experiment, condition: &Condition, cpus: usize) -> Option<f64> {
+pub fn prediction(experiment: &Experiment, condition: &Condition, cpus: usize) -> Option<f64> {
     match condition.predict? {
         Predict::Figure(figure) => Some(figure),
         Predict::Rule(rule) => by(rule, experiment.metric_of(condition), condition, cpus),
@@ -109,7 +109,7 @@ mod tests {
 
     fn predicted(text: &str) -> f64 {
         let (experiment, condition) = condition(text);
-        of(&experiment, &condition, 2).unwrap()
+        prediction(&experiment, &condition, 2).unwrap()
     }
 
     #[test]

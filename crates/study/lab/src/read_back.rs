@@ -59,7 +59,7 @@ pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
 /// # Errors
 /// The line, and what is wrong with it.
 pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
-    let mut check = Points::of(run);
+    let mut check = Points::from_run(run);
     let mut points = Vec::new();
     for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
         let wrong = |why: String| format!("line {}: {why}", i + 1);
@@ -98,7 +98,7 @@ struct Points<'a> {
 
 impl<'a> Points<'a> {
     /// Starts to check the trials of a run.
-    fn of(run: &'a Run) -> Points<'a> {
+    fn from_run(run: &'a Run) -> Points<'a> {
         let of = |experiment: &'a Experiment| {
             let conditions = experiment.conditions.iter().map(|c| (c.name.as_str(), 0));
             (experiment.name.as_str(), conditions.collect())

@@ -13,8 +13,8 @@ fn chart() -> Chart {
         |name: &str, mark| Series { name: name.into(), mark, colour: None, points: points.clone() };
     Chart {
         title: "shares <b> & \"more\"".into(),
-        x: Axis { log: true, ..Axis::of("tasks") },
-        y: Axis::of("time, ms"),
+        x: Axis { log: true, ..Axis::new("tasks") },
+        y: Axis::new("time, ms"),
         series: vec![
             series("measured", Mark::Intervals),
             series("predicted", Mark::Prediction),
@@ -82,7 +82,7 @@ fn characters_invalid_in_xml_are_escaped_and_long_text_is_cut() {
     let hostile = "\x1b[2J\x00 ]]> \u{fffe}\u{202e}";
     let mut chart = chart();
     chart.title = hostile.into();
-    chart.x = Axis { names: vec![hostile.into(), "x".repeat(5000)], ..Axis::of(hostile) };
+    chart.x = Axis { names: vec![hostile.into(), "x".repeat(5000)], ..Axis::new(hostile) };
     chart.series[0].name = hostile.into();
     let strips = Strips {
         title: hostile.into(),
@@ -103,7 +103,7 @@ fn characters_invalid_in_xml_are_escaped_and_long_text_is_cut() {
 #[test]
 fn names_replace_numbers_on_an_axis() {
     let mut named = chart();
-    named.x = Axis { names: vec!["cores".into(), "nice".into()], ..Axis::of("experiment") };
+    named.x = Axis { names: vec!["cores".into(), "nice".into()], ..Axis::new("experiment") };
     named.series[0].points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
     named.series.truncate(1);
     let svg = named.svg().unwrap();

@@ -4,7 +4,7 @@ use exactop_model::Books;
 
 /// Time of interrupts or steal, if it is measured separately from the tasks that it interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Taken {
+struct SplitTime {
     all_ns: u64,
     /// The part that interrupted named tasks.
     named_ns: u64,
@@ -12,7 +12,7 @@ struct Taken {
     unmeasured: bool,
 }
 
-impl Taken {
+impl SplitTime {
     fn add(&mut self, all_ns: Option<u64>, named_ns: u64) {
         match all_ns {
             Some(all_ns) => {
@@ -30,7 +30,7 @@ impl Taken {
     /// Returns the time to the interrupted accounts: named tasks and idle.
     fn give_back(&mut self) -> (u64, u64) {
         let parts = (self.named_ns, self.all_ns - self.named_ns);
-        *self = Taken { unmeasured: true, ..Taken::default() };
+        *self = SplitTime { unmeasured: true, ..SplitTime::default() };
         parts
     }
 }
@@ -50,8 +50,8 @@ pub struct Accounts {
     pub offline_ns: u64,
     /// Capacity minus the sum of the accounts, ns.
     pub residual_ns: i64,
-    irq: Taken,
-    steal: Taken,
+    irq: SplitTime,
+    steal: SplitTime,
 }
 
 impl Accounts {

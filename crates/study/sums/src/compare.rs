@@ -4,8 +4,8 @@ use crate::group::Group;
 use crate::measure::Per;
 use crate::slots::{at_most, Slot, Sum};
 use crate::stretch::{Stretch, Total};
-use exactop_model::owner::By;
-use exactop_report::statistics::{apart, Apart, FEWEST};
+use exactop_model::owner::Grouping;
+use exactop_report::statistics::{apart, Separation, FEWEST};
 use std::collections::BTreeMap;
 
 /// Most pieces of a side that are compared: adjacent windows are alike, so more of them are not
@@ -87,7 +87,7 @@ pub struct Row {
     pub b: Option<f64>,
     /// Difference between the windows of both sides by the measure, with its confidence interval.
     /// `None` if there are too few windows or the row was not tested.
-    pub apart: Option<Apart>,
+    pub apart: Option<Separation>,
 }
 
 impl Row {
@@ -115,7 +115,7 @@ impl Row {
     }
 
     /// Sets the test's result; the direction must agree with the displayed figures.
-    fn weighed(&mut self, apart: Apart) {
+    fn weighed(&mut self, apart: Separation) {
         self.apart = Some(apart);
         if matches!(self.change, Change::Grew | Change::Shrank) {
             self.change = Change::of_sign(apart.difference);
@@ -152,7 +152,7 @@ impl Verdict {
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// How rows are measured.
     pub per: Per,
     /// Smaller changes count as noise.
@@ -171,7 +171,7 @@ pub struct Difference {
 impl Difference {
     /// Compares two ranges that are summed in the same way. Changes below [`Least::USUAL`] are
     /// noise.
-    pub fn of(a: Stretch, b: Stretch, per: Per) -> Difference {
+    pub fn between(a: Stretch, b: Stretch, per: Per) -> Difference {
         Difference::from_least(a, b, per, Least::USUAL)
     }
 
@@ -185,7 +185,7 @@ impl Difference {
             [&mut a, &mut b].into_iter().for_each(Stretch::fold_steal);
         }
         let pairs = pairs(&a, &b);
-        let sides = (Side::of(&a, per), Side::of(&b, per));
+        let sides = (Side::from_stretch(&a, per), Side::from_stretch(&b, per));
         let unnamed = row(None, (&a, None), (&b, None), per);
         let of = |pair: &Pair| row(Some(&pair.group), (&a, pair.in_a), (&b, pair.in_b), per);
         let rows = pairs.iter().map(of).collect();
@@ -270,12 +270,12 @@ struct Side {
 }
 
 impl Side {
-    fn of(stretch: &Stretch, per: Per) -> Side {
+    fn from_stretch(stretch: &Stretch, per: Per) -> Side {
         Side { per, slots: at_most(&stretch.slots, PIECES) }
     }
 
     fn figures(&self, sum: impl Fn(&Slot) -> Sum) -> Option<Vec<f64>> {
-        let of = |slot: &Slot| self.per.of(&sum(slot), &slot.accounts, slot.length_ns);
+        let of = |slot: &Slot| self.per.figure(&sum(slot), &slot.accounts, slot.length_ns);
         self.slots.iter().map(of).collect()
     }
 
@@ -336,7 +336,7 @@ fn row(
     let (in_a, in_b) = (sum(a, in_a), sum(b, in_b));
     let (a_ns, b_ns) = (in_a.run_ns, in_b.run_ns);
     let (by_a, by_b) =
-        (per.of(&in_a, &a.accounts, a.length_ns), per.of(&in_b, &b.accounts, b.length_ns));
+        (per.figure(&in_a, &a.accounts, a.length_ns), per.figure(&in_b, &b.accounts, b.length_ns));
     let change = match (a_ns, b_ns) {
         (0, 0) => Change::Same,
         (0, _) => Change::Came,

@@ -3,7 +3,7 @@
 //! fleet may depend on it.
 //!
 //! [`Stretch::read`] sums windows into [`Accounts`], which balance like the books of each window,
-//! and into a row for each [`Group`]. [`Difference::of`] explains the difference between two
+//! and into a row for each [`Group`]. [`Difference::between`] explains the difference between two
 //! stretches. The changes of all rows and of unnamed time sum up to the change of busy time. If
 //! both stretches have the same capacity, idle, steal and interrupts changed by the opposite
 //! amount.
@@ -32,7 +32,7 @@ pub mod text;
 
 pub use accounts::Accounts;
 pub use compare::{Change, Difference, Least, Row, Verdict};
-pub use exactop_model::owner::By;
+pub use exactop_model::owner::Grouping;
 pub use group::{unit_of, Group};
 pub use measure::{Per, Work};
 pub use slots::{CpuUse, Slot, Sum};

@@ -86,7 +86,7 @@ impl Per {
     }
 
     /// Figure of a row; `None` if its divisor is 0 or unknown.
-    pub(crate) fn of(self, sum: &Sum, accounts: &Accounts, length_ns: u64) -> Option<f64> {
+    pub(crate) fn figure(self, sum: &Sum, accounts: &Accounts, length_ns: u64) -> Option<f64> {
         let over = |ns: u64| (ns > 0).then(|| 100.0 * sum.run_ns as f64 / ns as f64);
         match self {
             Per::Cpu => over(accounts.capacity_ns),

@@ -3,7 +3,7 @@
 use crate::group::{unit_of, Group, Id};
 use exactop_model::ledger::named::{GroupName, UNKNOWN};
 use exactop_model::ledger::snapshot::ProcessRef;
-use exactop_model::owner::{By, Owner};
+use exactop_model::owner::{Grouping, Owner};
 use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{Book, Comm, TaskSample, Window};
 use exactop_recording::Replay;
@@ -84,18 +84,18 @@ impl Names {
     }
 
     /// Name of a control group.
-    fn group_by(&self, by: By, id: Numbered<u64>) -> String {
+    fn group_by(&self, by: Grouping, id: Numbered<u64>) -> String {
         match (self.groups.get(&id), by, self.paths.get(&id)) {
             (Some(group), ..) => group.under(by).unwrap_or_else(|| by.none().into()),
-            (None, By::Unit, Some(path)) => unit_of(path).unwrap_or_else(|| by.none().into()),
-            (None, By::Cgroup, Some(path)) => path.clone(),
-            (None, By::Unit | By::Cgroup, None) => self.without_path(id),
+            (None, Grouping::Unit, Some(path)) => unit_of(path).unwrap_or_else(|| by.none().into()),
+            (None, Grouping::Cgroup, Some(path)) => path.clone(),
+            (None, Grouping::Unit | Grouping::Cgroup, None) => self.without_path(id),
             (None, ..) => UNKNOWN.into(),
         }
     }
 
     /// Name of an owner, once all is read.
-    pub fn group(&self, by: By, id: Id) -> Group {
+    pub fn group(&self, by: Grouping, id: Id) -> Group {
         let named = |name: String| Group { name, process: None };
         // Only an owner with a number has a boot. Without a boot no name applies: the number is
         // another group's in another boot.
@@ -144,9 +144,9 @@ mod tests {
         names.users.insert((0, 1000), "other".into());
         names.paths.insert((0, 9), "/other".into());
         let of = |by, boot, owner| names.group(by, Id { boot, owner }).name;
-        assert_eq!(of(By::Process, Some(0), Owner::Process(process)), "other");
-        assert_eq!(of(By::Process, None, Owner::Process(process)), "?");
-        assert_eq!(of(By::User, None, Owner::User(Some(1000))), "1000");
-        assert_eq!(of(By::Cgroup, None, Owner::Group(Some(9))), UNKNOWN);
+        assert_eq!(of(Grouping::Process, Some(0), Owner::Process(process)), "other");
+        assert_eq!(of(Grouping::Process, None, Owner::Process(process)), "?");
+        assert_eq!(of(Grouping::User, None, Owner::User(Some(1000))), "1000");
+        assert_eq!(of(Grouping::Cgroup, None, Owner::Group(Some(9))), UNKNOWN);
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// A task since its last event.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct PendingState {
     state: MicroState,
     until_ns: u64,
     row: u32,
@@ -14,41 +14,41 @@ struct Standing {
 
 /// Time of a row in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stood {
+pub(crate) struct StateTime {
     pub row: u32,
     pub state: MicroState,
     pub ns: u64,
 }
 
-impl Stood {
+impl StateTime {
     /// Counters that grew meanwhile. A running task is in every window, with its charged time.
     pub fn counters(&self) -> impl Iterator<Item = Counter> {
         self.state.counters().iter().copied().filter(|&counter| counter != Counter::RunNs)
     }
 }
 
-impl Standing {
-    fn to(self, at_ns: u64) -> Option<Stood> {
+impl PendingState {
+    fn to(self, at_ns: u64) -> Option<StateTime> {
         let ns = at_ns.checked_sub(self.until_ns).filter(|&ns| ns > 0)?;
-        Some(Stood { row: self.row, state: self.state, ns })
+        Some(StateTime { row: self.row, state: self.state, ns })
     }
 }
 
 /// All living tasks, over consecutive windows.
 #[derive(Debug, Default)]
-pub(crate) struct Still {
-    tasks: FxHashMap<AccountId, Standing>,
+pub(crate) struct StateTracker {
+    tasks: FxHashMap<AccountId, PendingState>,
 }
 
-impl Still {
+impl StateTracker {
     /// A task had an event; returns its time up to the beginning of that window.
     pub fn changes(
         &mut self,
         (account, state): (AccountId, MicroState),
         row: u32,
         (t0_ns, t1_ns): (u64, u64),
-    ) -> Option<Stood> {
-        let now = Standing { state, until_ns: t1_ns, row };
+    ) -> Option<StateTime> {
+        let now = PendingState { state, until_ns: t1_ns, row };
         self.tasks.insert(account, now).and_then(|before| before.to(t0_ns))
     }
 
@@ -64,13 +64,13 @@ impl Still {
 
     /// Removes exited tasks; returns their time up to the beginning of the window in which they
     /// ended.
-    pub fn end(&mut self, lives: impl Fn(AccountId) -> bool, t0_ns: u64) -> Vec<Stood> {
+    pub fn end(&mut self, lives: impl Fn(AccountId) -> bool, t0_ns: u64) -> Vec<StateTime> {
         let ended = self.tasks.extract_if(|&account, _| !lives(account));
         ended.filter_map(|(_, standing)| standing.to(t0_ns)).collect()
     }
 
     /// The windows do not continue; returns the time of all tasks up to there.
-    pub fn leave(&mut self, at_ns: u64) -> Vec<Stood> {
+    pub fn leave(&mut self, at_ns: u64) -> Vec<StateTime> {
         self.tasks.drain().filter_map(|(_, standing)| standing.to(at_ns)).collect()
     }
 }

@@ -4,7 +4,7 @@ use crate::accounts::Accounts;
 use crate::group::Group;
 use crate::short::Short;
 use crate::slots::{Slot, Sum};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::Counters;
 use exactop_recording::{Gap, Machine};
 
@@ -32,7 +32,7 @@ impl Total {
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// How rows are summed.
-    pub by: By,
+    pub by: Grouping,
     /// Machine, as of the first window.
     pub machine: Option<Machine>,
     /// Machines of later boots, as of their first windows.

@@ -6,12 +6,12 @@ use crate::measure::Work;
 use crate::names::Names;
 use crate::short::Short;
 use crate::slots::{CpuUse, Slot, Slots, Sum};
-use crate::still::{Still, Stood};
+use crate::still::{StateTime, StateTracker};
 use crate::stretch::{Stretch, Total};
 use exactop_model::ledger::exactness::WindowState;
-use exactop_model::owner::{share, Bearer, By, Charge, Owner, Share};
+use exactop_model::owner::{share, Bearer, Charge, Grouping, Owner, Share};
 use exactop_model::{Books, Counter, Counters, Window};
-use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, When, Windows};
+use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, TimeRange, Windows};
 use rustc_hash::FxHashMap;
 
 /// A stretch that is being read.
@@ -23,13 +23,13 @@ pub(crate) struct Summing {
     order: Vec<Id>,
     totals: Vec<Total>,
     slots: Slots,
-    still: Still,
+    still: StateTracker,
     /// End of the last window, CLOCK_MONOTONIC ns.
     until_ns: Option<u64>,
 }
 
 impl Summing {
-    pub fn new(by: By, work: Option<Work>) -> Summing {
+    pub fn new(by: Grouping, work: Option<Work>) -> Summing {
         let stretch = Stretch {
             by,
             machine: None,
@@ -54,7 +54,7 @@ impl Summing {
             order: Vec::new(),
             totals: Vec::new(),
             slots: Slots::new(),
-            still: Still::default(),
+            still: StateTracker::default(),
             until_ns: None,
         }
     }
@@ -85,7 +85,7 @@ impl Summing {
             slot.cpus.insert(cpu.time.cpu, used);
         }
         let named = |part: fn(&Sum) -> u64| slot.rows.values().map(part).sum();
-        let books = Books::of(window);
+        let books = Books::from_window(window);
         slot.accounts.add(&books, named(|sum| sum.irq_ns), named(|sum| sum.steal_ns));
         let stretch = &mut self.stretch;
         stretch.inexact += u64::from(window.state() == WindowState::Inexact);
@@ -125,7 +125,7 @@ impl Summing {
     /// next event.
     fn rows(&mut self, window: &Window, replay: &Replay, slot: &mut Slot) {
         let (by, book) = (self.stretch.by, replay.book());
-        let books = Books::of(window);
+        let books = Books::from_window(window);
         let told = (books.irq_ns.is_some(), books.steal_ns.is_some());
         share(window, [], &mut |share: Share<'_>| {
             let owner = share.owner(by, book);
@@ -182,7 +182,7 @@ impl Summing {
         }
     }
 
-    fn stood(&mut self, stood: impl IntoIterator<Item = Stood>) {
+    fn stood(&mut self, stood: impl IntoIterator<Item = StateTime>) {
         for stood in stood {
             let counters = &mut self.totals[stood.row as usize].counters;
             stood.counters().for_each(|counter| counters.bump(counter, stood.ns));
@@ -273,11 +273,11 @@ impl Stretch {
     /// [`RecordingError`]: a file cannot be read.
     pub fn read(
         recording: Recording,
-        when: When,
-        by: By,
+        when: TimeRange,
+        by: Grouping,
         work: Option<Work>,
     ) -> Result<Stretch, RecordingError> {
-        let mut windows = Windows::of(recording, when)?;
+        let mut windows = Windows::from_recording(recording, when)?;
         let mut summing = Summing::new(by, work);
         loop {
             let more = windows.advance()?;

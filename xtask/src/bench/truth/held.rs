@@ -1,7 +1,7 @@
 //! A load under `exactop run`, held before its start and after its end, so that all witnesses cover
 //! the same time.
 
-use super::witness::{Told, Witnesses};
+use super::witness::{WitnessReading, Witnesses};
 use anyhow::{bail, Context, Result};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Figures of one run, ns of CPU time each.
 #[derive(Clone, Copy, Debug)]
-pub struct Said {
+pub struct RunFigures {
     /// perf's task-clock of the control group.
     pub task_clock: u64,
     /// perf's task-clock as `perf stat` has it.
@@ -37,12 +37,12 @@ const HOLD: &str = "echo $$; read -r _ || exit; { eval \"$1\"; } </dev/null >/de
                     echo ended with $?; read -r _";
 
 /// Runs a script of sh(1) once.
-pub fn run(exactop: &Path, script: &str) -> Result<Said> {
+pub fn run(exactop: &Path, script: &str) -> Result<RunFigures> {
     let json = tempfile::NamedTempFile::new().context("making a file")?;
-    let mut held = Held::start(exactop, json.path(), script)?;
+    let mut held = HeldExactop::start(exactop, json.path(), script)?;
     let pid = held.line()?.parse().context("the shell's PID")?;
     // Dropped last: a control group cannot be removed before its processes end.
-    let mut witnesses = Witnesses::of(pid)?;
+    let mut witnesses = Witnesses::attach(pid)?;
     let earlier = witnesses.earlier();
     let told = stretch(&mut held, &mut witnesses);
     held.finish()?;
@@ -53,25 +53,28 @@ pub fn run(exactop: &Path, script: &str) -> Result<Said> {
 }
 
 /// Lets the load run, and waits until it has ended. Returns the figures before and after.
-fn stretch(held: &mut Held, witnesses: &mut Witnesses) -> Result<(Told, Told)> {
-    let before = witnesses.told()?;
+fn stretch(
+    held: &mut HeldExactop,
+    witnesses: &mut Witnesses,
+) -> Result<(WitnessReading, WitnessReading)> {
+    let before = witnesses.read()?;
     held.go_on()?;
     let ended = held.line()?;
-    let after = witnesses.told()?;
+    let after = witnesses.read()?;
     match ended.as_str() {
         "ended with 0" => Ok((before, after)),
         other => bail!("the load {other}"),
     }
 }
 
-struct Held {
+struct HeldExactop {
     exactop: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Held {
-    fn start(exactop: &Path, json: &Path, script: &str) -> Result<Held> {
+impl HeldExactop {
+    fn start(exactop: &Path, json: &Path, script: &str) -> Result<HeldExactop> {
         let mut command = Command::new(exactop);
         command
             .args(["run", "-q", "--json"])
@@ -81,7 +84,7 @@ impl Held {
         let mut exactop = command.spawn().context("starting exactop")?;
         let input = exactop.stdin.take().context("no pipe to it")?;
         let output = BufReader::new(exactop.stdout.take().context("no pipe from it")?);
-        Ok(Held { exactop, input, output })
+        Ok(HeldExactop { exactop, input, output })
     }
 
     fn line(&mut self) -> Result<String> {
@@ -107,7 +110,12 @@ impl Held {
     }
 }
 
-fn said(report: &Value, before: Told, after: Told, earlier: u64) -> Result<Said> {
+fn said(
+    report: &Value,
+    before: WitnessReading,
+    after: WitnessReading,
+    earlier: u64,
+) -> Result<RunFigures> {
     let tree = &report["tree"];
     let number = |value: &Value, name: &str| {
         value.as_u64().with_context(|| format!("no {name} in exactop's report: {report}"))
@@ -116,7 +124,7 @@ fn said(report: &Value, before: Told, after: Told, earlier: u64) -> Result<Said>
     let steal = counter("steal_ns")?;
     let exited = tree["exited"].as_array().context("no exited in exactop's report")?;
     let exits = exited.iter().map(|group| number(&group["processes"], "processes"));
-    Ok(Said {
+    Ok(RunFigures {
         task_clock: after.task_clock - before.task_clock,
         inherited: after.inherited - before.inherited,
         ledger: (counter("run_ns")? + steal).saturating_sub(earlier),

@@ -13,7 +13,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::Bench;
 use anyhow::Result;
-use held::Said;
+use held::RunFigures;
 use loads::Load;
 use serde_json::{json, Value};
 
@@ -59,7 +59,7 @@ struct Row {
 }
 
 impl Row {
-    fn add(&mut self, said: &Said) {
+    fn add(&mut self, said: &RunFigures) {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let more = |ns: u64| (ns as f64 - said.task_clock as f64) / said.dispatches as f64;
         self.task_clock.add(seconds(said.task_clock));
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn what_is_off_by_more_than_a_hundredth_is_marked_and_named() {
         let mut row = Row::default();
-        row.add(&Said {
+        row.add(&RunFigures {
             task_clock: 1_000,
             ledger: 1_011,
             steal: 0,

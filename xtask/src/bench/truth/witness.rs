@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// CPU time so far, ns.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct WitnessReading {
     /// perf's task-clock of the control group, on all CPUs.
     pub task_clock: u64,
     /// perf's task-clock of the process, inherited by its children, as `perf stat` has it.
@@ -32,7 +32,7 @@ pub struct Witnesses {
 
 impl Witnesses {
     /// Starts now. The process sleeps, and has no children yet.
-    pub fn of(pid: u32) -> Result<Witnesses> {
+    pub fn attach(pid: u32) -> Result<Witnesses> {
         let mut event = Builder::new(Software::TASK_CLOCK);
         event.include_kernel().include_hv();
         let inherited = event.clone().observe_pid(pid as i32).any_cpu().inherit(true).build();
@@ -61,12 +61,12 @@ impl Witnesses {
     }
 
     /// Their figures now.
-    pub fn told(&mut self) -> Result<Told> {
+    pub fn read(&mut self) -> Result<WitnessReading> {
         let ticks = [14, 15, 16, 17].map(|field| stat_field(self.pid, field));
         let ticks: Option<u64> = ticks.into_iter().sum();
         let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let task_clock = self.task_clocks.iter_mut().map(Counter::read).sum::<Result<u64, _>>();
-        Ok(Told {
+        Ok(WitnessReading {
             task_clock: task_clock.context("reading perf's task-clock of a control group")?,
             inherited: self.inherited.read().context("reading perf's task-clock")?,
             group: self.group.usage()?,

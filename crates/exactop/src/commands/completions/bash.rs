@@ -1,12 +1,12 @@
 //! Additions to bash completions that clap's generator lacks: lists, and values read from the
 //! machine.
 
-use super::{Asked, COLUMNS};
+use super::{CompletionValue, COLUMNS};
 
 /// The generated script, with each mark replaced by code that asks the machine.
 pub fn with_asked(script: &str) -> String {
     let mut script = script.to_owned();
-    for asked in Asked::ALL {
+    for asked in CompletionValue::ALL {
         let marked = format!("COMPREPLY=($(compgen -W \"{}\" -- \"${{cur}}\"))", asked.mark());
         script = script.replace(&marked, call(asked));
     }
@@ -16,17 +16,17 @@ pub fn with_asked(script: &str) -> String {
     columns + &script
 }
 
-fn call(asked: Asked) -> &'static str {
+fn call(asked: CompletionValue) -> &'static str {
     match asked {
-        Asked::Pids => {
+        CompletionValue::Pids => {
             "_exactop_no_file; COMPREPLY=($(_exactop_list \"$(cd /proc && echo [0-9]*)\" \"${cur}\"))"
         }
-        Asked::Users => {
+        CompletionValue::Users => {
             "_exactop_no_file; COMPREPLY=($(_exactop_list \"$(compgen -u)\" \"${cur}\"))"
         }
-        Asked::Columns => "_exactop_no_file; COMPREPLY=($(_exactop_columns \"${cur}\"))",
-        Asked::Filter => "_exactop_no_file; COMPREPLY=($(_exactop_filter \"${cur}\"))",
-        Asked::Number => "_exactop_no_file; COMPREPLY=()",
+        CompletionValue::Columns => "_exactop_no_file; COMPREPLY=($(_exactop_columns \"${cur}\"))",
+        CompletionValue::Filter => "_exactop_no_file; COMPREPLY=($(_exactop_filter \"${cur}\"))",
+        CompletionValue::Number => "_exactop_no_file; COMPREPLY=()",
     }
 }
 

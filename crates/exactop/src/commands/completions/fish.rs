@@ -1,7 +1,7 @@
 //! Additions to fish completions that clap's generator lacks: lists, values read from the machine,
 //! and values without an option name.
 
-use super::{Asked, COLUMNS};
+use super::{CompletionValue, COLUMNS};
 use clap::builder::PossibleValue;
 use clap::Command;
 use exactop_model::columns::Column;
@@ -9,7 +9,7 @@ use exactop_model::columns::Column;
 /// The generated script, with each mark replaced and with the missing values added.
 pub fn with_asked(script: &str, command: &Command) -> String {
     let mut script = script.to_owned();
-    for asked in Asked::ALL {
+    for asked in CompletionValue::ALL {
         script = script.replace(&format!(r#""{}\t''""#, asked.mark()), call(asked));
     }
     let described: Vec<String> = COLUMNS.iter().map(described).collect();
@@ -27,13 +27,13 @@ fn with_values_of_the_first(script: &str) -> String {
     script.replacen("    if set -q argv[1]\n", "    if test -n \"$argv[1]\"\n", 1)
 }
 
-fn call(asked: Asked) -> &'static str {
+fn call(asked: CompletionValue) -> &'static str {
     match asked {
-        Asked::Pids => "\"(__exactop_pids)\"",
-        Asked::Users => "\"(__exactop_users)\"",
-        Asked::Columns => "\"(__exactop_columns)\"",
-        Asked::Filter => "\"(__exactop_filter)\"",
-        Asked::Number => "\"\"",
+        CompletionValue::Pids => "\"(__exactop_pids)\"",
+        CompletionValue::Users => "\"(__exactop_users)\"",
+        CompletionValue::Columns => "\"(__exactop_columns)\"",
+        CompletionValue::Filter => "\"(__exactop_filter)\"",
+        CompletionValue::Number => "\"\"",
     }
 }
 

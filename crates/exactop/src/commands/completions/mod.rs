@@ -57,8 +57,8 @@ impl Words {
 
     fn with_values(&self, command: &str, arg: Arg) -> Arg {
         let id = arg.get_id().as_str().to_string();
-        if let Some(asked) = Asked::of(&arg) {
-            return self.asked(asked, arg);
+        if let Some(asked) = CompletionValue::from_arg(&arg) {
+            return self.with_value_hint(asked, arg);
         }
         let plain = |name: &str| PossibleValue::new(name.to_string());
         let values: Vec<PossibleValue> = match (command, id.as_str()) {
@@ -87,9 +87,9 @@ impl Words {
     }
 
     /// The argument, marked for completion from the machine, or at least as not a file.
-    fn asked(&self, asked: Asked, arg: Arg) -> Arg {
+    fn with_value_hint(&self, asked: CompletionValue, arg: Arg) -> Arg {
         // Only bash's generator cannot express a value that is neither a word nor a file.
-        if asked == Asked::Number && self.shell != Shell::Bash {
+        if asked == CompletionValue::Number && self.shell != Shell::Bash {
             return arg.value_hint(ValueHint::Other);
         }
         let mark = PossibleValue::new(asked.mark());
@@ -102,7 +102,7 @@ impl Words {
 
 /// Kinds of values that are not one of a few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum CompletionValue {
     /// PIDs, separated by commas.
     Pids,
     /// Users, separated by commas.
@@ -115,11 +115,16 @@ enum Asked {
     Number,
 }
 
-impl Asked {
-    const ALL: [Asked; 5] =
-        [Asked::Pids, Asked::Users, Asked::Columns, Asked::Filter, Asked::Number];
+impl CompletionValue {
+    const ALL: [CompletionValue; 5] = [
+        CompletionValue::Pids,
+        CompletionValue::Users,
+        CompletionValue::Columns,
+        CompletionValue::Filter,
+        CompletionValue::Number,
+    ];
 
-    fn of(arg: &Arg) -> Option<Asked> {
+    fn from_arg(arg: &Arg) -> Option<CompletionValue> {
         /// Value names that help uses for numbers.
         const NUMBERS: [&str; 8] =
             ["N", "SECONDS", "PCT", "TIME", "SIZE", "MICROSECONDS", "COLUMNS", "CPULIST"];
@@ -130,11 +135,11 @@ impl Asked {
             .get_value_names()
             .is_some_and(|names| names.iter().any(|name| NUMBERS.contains(&name.as_str())));
         match arg.get_id().as_str() {
-            "pid" | "pids" => Some(Asked::Pids),
-            "user" | "effective" | "real" => Some(Asked::Users),
-            "columns" => Some(Asked::Columns),
-            "filter" | "filters" => Some(Asked::Filter),
-            _ if is_number && arg.get_possible_values().is_empty() => Some(Asked::Number),
+            "pid" | "pids" => Some(CompletionValue::Pids),
+            "user" | "effective" | "real" => Some(CompletionValue::Users),
+            "columns" => Some(CompletionValue::Columns),
+            "filter" | "filters" => Some(CompletionValue::Filter),
+            _ if is_number && arg.get_possible_values().is_empty() => Some(CompletionValue::Number),
             _ => None,
         }
     }
@@ -142,11 +147,11 @@ impl Asked {
     /// The mark that the generator writes for this kind. No real word looks like it.
     fn mark(self) -> &'static str {
         match self {
-            Asked::Pids => "@pids",
-            Asked::Users => "@users",
-            Asked::Columns => "@columns",
-            Asked::Filter => "@filter",
-            Asked::Number => "@number",
+            CompletionValue::Pids => "@pids",
+            CompletionValue::Users => "@users",
+            CompletionValue::Columns => "@columns",
+            CompletionValue::Filter => "@filter",
+            CompletionValue::Number => "@number",
         }
     }
 }

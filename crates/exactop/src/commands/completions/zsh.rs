@@ -1,13 +1,13 @@
 //! Additions to zsh completions that clap's generator lacks: lists, and values read from the
 //! machine.
 
-use super::{Asked, COLUMNS};
+use super::{CompletionValue, COLUMNS};
 use exactop_model::columns::Column;
 
 /// The generated script, with each mark replaced by code that asks the machine.
 pub fn with_asked(script: &str) -> String {
     let mut script = script.to_owned();
-    for asked in Asked::ALL {
+    for asked in CompletionValue::ALL {
         script = script.replace(&format!("({})", asked.mark()), call(asked));
     }
     let described: String = COLUMNS.iter().map(|column| described(column) + "\n").collect();
@@ -21,13 +21,13 @@ pub fn with_asked(script: &str) -> String {
     }
 }
 
-fn call(asked: Asked) -> &'static str {
+fn call(asked: CompletionValue) -> &'static str {
     match asked {
-        Asked::Pids => "_exactop_pids",
-        Asked::Users => "_exactop_users",
-        Asked::Columns => "_exactop_columns",
-        Asked::Filter => "_exactop_filter",
-        Asked::Number => "",
+        CompletionValue::Pids => "_exactop_pids",
+        CompletionValue::Users => "_exactop_users",
+        CompletionValue::Columns => "_exactop_columns",
+        CompletionValue::Filter => "_exactop_filter",
+        CompletionValue::Number => "",
     }
 }
 

@@ -6,7 +6,7 @@ use crate::failure::{complain, Failure};
 use crate::options::parse::MOST_GROUPS;
 use crate::options::time::shown;
 use exactop_export::clickhouse::{Address, Client, Login, Patience};
-use exactop_export::onward::{Exporter, Log, News, Onto, Pace};
+use exactop_export::onward::{Destination, Exporter, Log, News, Pace};
 use exactop_export::{Objects, Shelf, GROUPS};
 use exactop_files::{Directory, FileError};
 use exactop_metrics::Exporting;
@@ -51,30 +51,30 @@ impl Default for Export {
 }
 
 /// A parsed `export.to`.
-enum To {
+enum ExportTarget {
     Clickhouse(Address),
     Directory(PathBuf),
     Server(Address),
 }
 
-impl To {
+impl ExportTarget {
     /// Parses `https://STORE`, `clickhouse:https://STORE`, `parquet:DIR` or
     /// `parquet:https://SERVER/DIR`.
-    fn read(text: &str) -> Result<To, String> {
+    fn read(text: &str) -> Result<ExportTarget, String> {
         let address = |url: &str| Address::read(url).map_err(|error| error.to_string());
         match text.split_once(':') {
             Some(("parquet", "")) => Err("parquet: takes a directory or a URL behind it".into()),
-            Some(("parquet", url)) if is_of_http(url) => address(url).map(To::Server),
+            Some(("parquet", url)) if is_of_http(url) => address(url).map(ExportTarget::Server),
             Some(("parquet", url)) if url.contains("://") => {
                 Err(format!("'{url}': files go to a directory, or by PUT to https://HOST/DIR"))
             }
             Some(("parquet", dir)) => std::path::absolute(dir)
-                .map(To::Directory)
+                .map(ExportTarget::Directory)
                 .map_err(|error| format!("no directory is called '{dir}': {error}")),
-            Some(("clickhouse", url)) => address(url).map(To::Clickhouse),
+            Some(("clickhouse", url)) => address(url).map(ExportTarget::Clickhouse),
             _ => match address(text) {
                 Err(why) => Err(format!("{why}, or parquet:DIR for files")),
-                address => address.map(To::Clickhouse),
+                address => address.map(ExportTarget::Clickhouse),
             },
         }
     }
@@ -89,15 +89,17 @@ impl Export {
     /// Checks that the settings fit together. Reads no file.
     pub fn check(&self, is_recorded: bool) -> Result<(), (&'static str, String)> {
         let Some(to) = &self.to else { return Ok(()) };
-        let to = To::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
+        let to = ExportTarget::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
         if !is_recorded {
             let what = ": what is sent is what is recorded: it takes record.enabled";
             return Err(("export.to", what.into()));
         }
         let others = match to {
-            To::Directory(_) => [self.login.is_some(), self.ca.is_some(), self.is_of_a_database()],
-            To::Server(_) => [false, false, self.is_of_a_database()],
-            To::Clickhouse(_) => [false; 3],
+            ExportTarget::Directory(_) => {
+                [self.login.is_some(), self.ca.is_some(), self.is_of_a_database()]
+            }
+            ExportTarget::Server(_) => [false, false, self.is_of_a_database()],
+            ExportTarget::Clickhouse(_) => [false; 3],
         };
         let keys = ["export.login", "export.ca", "export.database"];
         if let Some((key, _)) = keys.into_iter().zip(others).find(|(_, is_set)| *is_set) {
@@ -115,14 +117,14 @@ impl Export {
         self.database != DATABASE
     }
 
-    fn goal(&self) -> Option<To> {
-        To::read(self.to.as_ref()?).ok()
+    fn goal(&self) -> Option<ExportTarget> {
+        ExportTarget::read(self.to.as_ref()?).ok()
     }
 
     /// Interval of sending. A store takes many inserts; files of one minute would be many files.
     pub fn every(&self) -> Duration {
         let usual = match self.goal() {
-            Some(To::Directory(_) | To::Server(_)) => 600,
+            Some(ExportTarget::Directory(_) | ExportTarget::Server(_)) => 600,
             _ => 60,
         };
         self.every.unwrap_or(Duration::from_secs(usual))
@@ -131,15 +133,17 @@ impl Export {
     /// TCP port of the store or server.
     pub fn port(&self) -> Option<u16> {
         match self.goal()? {
-            To::Clickhouse(address) | To::Server(address) => Some(address.port()),
-            To::Directory(_) => None,
+            ExportTarget::Clickhouse(address) | ExportTarget::Server(address) => {
+                Some(address.port())
+            }
+            ExportTarget::Directory(_) => None,
         }
     }
 
     /// The directory to which the daemon must be able to write.
     pub fn written(&self) -> Option<PathBuf> {
         match self.goal()? {
-            To::Directory(path) => Some(fenced(&path)),
+            ExportTarget::Directory(path) => Some(fenced(&path)),
             _ => None,
         }
     }
@@ -149,24 +153,24 @@ impl Export {
     /// # Errors
     /// A file cannot be read or used, a password would be sent unencrypted, or others could change
     /// the directory.
-    pub fn onto(&self) -> Result<Option<Onto>, Failure> {
+    pub fn onto(&self) -> Result<Option<Destination>, Failure> {
         let Some(goal) = self.goal() else { return Ok(None) };
         let wrong = |error| Failure::usage(format!("[export]: {error}"));
         let login = self.login.as_deref().map(Login::read).transpose().map_err(wrong)?;
         let (ca, once) = (self.ca.as_deref(), Patience::ONCE);
         Ok(Some(match goal {
-            To::Clickhouse(address) => {
+            ExportTarget::Clickhouse(address) => {
                 let client = Client::new(address, &self.database, login, ca, once);
-                Onto::Clickhouse(Box::new(client.map_err(wrong)?))
+                Destination::Clickhouse(Box::new(client.map_err(wrong)?))
             }
-            To::Server(address) => {
+            ExportTarget::Server(address) => {
                 let objects = Objects::new(&address, login.as_ref(), ca, once).map_err(wrong)?;
-                Onto::Files(Shelf::There(Box::new(objects)))
+                Destination::Files(Shelf::There(Box::new(objects)))
             }
-            To::Directory(path) => match Directory::ours(&path) {
+            ExportTarget::Directory(path) => match Directory::ours(&path) {
                 // A missing directory may appear later; a directory that others can change stays
                 // unsafe.
-                Ok(_) | Err(FileError::Io { .. }) => Onto::Files(Shelf::Here(path)),
+                Ok(_) | Err(FileError::Io { .. }) => Destination::Files(Shelf::Here(path)),
                 Err(error) => return Err(Failure::usage(format!("[export]: {error}"))),
             },
         }))
@@ -202,7 +206,7 @@ impl Exported {
     /// # Errors
     /// The state file cannot be written beside the log.
     pub fn start(
-        onto: Option<Onto>,
+        onto: Option<Destination>,
         dir: Option<&Path>,
         export: &Export,
     ) -> Result<Exported, Failure> {
@@ -219,7 +223,7 @@ impl Exported {
     }
 
     /// The exporter's state for metrics.
-    pub fn told(&self, created_ns: u64) -> Option<Exporting> {
+    pub fn to_metrics(&self, created_ns: u64) -> Option<Exporting> {
         let status = self.0.as_ref()?.status();
         let now_ns = jiff::Timestamp::now().as_nanosecond();
         // If the clock was set back since, the lag is unknown.
@@ -272,13 +276,15 @@ mod tests {
 
     #[test]
     fn where_it_goes_is_one_text() {
-        let read = |text| To::read(text);
-        assert!(matches!(read("https://s:8443"), Ok(To::Clickhouse(_))));
-        assert!(matches!(read("clickhouse:http://s"), Ok(To::Clickhouse(_))));
-        assert!(matches!(read("parquet:https://s/books"), Ok(To::Server(_))));
-        let is = |text, path: &str| matches!(read(text), Ok(To::Directory(dir)) if dir == Path::new(path));
+        let read = |text| ExportTarget::read(text);
+        assert!(matches!(read("https://s:8443"), Ok(ExportTarget::Clickhouse(_))));
+        assert!(matches!(read("clickhouse:http://s"), Ok(ExportTarget::Clickhouse(_))));
+        assert!(matches!(read("parquet:https://s/books"), Ok(ExportTarget::Server(_))));
+        let is = |text, path: &str| matches!(read(text), Ok(ExportTarget::Directory(dir)) if dir == Path::new(path));
         assert!(is("parquet:/srv/a:b/", "/srv/a:b/") && is("parquet:/", "/"));
-        assert!(matches!(read("parquet:books"), Ok(To::Directory(dir)) if dir.is_absolute()));
+        assert!(
+            matches!(read("parquet:books"), Ok(ExportTarget::Directory(dir)) if dir.is_absolute())
+        );
         for wrong in ["", "/srv/books", "parquet:", "parquet", "parquet:s3://b", "s:8443"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

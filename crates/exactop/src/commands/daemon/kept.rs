@@ -4,32 +4,32 @@
 use crate::commands::record::DETAILS;
 use crate::recorded::Shared;
 use exactop_model::ledger::merged::Merged;
-use exactop_model::{Book, Feed, Frame, FrameOptions, Row, Snapshot, Still, Tap};
+use exactop_model::{Book, Feed, Frame, FrameOptions, IdleRows, Row, Snapshot, Tap};
 use exactop_recording::Recorder;
 use exactop_sources::session::Session;
 use std::time::{Duration, Instant};
 
 /// Merges snapshots, and records a window when it is due.
-pub struct Kept {
+pub struct PacedRecorder {
     recorder: Option<Shared>,
     merged: Merged,
     book: Book,
     interval: Duration,
     due: Instant,
     /// Names of all tasks in the first window, then of tasks that were active.
-    still: Still,
+    still: IdleRows,
 }
 
-impl Kept {
+impl PacedRecorder {
     /// Records windows of this length; without a recorder it keeps nothing.
-    pub fn new(recorder: Option<Shared>, interval: Duration) -> Kept {
-        Kept {
+    pub fn new(recorder: Option<Shared>, interval: Duration) -> PacedRecorder {
+        PacedRecorder {
             recorder,
             merged: Merged::new(),
             book: Book::new(),
             interval,
             due: Instant::now(),
-            still: Still::All,
+            still: IdleRows::All,
         }
     }
 

@@ -23,11 +23,11 @@ use crate::machine;
 use crate::options::of_recording::directory;
 use crate::options::parse;
 use crate::options::resolved::SourceOptions;
-use crate::options::typed::Whose;
+use crate::options::typed::FigureSource;
 use crate::output::{print, Signals};
 use crate::priority;
 use crate::recorded::Shared;
-use crate::rights::{self, Beside, Role};
+use crate::rights::{self, ExtraAccess, Role};
 use crate::source;
 use clap::Args;
 use exactop_recording::{Machine, Recorder};
@@ -36,10 +36,10 @@ use exactop_sources::session::memory::keep_little;
 use exactop_sources::session::Choice;
 use exactop_sources::{passwd, SplitOptions};
 use exporting::Exported;
-use kept::Kept;
+use kept::PacedRecorder;
 use published::Published;
 use saving::Saving;
-use serving::{Latest, Serving, Told};
+use serving::{Latest, Serving, SessionTap};
 use settings::{load, Settings};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     // The password file is read here because the daemon gives up that right later.
     let onto = settings.export.onto()?;
     if typed.check {
-        return print(settings.told());
+        return print(settings.to_toml());
     }
     keep_little();
     let mut supervisor = Supervisor::new();
@@ -143,7 +143,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let server = with_programs(server);
     let recorder = recorder(&settings, &machine)?;
     let (session, origin) = source::session(&SourceOptions {
-        whose: Whose::Own(Choice::Ledger),
+        whose: FigureSource::Own(Choice::Ledger),
         socket: None,
         split: SplitOptions::default(),
         root: None,
@@ -160,9 +160,9 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let published = Published::start(&settings, &machine)?;
     let exported = priority::usual(|| Exported::start(onto, dir.as_deref(), &settings.export))?;
     let latest = Latest::default();
-    let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
+    let tap = SessionTap { latest: latest.clone(), recorder: recorder.clone() };
     let session = session.tapped(Box::new(tap));
-    let kept = Kept::new(recorder, settings.record.interval);
+    let kept = PacedRecorder::new(recorder, settings.record.interval);
     supervisor.ready();
     let outlets = (published, exported);
     let mut serving = Serving::new(session, latest, server, kept, outlets, saving, settings);
@@ -243,7 +243,7 @@ fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: 
     rights::reduce_beside(
         Role::Daemon,
         origin,
-        &Beside {
+        &ExtraAccess {
             readable: &readable,
             written: &written,
             listens: settings.metrics.listen.map(|address| address.port()),

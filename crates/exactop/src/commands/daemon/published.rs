@@ -9,7 +9,7 @@ use crate::failure::{complain, Failure};
 use crate::priority;
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{Clock, Degraded, LastWindow, Metrics, Own};
+use exactop_metrics::{Clock, DaemonInfo, Degraded, LastWindow, Metrics};
 use exactop_model::owner::{BookNames, CgroupNames, Names};
 use exactop_model::{Book, Window};
 use exactop_recording::Machine;
@@ -24,9 +24,9 @@ use std::time::Duration;
 const LAST: Duration = Duration::from_secs(2);
 
 /// Names of groups from the book and of users from /etc/passwd.
-struct Known<'a>(&'a Book);
+struct HostNames<'a>(&'a Book);
 
-impl Names for Known<'_> {
+impl Names for HostNames<'_> {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
         BookNames(self.0).cgroup(id)
     }
@@ -45,7 +45,7 @@ struct Counting {
     /// Readable when a thread requests a window.
     woken: UnixStream,
     host: Arc<Host>,
-    own: Own,
+    own: DaemonInfo,
     pulse: Arc<Pulse>,
     /// Start of the daemon on CLOCK_MONOTONIC, ns.
     begun_ns: u64,
@@ -130,8 +130,8 @@ impl Published {
     pub fn take(&mut self, window: &Window, book: &Book, exported: &Exported, degraded: Degraded) {
         if let Some(counting) = &mut self.0 {
             counting.pulse.closes();
-            let exporting = exported.told(counting.begun_ns);
-            counting.last.close(window, book, &Known(book), (exporting, Some(degraded)));
+            let exporting = exported.to_metrics(counting.begun_ns);
+            counting.last.close(window, book, &HostNames(book), (exporting, Some(degraded)));
         }
     }
 
@@ -167,15 +167,15 @@ impl Counting {
 }
 
 /// Metrics with all counters at zero.
-fn metrics(settings: exactop_metrics::Settings, own: &Own) -> Metrics {
+fn metrics(settings: exactop_metrics::Settings, own: &DaemonInfo) -> Metrics {
     let mut metrics = Metrics::new(settings, Clock::read());
     metrics.set_own(own.clone());
     metrics
 }
 
 /// The daemon's own labels on the page.
-fn own(machine: &Machine) -> Own {
-    Own {
+fn own(machine: &Machine) -> DaemonInfo {
+    DaemonInfo {
         version: env!("CARGO_PKG_VERSION"),
         commit: crate::version::COMMIT,
         host: machine.host.clone(),

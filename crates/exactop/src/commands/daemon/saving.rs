@@ -27,7 +27,7 @@ impl Saving {
     }
 
     /// The dropped details, for metrics.
-    pub fn told(&self) -> exactop_metrics::Degraded {
+    pub fn to_metrics(&self) -> exactop_metrics::Degraded {
         let is_gone = |detail| self.degraded.has_given_up(detail);
         exactop_metrics::Degraded {
             history: is_gone(Detail::History),
@@ -45,7 +45,7 @@ impl Saving {
         let bound = set.unwrap_or_else(|| usual_bound(self.tasks, self.limit));
         let Some(change) = self.degraded.window(used, bound) else { return };
         complain(&words(change, used, bound));
-        let told = self.told();
+        let told = self.to_metrics();
         server.keep_history(!told.history);
         session.pool(Pools { brief: told.brief, threads: told.threads });
     }

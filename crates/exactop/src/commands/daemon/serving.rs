@@ -1,7 +1,7 @@
 //! The loop: waits until a reader requests a window, ends it, and sends it to all readers.
 
 use super::exporting::Exported;
-use super::kept::Kept;
+use super::kept::PacedRecorder;
 use super::published::Published;
 use super::saving::Saving;
 use super::settings::Settings;
@@ -14,7 +14,7 @@ use exactop_model::text::escape::harmless;
 use exactop_model::{Book, Needs, Row, Snapshot, Tap};
 use exactop_service::{Notice, Server, SHORTEST_NS};
 use exactop_sources::session::Session;
-use exactop_sources::{Followed, Request};
+use exactop_sources::{FollowedProcess, Request};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -23,14 +23,14 @@ use std::time::Instant;
 pub type Latest = Rc<RefCell<Option<Snapshot>>>;
 
 /// Receives a session's snapshots and the details read for rows.
-pub struct Told {
+pub struct SessionTap {
     /// Where the last snapshot goes.
     pub latest: Latest,
     /// The recorder that gets the rows.
     pub recorder: Option<Shared>,
 }
 
-impl Tap for Told {
+impl Tap for SessionTap {
     fn snapshot(&mut self, now: &Snapshot, _: &Book) {
         *self.latest.borrow_mut() = Some(now.clone());
     }
@@ -47,10 +47,10 @@ pub struct Serving {
     session: Session,
     latest: Latest,
     server: Server,
-    kept: Kept,
+    kept: PacedRecorder,
     published: Published,
     exported: Exported,
-    followed: Vec<Followed>,
+    followed: Vec<FollowedProcess>,
     saving: Saving,
     in_force: Settings,
 }
@@ -61,7 +61,7 @@ impl Serving {
         session: Session,
         latest: Latest,
         server: Server,
-        kept: Kept,
+        kept: PacedRecorder,
         (published, exported): (Published, Exported),
         saving: Saving,
         in_force: Settings,
@@ -147,7 +147,7 @@ impl Serving {
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
         // Readers may be waiting, so the window goes to them first.
         if let Some(window) = self.session.window() {
-            let degraded = self.saving.told();
+            let degraded = self.saving.to_metrics();
             self.published.take(window, self.session.book(), &self.exported, degraded);
         }
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());

@@ -9,7 +9,7 @@ use crate::options::time::{size, stretch};
 use crate::priority::Priority;
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_recording::{Options, Sync};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -108,7 +108,7 @@ pub struct Metrics {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "listens")]
     pub listen: Option<SocketAddr>,
     #[serde(with = "labels")]
-    pub by: Vec<By>,
+    pub by: Vec<Grouping>,
     pub groups: usize,
     #[serde(with = "pause")]
     pub zero_for: Duration,
@@ -200,7 +200,7 @@ impl Settings {
     }
 
     /// The settings as a TOML file.
-    pub fn told(&self) -> String {
+    pub fn to_toml(&self) -> String {
         let mut told = self.clone();
         if told.export.to.is_some() {
             told.export.every = Some(told.export.every());
@@ -277,7 +277,7 @@ mod tests {
             .collect();
         let all: toml::Table = toml::from_str(&set).expect("TOML");
         let example = read(set.as_bytes()).expect("usable");
-        let again: toml::Table = toml::from_str(&example.told()).expect("TOML");
+        let again: toml::Table = toml::from_str(&example.to_toml()).expect("TOML");
         let keys = |table: &toml::Table| -> Vec<String> {
             table
                 .iter()
@@ -296,18 +296,18 @@ mod tests {
     #[test]
     fn what_is_told_is_read_again() {
         let mut settings = Settings::default();
-        assert_eq!(read(settings.told().as_bytes()), Ok(settings.clone()));
+        assert_eq!(read(settings.to_toml().as_bytes()), Ok(settings.clone()));
         settings.priority = Priority::RoundRobin;
         settings.memory = Some(96 << 20);
         settings.record.keep = Duration::from_secs(90);
         settings.record.max_size = 3 << 20;
         settings.record.sync = Sync::Never;
-        settings.metrics.by = vec![By::User];
+        settings.metrics.by = vec![Grouping::User];
         settings.metrics.zero_for = Duration::from_secs(60);
         settings.otlp.url = Some("http://here:4318".into());
         settings.export.to = Some("https://store:8443".into());
         settings.export.every = Some(Duration::from_secs(120));
-        assert_eq!(read(settings.told().as_bytes()), Ok(settings));
+        assert_eq!(read(settings.to_toml().as_bytes()), Ok(settings));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::options::parse::address;
 use crate::options::time::{size, stretch};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_recording::Sync;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
@@ -123,12 +123,15 @@ pub(super) mod sync {
 pub(super) mod labels {
     use super::*;
 
-    pub fn serialize<S: Serializer>(by: &[By], to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(by: &[Grouping], to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(by.iter().map(|by| by.name()))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<By>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Grouping>, D::Error> {
         let names = Vec::<String>::deserialize(from)?;
-        names.iter().map(|name| By::parse(name, &By::LABELS).map_err(D::Error::custom)).collect()
+        names
+            .iter()
+            .map(|name| Grouping::parse(name, &Grouping::LABELS).map_err(D::Error::custom))
+            .collect()
     }
 }

@@ -8,10 +8,10 @@ use crate::options::time::{shown, when};
 use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
-use exactop_fleet::compare::{json, page, Basis, Difference, Kind, Measure, Per, Side};
+use exactop_fleet::compare::{json, page, Basis, BasisKind, Difference, Measure, Per, Side};
 use exactop_fleet::{Books, FleetError, Parquet};
-use exactop_recording::{Recording, When};
-use exactop_sums::{By, Per as OnePer};
+use exactop_recording::{Recording, TimeRange};
+use exactop_sums::{Grouping, Per as OnePer};
 use jiff::Zoned;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn text(text: &str) -> Result<String, String> {
 
 /// Where the books of one side are.
 #[derive(Debug)]
-pub enum Place<'a> {
+pub enum SideLocation<'a> {
     /// A directory or a file, of one machine or of many.
     Path(&'a Path),
     /// A ClickHouse store, and its port.
@@ -48,13 +48,13 @@ impl ManyArgs {
     ///
     /// # Errors
     /// The address is invalid, or a file cannot be read.
-    pub fn place<'a>(&self, path: &'a Path) -> Result<Place<'a>, Failure> {
+    pub fn place<'a>(&self, path: &'a Path) -> Result<SideLocation<'a>, Failure> {
         let Some(url) = path.to_str().filter(|text| text.contains("://")) else {
-            return Ok(Place::Path(path));
+            return Ok(SideLocation::Path(path));
         };
         let address = Address::read(url).map_err(Failure::usage)?;
         let port = address.port();
-        Ok(Place::Store(Box::new(self.store.asking(address)?), port))
+        Ok(SideLocation::Store(Box::new(self.store.asking(address)?), port))
     }
 
     /// Checks that no option was given that needs the books of many machines.
@@ -79,20 +79,20 @@ impl ManyArgs {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> SideLocation<'a> {
     /// The path, if this is a directory or a file.
     pub fn path(&self) -> Option<&'a Path> {
         match self {
-            Place::Path(path) => Some(path),
-            Place::Store(..) => None,
+            SideLocation::Path(path) => Some(path),
+            SideLocation::Store(..) => None,
         }
     }
 
     /// TCP port of the store.
     pub fn port(&self) -> Option<u16> {
         match self {
-            Place::Path(_) => None,
-            Place::Store(_, port) => Some(*port),
+            SideLocation::Path(_) => None,
+            SideLocation::Store(_, port) => Some(*port),
         }
     }
 
@@ -102,10 +102,10 @@ impl<'a> Place<'a> {
     /// The store does not answer, or a directory holds both kinds.
     pub fn books(self) -> Result<Option<Box<dyn Books>>, Failure> {
         let path = match self {
-            Place::Store(client, _) => {
+            SideLocation::Store(client, _) => {
                 return Ok(Some(Box::new(reached(*client)?)));
             }
-            Place::Path(path) => path,
+            SideLocation::Path(path) => path,
         };
         let (books, is_of_one) = (Parquet::open(path), Recording::open(path).is_ok());
         let books = match books {
@@ -138,7 +138,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     // A dimension that only single machines record is refused before anything is read.
     let by = how.by;
-    if !By::FLEET.contains(&by) {
+    if !Grouping::FLEET.contains(&by) {
         return Err(Failure::usage(FleetError::NotSummed { by }));
     }
     let per = match how.per {
@@ -155,7 +155,7 @@ pub fn run(
     let read = |books: &dyn Books, text: Option<&str>, name: &str| {
         let when = match text {
             Some(text) => when(text, now, None).map_err(Failure::usage)?,
-            None => When::default(),
+            None => TimeRange::default(),
         };
         let side = Side::read(books, when, by, now_ns).map_err(failed)?;
         side.ok_or_else(|| Failure::failed(format!("no window of any host ends in {name}")))
@@ -164,7 +164,7 @@ pub fn run(
         read(first, how.a.as_deref(), "A")?,
         read(second.unwrap_or(first), how.b.as_deref(), "B")?,
     );
-    let difference = Difference::of(a, b, measure);
+    let difference = Difference::between(a, b, measure);
     is_there(&difference.basis, many.changed.as_deref())?;
     output::print(match how.json {
         true => json(&difference),
@@ -179,7 +179,7 @@ fn failed(error: FleetError) -> Failure {
 /// No host matches `--changed`: the name was probably mistyped.
 fn is_there(basis: &Basis, changed: Option<&str>) -> Result<(), Failure> {
     match (basis.kind, basis.hosts(), changed) {
-        (Kind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(
+        (BasisKind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(
             "--changed: no host with '{text}' in its name is in both time ranges"
         ))),
         _ => Ok(()),

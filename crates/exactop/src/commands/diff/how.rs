@@ -2,7 +2,7 @@
 
 use crate::options::parse;
 use clap::Args;
-use exactop_sums::{By, Least, Per, Work};
+use exactop_sums::{Grouping, Least, Per, Work};
 
 /// The two time ranges and the measure.
 #[derive(Debug, Args)]
@@ -14,8 +14,8 @@ pub struct How {
     #[arg(short, value_name = "FROM[+LENGTH]")]
     pub b: Option<String>,
     /// Sum CPU time by this
-    #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
-    pub by: By,
+    #[arg(long, value_parser = parse::by(&Grouping::MACHINE), default_value = "command")]
+    pub by: Grouping,
     /// Divide CPU time by cpu (time of all CPUs), wall (time) or work=COUNTER (the row's own:
     /// exits, syscalls ...)
     #[arg(long, value_name = "cpu|wall|work=COUNTER", value_parser = per, default_value = "cpu")]

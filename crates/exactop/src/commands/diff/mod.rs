@@ -10,9 +10,9 @@ mod recordings;
 use crate::failure::Failure;
 use crate::options::of_recording::{self, directory};
 use crate::options::time::now;
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use clap::Args;
-use fleets::{ManyArgs, Place};
+use fleets::{ManyArgs, SideLocation};
 use how::How;
 pub use recordings::open;
 use std::path::{Path, PathBuf};
@@ -70,14 +70,14 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let place = |path| many.place(path);
     let (of_a, of_b) = (place(&first)?, second.map(|path| place(path)).transpose()?);
     let places = || [Some(&of_a), of_b.as_ref()].into_iter().flatten();
-    let readable: Vec<&Path> = places().filter_map(Place::path).collect();
-    let connects: Vec<u16> = places().filter_map(Place::port).collect();
+    let readable: Vec<&Path> = places().filter_map(SideLocation::path).collect();
+    let connects: Vec<u16> = places().filter_map(SideLocation::port).collect();
     if connects.is_empty() {
         many.no_store()?;
     }
-    let beside = Beside { readable: &readable, connects: &connects, ..Beside::default() };
+    let beside = ExtraAccess { readable: &readable, connects: &connects, ..ExtraAccess::default() };
     rights::reduce_beside(Role::Text, Origin::None, &beside);
-    let (in_a, in_b) = (of_a.books()?, of_b.map(Place::books).transpose()?);
+    let (in_a, in_b) = (of_a.books()?, of_b.map(SideLocation::books).transpose()?);
     match (in_a, in_b) {
         (None, None | Some(None)) => {
             many.nothing()?;

@@ -5,7 +5,7 @@ use crate::failure::{complain, Failure};
 use crate::options::of_recording;
 use crate::options::time::shown;
 use crate::output;
-use exactop_recording::{Recording, When};
+use exactop_recording::{Recording, TimeRange};
 use exactop_sums::{json, text, Difference, Stretch};
 use jiff::Zoned;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn run(how: &How, first: &Path, second: &Path, now: &Zoned) -> Result<(), Fa
     })
 }
 
-fn side(recording: Recording, when: When, name: &str, how: &How) -> Result<Stretch, Failure> {
+fn side(recording: Recording, when: TimeRange, name: &str, how: &How) -> Result<Stretch, Failure> {
     let path = recording.path().to_path_buf();
     let stretch = Stretch::read(recording, when, how.by, how.per.work());
     let stretch = stretch.map_err(Failure::failed)?;

@@ -6,9 +6,9 @@ use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::parse;
 use crate::options::time::{self, now};
 use crate::output;
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use clap::Args;
-use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, Sent};
+use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, SentCounts};
 use exactop_export::GROUPS;
 use exactop_recording::Recording;
 use std::path::PathBuf;
@@ -121,24 +121,24 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     let address = Address::read(&typed.to).map_err(Failure::usage)?;
     let port = address.port();
     let client = typed.store.client(address)?;
-    let beside = Beside { readable: &[&path], connects: &[port], ..Beside::default() };
+    let beside = ExtraAccess { readable: &[&path], connects: &[port], ..ExtraAccess::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
     let (recording, when) = of_recording::part(time, &now, recording)?;
     complain_of(&recording);
     let now_ns = now.timestamp().as_nanosecond();
     let sending = Sending { client: &client, groups: typed.groups, now_ns };
-    let mut sent = Sent::default();
+    let mut sent = SentCounts::default();
     let done = insert(recording, when, &sending, &mut sent);
     if let Err(error) = done {
-        if sent != Sent::default() {
+        if sent != SentCounts::default() {
             complain(&format!(
                 "{sent}; what is missing goes with the next export of the same time"
             ));
         }
         return Err(Failure::failed(error));
     }
-    if sent == Sent::default() {
+    if sent == SentCounts::default() {
         return Err(nothing());
     }
     output::print(format!("{sent}\n"))

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::time::{self, now};
 use crate::output;
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::{Address, Login, Patience};
 use exactop_export::{Files, Objects, Replacing};
@@ -86,8 +86,12 @@ pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
         Target::Here(path, _) => (vec![*path], Vec::new()),
         Target::There(_, port) => (Vec::new(), vec![*port]),
     };
-    let beside =
-        Beside { readable: &[&path], written: &written, connects: &connects, ..Beside::default() };
+    let beside = ExtraAccess {
+        readable: &[&path],
+        written: &written,
+        connects: &connects,
+        ..ExtraAccess::default()
+    };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
     let (recording, when) = of_recording::part(time, &now, recording)?;

@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::options::parse;
 use crate::options::time::{self, now, shown, when};
 use crate::output;
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::Address;
 use exactop_fleet::check::{check, json, page, Tolerance};
 use exactop_fleet::{Books, Parquet};
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl CheckArgs {
         let address = Address::read(&self.from).map_err(Failure::usage)?;
         let port = address.port();
         let client = self.store.asking(address)?;
-        let beside = Beside { connects: &[port], ..Beside::default() };
+        let beside = ExtraAccess { connects: &[port], ..ExtraAccess::default() };
         rights::reduce_beside(Role::Text, Origin::None, &beside);
         Ok(Box::new(reached(client)?))
     }
@@ -69,13 +69,13 @@ pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
         Some(text) => when(text, &now, None).map_err(Failure::usage)?,
-        None => When::default(),
+        None => TimeRange::default(),
     };
     let books = typed.open()?;
     let tolerance = Tolerance { clock: typed.ahead, silent: typed.silent };
     let now_ns = now.timestamp().as_nanosecond();
     let balance = check(&*books, when, &tolerance, now_ns).map_err(Failure::failed)?;
-    if balance.there().next().is_none() && balance.unread.is_empty() {
+    if balance.present_hosts().next().is_none() && balance.unread.is_empty() {
         return Err(Failure::failed("no host has a window that ends in this time range"));
     }
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);

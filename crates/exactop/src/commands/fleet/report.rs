@@ -7,12 +7,12 @@ use crate::options::parse::{self, Word};
 use crate::options::time::{now, shown, when};
 use crate::output::file::Sink;
 use crate::output::{self, Signals};
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::Address;
-use exactop_fleet::report::{page, By, Figures, Report};
+use exactop_fleet::report::{page, Figures, Grouping, Report};
 use exactop_fleet::Parquet;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::path::{Path, PathBuf};
 
 /// Output format.
@@ -42,8 +42,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Sum CPU time by this
-    #[arg(long, value_parser = parse::by(&By::FLEET), default_value = "command")]
-    by: By,
+    #[arg(long, value_parser = parse::by(&Grouping::FLEET), default_value = "command")]
+    by: Grouping,
     /// Print at most N rows
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
     rows: u64,
@@ -61,11 +61,11 @@ impl ReportArgs {
     fn open(&self) -> Result<Box<dyn Figures>, Failure> {
         let into = self.output.as_deref().map(above);
         let written = into.as_deref();
-        let beside = Beside { written: written.as_slice(), ..Beside::default() };
+        let beside = ExtraAccess { written: written.as_slice(), ..ExtraAccess::default() };
         let Some(url) = self.from.to_str().filter(|text| text.contains("://")) else {
             self.store.nothing()?;
             let readable = [&*self.from];
-            let beside = Beside { readable: &readable, ..beside };
+            let beside = ExtraAccess { readable: &readable, ..beside };
             rights::reduce_beside(Role::Text, Origin::None, &beside);
             let books = Parquet::open(&self.from).map_err(Failure::failed)?;
             complain_of(&books);
@@ -74,7 +74,11 @@ impl ReportArgs {
         let address = Address::read(url).map_err(Failure::usage)?;
         let connects = [address.port()];
         let client = self.store.asking(address)?;
-        rights::reduce_beside(Role::Text, Origin::None, &Beside { connects: &connects, ..beside });
+        rights::reduce_beside(
+            Role::Text,
+            Origin::None,
+            &ExtraAccess { connects: &connects, ..beside },
+        );
         Ok(Box::new(reached(client)?))
     }
 }
@@ -87,7 +91,7 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
         Some(text) => when(text, &now, None).map_err(Failure::usage)?,
-        None => When::default(),
+        None => TimeRange::default(),
     };
     let books = typed.open()?;
     let now_ns = now.timestamp().as_nanosecond();

@@ -203,7 +203,7 @@ fn described(experiment: &Experiment) -> String {
         experiment.clone().quickened().window_s,
     );
     for condition in &experiment.conditions {
-        let predicted = predict::of(experiment, condition, cpus);
+        let predicted = predict::prediction(experiment, condition, cpus);
         let delta = condition.delta.unwrap_or(experiment.delta);
         let _ =
             writeln!(out, "  {:<36} {}", condition.name, prediction(condition, predicted, delta));

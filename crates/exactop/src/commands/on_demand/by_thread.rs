@@ -3,10 +3,12 @@
 use crate::options::parse::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RowUnit {
     Process,
     Thread,
 }
 
-pub const BY: &[Word<By>] =
-    &[("process", By::Process, "All threads of a process"), ("thread", By::Thread, "One thread")];
+pub const BY: &[Word<RowUnit>] = &[
+    ("process", RowUnit::Process, "All threads of a process"),
+    ("thread", RowUnit::Thread, "One thread"),
+];

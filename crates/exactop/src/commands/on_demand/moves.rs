@@ -1,7 +1,7 @@
 //! `exactop moves`: shows which tasks move to another CPU, from which to which, why, and whether
 //! the move paid.
 
-use super::by_thread::{By, BY};
+use super::by_thread::{RowUnit, BY};
 use super::shared::Show;
 use super::windows::WindowArgs;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub struct Args {
     look: WindowArgs,
     /// Sum the moves by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
-    by: By,
+    by: RowUnit,
     #[command(flatten)]
     pace: PaceArgs,
 }
@@ -45,6 +45,6 @@ fn notes() -> String {
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
-    let show = Show::of(Subject::Moves, &typed.look, typed.pace.resolve()?)?;
-    Show { threads: typed.by == By::Thread, ..show }.run()
+    let show = Show::new(Subject::Moves, &typed.look, typed.pace.resolve()?)?;
+    Show { threads: typed.by == RowUnit::Thread, ..show }.run()
 }

@@ -43,7 +43,7 @@ impl Show<'_> {
     ///
     /// # Errors
     /// The interval or the count is wrong.
-    pub fn of(subject: Subject, look: &WindowArgs, typed: Typed) -> Result<Show<'_>, Failure> {
+    pub fn new(subject: Subject, look: &WindowArgs, typed: Typed) -> Result<Show<'_>, Failure> {
         let pace = look.pace(typed)?;
         let (interval_ns, pids) = (Some(pace.interval_ns()), look.pid.clone());
         let ask = Look { interval_ns, pids, ..Look::at(subject) };

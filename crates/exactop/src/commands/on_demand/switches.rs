@@ -1,6 +1,6 @@
 //! `exactop switches`: counts how often threads leave their CPU, and why.
 
-use super::by_thread::{By, BY};
+use super::by_thread::{RowUnit, BY};
 use super::shared::Show;
 use super::windows::WindowArgs;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub struct Args {
     look: WindowArgs,
     /// Sum the switches by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
-    by: By,
+    by: RowUnit,
     #[command(flatten)]
     pace: PaceArgs,
 }
@@ -33,6 +33,6 @@ On a terminal each window is drawn over the previous one until q; with -n the la
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
-    let show = Show::of(Subject::Switches, &typed.look, typed.pace.resolve()?)?;
-    Show { threads: typed.by == By::Thread, ..show }.run()
+    let show = Show::new(Subject::Switches, &typed.look, typed.pace.resolve()?)?;
+    Show { threads: typed.by == RowUnit::Thread, ..show }.run()
 }

@@ -51,7 +51,7 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
     let at = typed.words.iter().position(|w| pace::is_number(w));
     let (names, numbers) = typed.words.split_at(at.unwrap_or(typed.words.len()));
     let calls = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let show = Show::of(Subject::Syscalls, &typed.look, pace::pace(numbers)?)?;
+    let show = Show::new(Subject::Syscalls, &typed.look, pace::pace(numbers)?)?;
     Show { ask: Look { by: typed.by, calls, ..show.ask }, ..show }.run()
 }
 

@@ -2,7 +2,7 @@
 //! tasks, and which tasks wake them, live or from a recording.
 
 use super::super::played;
-use super::by_thread::{By, BY};
+use super::by_thread::{RowUnit, BY};
 use super::shared::Show;
 use super::windows::{Ended, WindowArgs};
 use crate::failure::{complain, Failure};
@@ -20,7 +20,7 @@ pub struct Args {
     look: WindowArgs,
     /// Sum the waits by this
     #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
-    by: By,
+    by: RowUnit,
     #[command(flatten)]
     of: OfRecording,
     #[command(flatten)]
@@ -44,8 +44,8 @@ On a terminal each window is drawn over the previous one until q; with -n the la
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
-    let show = Show::of(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
-    let show = Show { threads: typed.by == By::Thread, ..show };
+    let show = Show::new(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
+    let show = Show { threads: typed.by == RowUnit::Thread, ..show };
     let Some(path) = &typed.of.replay else { return show.run() };
     typed.look.looking.not_of_a_recording()?;
     let windows = played::Windows::open(path, typed.of.time.as_deref())?;

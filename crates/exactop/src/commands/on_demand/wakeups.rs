@@ -48,7 +48,7 @@ fn notes() -> String {
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
-    let show = Show::of(Subject::Wakeups, &typed.look, typed.pace.resolve()?)?;
+    let show = Show::new(Subject::Wakeups, &typed.look, typed.pace.resolve()?)?;
     let work_ns = typed.work_us.saturating_mul(1000);
     let options = Options { pids: typed.look.pid.clone(), work_ns, ..Options::default() };
     let mut found = false;

@@ -13,9 +13,9 @@ use crate::source;
 use exactop_files::zone;
 use exactop_model::words::audit::without_place;
 use exactop_model::{Ask, Feed, Frame, Row};
-use exactop_views::prstat::{Lists, Room};
+use exactop_views::prstat::{ReportSections, Room};
 use jiff::Timestamp;
-use options::{Date, Wanted};
+use options::{Date, ReportPlan};
 pub use options::{PrstatArgs, NOTES};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ pub fn failed(failure: Failure) -> Failure {
     }
 }
 
-fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
+fn show(wanted: ReportPlan, real_time: bool) -> Result<(), Failure> {
     if real_time {
         become_real_time().map_err(|why| {
             Failure::failed(format!("-R: real-time scheduling is refused: {why}"))
@@ -89,7 +89,7 @@ fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
 }
 
 /// Prints reports of a recording, one below the other.
-fn replay(wanted: Wanted, path: &Path, time: Option<&str>) -> Result<(), Failure> {
+fn replay(wanted: ReportPlan, path: &Path, time: Option<&str>) -> Result<(), Failure> {
     let mut windows = Windows::open(path, time)?;
     let screen = Screen::open(Mode::Append)?;
     let mut reports = Reports { wanted, screen };
@@ -104,7 +104,7 @@ fn replay(wanted: Wanted, path: &Path, time: Option<&str>) -> Result<(), Failure
 
 /// Prints reports, one after the other.
 struct Reports {
-    wanted: Wanted,
+    wanted: ReportPlan,
     screen: Screen,
 }
 
@@ -139,7 +139,7 @@ impl Reports {
 
     fn show(&mut self, mut frame: Frame, feed: &mut dyn Feed) -> Result<(), Failure> {
         self.wanted.style.width = self.screen.width();
-        let Wanted { source, rows, style, print, .. } = &self.wanted;
+        let ReportPlan { source, rows, style, print, .. } = &self.wanted;
         let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
         keep(&rows.real, root, &mut frame.rows);
         let date = print.date.map(|date| written(date, frame.system.wall_s));
@@ -155,7 +155,7 @@ impl Reports {
         let room = screen::room(&self.screen, lists, beside)?;
         let Some(lines) = self.wanted.print.lines else { return Ok(room) };
         let bottom = match (lines.bottom, lists) {
-            (_, Lists::Groups(_)) => lines.top,
+            (_, ReportSections::Groups(_)) => lines.top,
             (bottom, _) => bottom.unwrap_or(room.bottom),
         };
         Ok(Room { top: lines.top, bottom })

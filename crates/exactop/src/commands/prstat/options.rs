@@ -5,12 +5,12 @@ use crate::options::of_recording::OfRecording;
 use crate::options::pace::Pace;
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
-use crate::options::typed::{Whose, AUTO, SOURCES, SPLITS};
+use crate::options::typed::{FigureSource, AUTO, SOURCES, SPLITS};
 use clap::{ArgAction, Args};
 use exactop_sources::passwd;
 use exactop_sources::session::Choice;
-use exactop_sources::{SplitOptions, When};
-use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, ReportStyle};
+use exactop_sources::{MeasurePolicy, SplitOptions};
+use exactop_views::prstat::{GroupBy, Order, ReportSections, ReportStyle, RowSelection};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,13 +81,13 @@ pub struct PrstatArgs {
     zones: bool,
     /// Take the figures from this source; microstates need the ledger
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    source: Whose,
+    source: FigureSource,
     /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Split user and system time this way [default: exact with -m]
     #[arg(long, value_parser = parse::one_of(SPLITS))]
-    split: Option<When>,
+    split: Option<MeasurePolicy>,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
@@ -203,7 +203,7 @@ fn count(text: &str) -> Result<u64, String> {
 }
 
 /// The resolved options.
-pub struct Wanted {
+pub struct ReportPlan {
     pub source: SourceOptions,
     pub rows: Rows,
     pub style: ReportStyle,
@@ -213,7 +213,7 @@ pub struct Wanted {
 
 /// The rows to show.
 pub struct Rows {
-    pub chosen: Chosen,
+    pub chosen: RowSelection,
     /// Only these real users; empty: all.
     pub real: Vec<u32>,
 }
@@ -230,16 +230,16 @@ impl PrstatArgs {
     ///
     /// # Errors
     /// An option does not exist on Linux, options conflict, or a user is unknown.
-    pub fn resolve(&self) -> Result<Wanted, Failure> {
+    pub fn resolve(&self) -> Result<ReportPlan, Failure> {
         self.check()?;
         let interval = Duration::from_secs(self.interval.unwrap_or(INTERVAL_S).into());
-        let chosen = Chosen {
+        let chosen = RowSelection {
             pids: self.pids.clone(),
             users: ids(&self.effective)?,
             cpus: self.cpus.clone(),
             cgroups: self.cgroups.clone(),
         };
-        Ok(Wanted {
+        Ok(ReportPlan {
             source: self.source(),
             rows: Rows { chosen, real: ids(&self.real)? },
             style: self.style(),
@@ -278,7 +278,7 @@ impl PrstatArgs {
             return wrong(&format!("{why}: --replay shows what was measured already"));
         }
         if self.microstates
-            && (self.source == Whose::Own(Choice::Procfs) || self.proc_root.is_some())
+            && (self.source == FigureSource::Own(Choice::Procfs) || self.proc_root.is_some())
         {
             return wrong(
                 "-m needs the ledger: /proc does not say what a thread waits for, nor for how long",
@@ -289,10 +289,14 @@ impl PrstatArgs {
 
     fn source(&self) -> SourceOptions {
         // Only microstates show user and system time.
-        let split = self.split.unwrap_or(if self.microstates { When::Always } else { When::Never });
+        let split = self.split.unwrap_or(if self.microstates {
+            MeasurePolicy::Always
+        } else {
+            MeasurePolicy::Never
+        });
         SourceOptions {
             whose: match self.source {
-                Whose::Own(_) if self.microstates => Whose::Own(Choice::Ledger),
+                FigureSource::Own(_) if self.microstates => FigureSource::Own(Choice::Ledger),
                 whose => whose,
             },
             socket: self.socket.clone(),
@@ -305,10 +309,10 @@ impl PrstatArgs {
 
     fn style(&self) -> ReportStyle {
         let lists = match (self.users, self.all, self.zones) {
-            (true, ..) => Lists::Groups(GroupBy::User),
-            (_, true, _) => Lists::Both(GroupBy::User),
-            (.., true) => Lists::Both(GroupBy::Cgroup),
-            _ => Lists::Rows,
+            (true, ..) => ReportSections::Groups(GroupBy::User),
+            (_, true, _) => ReportSections::Both(GroupBy::User),
+            (.., true) => ReportSections::Both(GroupBy::Cgroup),
+            _ => ReportSections::Rows,
         };
         ReportStyle {
             microstates: self.microstates,

@@ -2,13 +2,13 @@
 
 use crate::failure::{complain, Failure};
 use crate::output::screen::Screen;
-use exactop_views::prstat::{Lists, Report, Room};
+use exactop_views::prstat::{Report, ReportSections, Room};
 
 /// Lines of the lists in a report with `beside` further lines.
 ///
 /// # Errors
 /// The terminal is too small.
-pub fn room(screen: &Screen, lists: Lists, beside: usize) -> Result<Room, Failure> {
+pub fn room(screen: &Screen, lists: ReportSections, beside: usize) -> Result<Room, Failure> {
     const PRINTED: Room = Room { top: 15, bottom: 5 };
     let Some(rows) = screen.rows() else { return Ok(PRINTED) };
     fitting(rows, lists, beside).ok_or_else(|| Failure::failed("window is too small (try -n)"))
@@ -36,11 +36,11 @@ pub fn show(
 
 /// Three lines are for headings and the total, and `beside` for the rest. Of two lists, the upper
 /// gets three quarters.
-fn fitting(rows: usize, lists: Lists, beside: usize) -> Option<Room> {
+fn fitting(rows: usize, lists: ReportSections, beside: usize) -> Option<Room> {
     let lines = rows.checked_sub(3 + beside).filter(|&n| n > 0)?;
     match lists {
-        Lists::Both(_) if lines < 8 => None,
-        Lists::Both(_) => {
+        ReportSections::Both(_) if lines < 8 => None,
+        ReportSections::Both(_) => {
             let top = lines / 4 * 3;
             Some(Room { top, bottom: lines - 1 - top })
         }
@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn lists_share_the_screen_as_prstats_do() {
         let fit = |rows, lists| fitting(rows, lists, 0).map(|room| (room.top, room.bottom));
-        assert_eq!(fit(24, Lists::Rows), Some((21, 21)));
-        assert_eq!(fit(24, Lists::Both(GroupBy::User)), Some((15, 5)));
-        assert_eq!(fit(11, Lists::Both(GroupBy::User)), Some((6, 1)));
-        assert_eq!(fit(10, Lists::Both(GroupBy::User)), None);
-        assert_eq!(fit(4, Lists::Rows), Some((1, 1)));
-        assert_eq!(fit(3, Lists::Rows), None);
-        assert_eq!(fitting(24, Lists::Rows, 1), Some(Room { top: 20, bottom: 20 }));
-        assert_eq!(fitting(24, Lists::Rows, 2), Some(Room { top: 19, bottom: 19 }));
+        assert_eq!(fit(24, ReportSections::Rows), Some((21, 21)));
+        assert_eq!(fit(24, ReportSections::Both(GroupBy::User)), Some((15, 5)));
+        assert_eq!(fit(11, ReportSections::Both(GroupBy::User)), Some((6, 1)));
+        assert_eq!(fit(10, ReportSections::Both(GroupBy::User)), None);
+        assert_eq!(fit(4, ReportSections::Rows), Some((1, 1)));
+        assert_eq!(fit(3, ReportSections::Rows), None);
+        assert_eq!(fitting(24, ReportSections::Rows, 1), Some(Room { top: 20, bottom: 20 }));
+        assert_eq!(fitting(24, ReportSections::Rows, 2), Some(Room { top: 19, bottom: 19 }));
     }
 
     #[test]

@@ -29,12 +29,12 @@ pub struct CutArgs {
 }
 
 /// Writes the output, and keeps the reason if that fails.
-struct Out<'a> {
+struct CutSink<'a> {
     sink: Sink<'a>,
     failure: Option<Failure>,
 }
 
-impl Write for Out<'_> {
+impl Write for CutSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.sink.write(bytes) {
             Ok(()) => Ok(bytes.len()),
@@ -70,7 +70,7 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     let sink = Sink::open(&typed.output, &signals)?;
     rights::reduce(Role::Text, Origin::None, &[&path]);
     recording.unreadable().iter().for_each(|error| complain(&error.to_string()));
-    let mut out = Out { sink, failure: None };
+    let mut out = CutSink { sink, failure: None };
     let cut = exactop_recording::cut(recording, when, typed.anonymous, &mut out);
     let cut = cut.map_err(|error| out.failure.take().unwrap_or_else(|| Failure::failed(error)))?;
     if let Some(boot) = cut.boot {

@@ -9,13 +9,13 @@ use crate::options::of_recording::{directory, PlaceArgs};
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
 use crate::options::time::{size, stretch};
-use crate::options::typed::{Whose, SOURCES};
+use crate::options::typed::{FigureSource, SOURCES};
 use crate::output::Signals;
 use crate::recorded::{Shared, KEEP, MOST};
-use crate::rights::{self, Beside, Role};
+use crate::rights::{self, ExtraAccess, Role};
 use crate::source;
 use clap::{Args, Subcommand};
-use exactop_model::{Ask, Feed, FrameOptions, Needs, Row, Still};
+use exactop_model::{Ask, Feed, FrameOptions, IdleRows, Needs, Row};
 use exactop_recording::{Options, Sync};
 use exactop_sources::session::Session;
 use exactop_sources::{Request, SplitOptions};
@@ -101,7 +101,7 @@ struct How {
     host: Option<String>,
     /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    source: Whose,
+    source: FigureSource,
     /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -144,7 +144,11 @@ fn record(how: &How) -> Result<(), Failure> {
         names: true,
     };
     let (session, origin) = source::session(&wanted)?;
-    rights::reduce_beside(Role::Record, origin, &Beside { written: &[&path], ..Beside::default() });
+    rights::reduce_beside(
+        Role::Record,
+        origin,
+        &ExtraAccess { written: &[&path], ..ExtraAccess::default() },
+    );
     let mut session = session.tapped(recorder.tap());
     let ended = windows(&mut session, &recorder, &signals, Duration::from_secs_f64(how.delay));
     recorder.with(exactop_recording::Recorder::finish);
@@ -165,7 +169,7 @@ fn windows(
     let started = Instant::now();
     let mut due = started;
     // Names of all tasks once; later only of tasks that were active.
-    let mut still = Still::All;
+    let mut still = IdleRows::All;
     loop {
         let advanced = session.advance(&request);
         if advanced.map_err(|error| signals.or(Failure::failed(error)))? {
@@ -178,7 +182,7 @@ fn windows(
             recorder.with(exactop_recording::Recorder::settle);
         } else {
             // The next window is the first of a new book, which knows no names yet.
-            still = Still::All;
+            still = IdleRows::All;
         }
         recorder.tell();
         state(recorder, started);

@@ -7,24 +7,24 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory that a fork shares instead of copying.
-pub struct Begun(*const AtomicBool);
+pub struct StartFlag(*const AtomicBool);
 
 // SAFETY: an atomic that only this value frees.
-unsafe impl Send for Begun {}
+unsafe impl Send for StartFlag {}
 // SAFETY: as above.
-unsafe impl Sync for Begun {}
+unsafe impl Sync for StartFlag {}
 
-impl Begun {
+impl StartFlag {
     /// A new flag: no command yet.
     ///
     /// # Errors
     /// The kernel has no memory.
-    pub fn new() -> io::Result<Begun> {
+    pub fn new() -> io::Result<StartFlag> {
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: new memory, which the kernel fills with zeroes: `false`.
         let at =
             unsafe { mmap_anonymous(ptr::null_mut(), size_of::<AtomicBool>(), access, shared)? };
-        Ok(Begun(at.cast()))
+        Ok(StartFlag(at.cast()))
     }
 
     /// Sets the flag.
@@ -43,7 +43,7 @@ impl Begun {
     }
 }
 
-impl Drop for Begun {
+impl Drop for StartFlag {
     fn drop(&mut self) {
         // SAFETY: our own mapping of this size.
         let _ = unsafe { munmap(self.0.cast_mut().cast(), size_of::<AtomicBool>()) };

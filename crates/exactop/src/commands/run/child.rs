@@ -87,7 +87,7 @@ fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Proce
         }
         process.current_dir(dir);
     }
-    let before = Before {
+    let before = ChildSetup {
         steps,
         nice: condition.niceness().map(|(nice, _)| nice),
         cpus: condition.cpus.clone().map(|cpus| cpus.0),
@@ -132,7 +132,7 @@ const STEPS: [&str; 7] = [
 ];
 
 /// Steps of the child before it becomes the command.
-struct Before {
+struct ChildSetup {
     steps: Steps,
     nice: Option<i32>,
     cpus: Option<Vec<usize>>,
@@ -141,7 +141,7 @@ struct Before {
     no_new_privs: bool,
 }
 
-impl Before {
+impl ChildSetup {
     fn run(&self) -> io::Result<()> {
         let Steps { doors, joining, gate, signals } = &self.steps;
         marked(7, signals.first())?;

@@ -2,7 +2,7 @@
 
 use super::condition::Condition;
 use crate::failure::complain;
-use exactop_cgroups::{doors, CgroupError, Entrance, Hierarchy, Own, Wanted};
+use exactop_cgroups::{doors, CgroupError, Entrance, GroupLimits, Hierarchy, OwnGroup};
 use exactop_model::cgroups::limits::Max;
 use exactop_model::run::{CpuStat, RunGroup};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct CommandGroup {
     before: CpuStat,
     max: Option<Max>,
     /// A group of our own, removed on drop.
-    own: Option<Own>,
+    own: Option<OwnGroup>,
 }
 
 impl CommandGroup {
@@ -22,7 +22,7 @@ impl CommandGroup {
     ///
     /// # Errors
     /// The group cannot be made or joined; the text says what would permit it.
-    pub fn of(condition: &Condition) -> Result<Option<CommandGroup>, CgroupError> {
+    pub fn from_condition(condition: &Condition) -> Result<Option<CommandGroup>, CgroupError> {
         if !condition.wants_group() && condition.cgroup.is_none() {
             return Ok(None);
         }
@@ -30,8 +30,8 @@ impl CommandGroup {
         let (directory, own) = match &condition.cgroup {
             Some(path) => (hierarchy.directory(path)?, None),
             None => {
-                let wanted = Wanted { weight: condition.weight, max: condition.max };
-                let own = Own::new(&hierarchy, &wanted)?;
+                let wanted = GroupLimits { weight: condition.weight, max: condition.max };
+                let own = OwnGroup::new(&hierarchy, &wanted)?;
                 if let Some(why) = own.refused() {
                     complain(&format!("{why}: the group is made without it"));
                 }

@@ -37,7 +37,7 @@ pub fn run(
         let asked = condition.nice.unwrap_or(0);
         complain(&format!("niceness {asked} is out of range: using {nice}"));
     }
-    let mut group = CommandGroup::of(condition).map_err(ours)?;
+    let mut group = CommandGroup::from_condition(condition).map_err(ours)?;
     let mut follower = Follower::open(typed, recorder)?;
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();

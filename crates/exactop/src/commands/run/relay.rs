@@ -5,7 +5,7 @@
 //! either: they could have sent them to themselves. exactop passes on all others, as sudo(8) does.
 //! Before the command starts and after it ends, a signal ends exactop at once.
 
-use super::begun::Begun;
+use super::begun::StartFlag;
 use crate::output;
 use rustix::process::{pidfd_send_signal, Signal};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
@@ -30,7 +30,7 @@ const GENERATIONS: usize = 256;
 /// Receives signals for the command.
 pub struct Relay {
     arrived: SignalDelivery<UnixStream, WithOrigin>,
-    begun: Arc<Begun>,
+    begun: Arc<StartFlag>,
     taken: Vec<i32>,
     /// The first signal that asked for an end.
     end: Option<i32>,
@@ -43,7 +43,7 @@ impl Relay {
     /// # Errors
     /// The kernel refuses a socket pair, memory or a handler.
     pub fn new() -> io::Result<Relay> {
-        let begun = Arc::new(Begun::new()?);
+        let begun = Arc::new(StartFlag::new()?);
         let ignored = output::ignored();
         let is_ours = |signal: &i32| ignored & (1 << (signal - 1)) == 0;
         let taken: Vec<i32> = PASSED_ON.into_iter().filter(is_ours).collect();
@@ -166,7 +166,7 @@ fn stop() -> io::Result<()> {
 
 /// The child's side; it makes only system calls.
 pub struct Child {
-    begun: Arc<Begun>,
+    begun: Arc<StartFlag>,
     taken: Vec<i32>,
     parent: u32,
 }

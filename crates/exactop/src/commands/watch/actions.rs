@@ -1,18 +1,18 @@
 //! Actions of the live view on the machine: signals, nice values, limits, saving the settings.
 
-use super::held_process::{self as held, Held, Reniced, Stat};
+use super::held_process::{self as held, ProcessHandle, Reniced, Stat};
 use super::reader::Reader;
 use crate::commands::cgroups;
 use crate::options::{config, time};
 use crate::rights::asked;
 use exactop_model::cgroups::limits::Max;
-use exactop_model::frame::holdings::{Holdings, Refusal, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest, Refusal};
 use exactop_model::text::escape::unescape;
 use exactop_model::words::holdings;
 use exactop_model::TaskKey;
 use exactop_sources::passwd;
 use exactop_tui::app::target::Limit;
-use exactop_tui::{Deed, Host, Settings, Target};
+use exactop_tui::{Host, ProcessAction, Settings, Target};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet as Caps;
@@ -31,7 +31,7 @@ pub struct LiveHost {
 }
 
 impl Host for LiveHost {
-    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, deed: ProcessAction) -> Result<Target, String> {
         identify(pid, deed).ok_or_else(|| format!("no process {pid}: it has exited, or never was"))
     }
 
@@ -39,7 +39,7 @@ impl Host for LiveHost {
         !held::process_is_there(task)
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         let told = match &self.reader {
             Some(reader) => reader.borrow_mut().read(wanted),
             None => Err(Refusal::Because("nobody reads it here".into())),
@@ -50,7 +50,7 @@ impl Host for LiveHost {
     fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String> {
         let signal = Signal::from_named_raw(signal)
             .ok_or_else(|| format!("cannot send signal {signal}: it has no name"))?;
-        let process = Held::process_of(target.key).ok_or_else(|| target.gone())?;
+        let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
         asked(Caps::KILL, || process.signal(signal)).map_err(|error| match error {
             Errno::SRCH => target.gone(),
             error => format!("cannot signal {}: {}", target.shown(), reason(error)),
@@ -58,7 +58,7 @@ impl Host for LiveHost {
     }
 
     fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String> {
-        let process = Held::process_of(target.key).ok_or_else(|| target.gone())?;
+        let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
         let number = held::number(target.pid).ok_or_else(|| target.gone())?;
         match asked(Caps::SYS_NICE, || process.renice(number, nice)) {
             Ok(Reniced::It) => Ok(()),
@@ -108,11 +108,11 @@ impl Host for LiveHost {
 
 /// The process or thread that has this number now. kill(2) takes a thread's number as its process,
 /// setpriority(2) as the thread itself.
-fn identify(pid: u32, deed: Deed) -> Option<Target> {
+fn identify(pid: u32, deed: ProcessAction) -> Option<Target> {
     let status = fs::read(format!("/proc/{pid}/status")).ok()?;
     let tgid = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Tgid:"))?;
     let tgid: u32 = std::str::from_utf8(tgid).ok()?.trim().parse().ok()?;
-    let tid = if deed == Deed::Kill { tgid } else { pid };
+    let tid = if deed == ProcessAction::Kill { tgid } else { pid };
     let stat = Stat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
     let key = TaskKey { tgid, tid, start_ns: stat.start_ns() };
     Some(Target { pid: tid, key, name: stat.comm.to_string(), nice: stat.nice })
@@ -135,7 +135,8 @@ mod tests {
 
     fn sleeper() -> (Child, Target) {
         let child = Command::new("sleep").arg("600").spawn().expect("sleep(1)");
-        let target = LiveHost::default().identify(child.id(), Deed::Kill).expect("a process");
+        let target =
+            LiveHost::default().identify(child.id(), ProcessAction::Kill).expect("a process");
         (child, target)
     }
 
@@ -153,7 +154,10 @@ mod tests {
         let (mut child, target) = sleeper();
         assert_eq!(LiveHost::default().renice(&target, 7), Ok(()));
         assert_eq!(process::getpriority_process(held::number(target.pid)), Ok(7));
-        assert_eq!(LiveHost::default().identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
+        assert_eq!(
+            LiveHost::default().identify(child.id(), ProcessAction::Renice).map(|t| t.nice),
+            Ok(7)
+        );
         child.kill().expect("a kill");
         child.wait().expect("an end");
         assert_eq!(LiveHost::default().renice(&target, 7), Err(target.gone()));
@@ -182,9 +186,10 @@ mod tests {
     fn a_threads_number_means_its_process_to_signals() {
         let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let own = std::process::id();
-        let target = LiveHost::default().identify(tid, Deed::Kill).expect("this thread's process");
+        let target =
+            LiveHost::default().identify(tid, ProcessAction::Kill).expect("this thread's process");
         assert_eq!((target.pid, target.key.tid), (own, own));
-        let target = LiveHost::default().identify(tid, Deed::Renice).expect("this thread");
+        let target = LiveHost::default().identify(tid, ProcessAction::Renice).expect("this thread");
         assert_eq!((target.pid, target.key.tgid), (tid, own));
         assert!(held::is_there(target.key) && held::process_is_there(target.key));
     }
@@ -192,7 +197,7 @@ mod tests {
     #[test]
     fn there_is_no_process_zero() {
         for nobody in [0, u32::MAX] {
-            assert!(LiveHost::default().identify(nobody, Deed::Kill).is_err());
+            assert!(LiveHost::default().identify(nobody, ProcessAction::Kill).is_err());
             let key = TaskKey { tgid: nobody, tid: nobody, start_ns: 0 };
             let target = Target { pid: nobody, key, name: String::new(), nice: 0 };
             assert_eq!(LiveHost::default().signal(&target, 15), Err(target.gone()));

@@ -8,27 +8,27 @@ use rustix::process::{self, Pid, PidfdFlags, Signal};
 use std::fs;
 
 /// A process that existed, and was the intended one, when this value was made.
-pub struct Held {
+pub struct ProcessHandle {
     task: TaskKey,
     process: Pid,
     /// `None`: the kernel has none (before 5.3), or a sandbox refuses it.
     pidfd: Option<OwnedFd>,
 }
 
-impl Held {
+impl ProcessHandle {
     /// Holds the process of a task; `None` if the task is gone, even if another task has its
     /// number.
     ///
     /// The descriptor is opened before the start time is read. The task existed before, and still
     /// exists when its start time is read, so it existed in between.
-    pub fn process_of(task: TaskKey) -> Option<Held> {
+    pub fn process_of(task: TaskKey) -> Option<ProcessHandle> {
         let process = number(task.tgid)?;
         let pidfd = match process::pidfd_open(process, PidfdFlags::empty()) {
             Ok(pidfd) => Some(pidfd),
             Err(Errno::SRCH) => return None,
             Err(_) => None,
         };
-        is_there(task).then_some(Held { task, process, pidfd })
+        is_there(task).then_some(ProcessHandle { task, process, pidfd })
     }
 
     /// Sends the process a signal.

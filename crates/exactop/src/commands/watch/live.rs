@@ -4,10 +4,10 @@ use super::actions::LiveHost;
 use super::reader::Reader;
 use crate::failure::Failure;
 use crate::options::resolved::{Live, SourceOptions};
-use crate::options::typed::Whose;
+use crate::options::typed::FigureSource;
 use crate::rights::Role;
 use crate::source;
-use exactop_model::feed::{FirstLook, Only};
+use exactop_model::feed::{FirstLook, ProcessFilter};
 use exactop_model::Feed;
 use exactop_sources::disk_rates::WithDiskRates;
 use exactop_sources::session::{Choice, Session};
@@ -71,7 +71,7 @@ fn show_with(
         }
         None => feed,
     };
-    let mut feed = Only::new(pids, feed);
+    let mut feed = ProcessFilter::new(pids, feed);
     match exactop_tui::run(&mut feed, &mut host, begin) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),
         Ok(ExitReason::Signal(signal)) => Err(Failure::Signal(signal)),
@@ -84,6 +84,6 @@ fn show_with(
 /// without a terminal the source's error comes first.
 fn looks_first(source: &SourceOptions) -> bool {
     let takes_long =
-        matches!(source.whose, Whose::Own(Choice::Auto | Choice::Ledger | Choice::Snapshot));
+        matches!(source.whose, FigureSource::Own(Choice::Auto | Choice::Ledger | Choice::Snapshot));
     takes_long && source.root.is_none() && source.record.is_none() && io::stdout().is_terminal()
 }

@@ -8,7 +8,7 @@ pub mod live;
 mod reader;
 
 use crate::failure::Failure;
-use crate::options::resolved::Wanted;
+use crate::options::resolved::OutputMode;
 use crate::output;
 use exactop_model::columns::COLUMNS;
 
@@ -16,13 +16,13 @@ use exactop_model::columns::COLUMNS;
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
-pub fn run(wanted: Wanted) -> Result<(), Failure> {
+pub fn run(wanted: OutputMode) -> Result<(), Failure> {
     match wanted {
-        Wanted::Fields => {
+        OutputMode::Fields => {
             let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.name, c.title));
             output::print(lines.collect::<String>())
         }
-        Wanted::Live(wanted) => live::run(wanted),
-        Wanted::Windows(wanted) => batch::run(&wanted),
+        OutputMode::Live(wanted) => live::run(wanted),
+        OutputMode::Windows(wanted) => batch::run(&wanted),
     }
 }

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 /// The thread cannot be started.
 pub fn begin(looks: &Arc<Looks>, places: Places, interval: Duration) -> Result<(), Failure> {
     let looks = Arc::clone(looks);
-    let open = move |pid, subject| open(pid, subject, places.clone(), interval).map_err(told);
+    let open =
+        move |pid, subject| open(pid, subject, places.clone(), interval).map_err(failure_text);
     let attend = move || {
         let open = Box::new(open);
         let mut attending =
@@ -44,7 +45,7 @@ fn event(subject: Subject) -> &'static str {
 }
 
 /// Result of attaching.
-enum Held {
+enum Attachment {
     /// Programs, and whether they have reported a window yet.
     Counts(Box<dyn Programs>, bool),
     /// The reason of a failure, and the time of the next attempt.
@@ -56,7 +57,7 @@ struct Attending {
     open: Box<dyn Fn(u32, Subject) -> Attached>,
     interval: Duration,
     again: Duration,
-    held: BTreeMap<(u32, Subject), Held>,
+    held: BTreeMap<(u32, Subject), Attachment>,
 }
 
 impl Attending {
@@ -90,17 +91,17 @@ impl Attending {
     fn attach(&mut self, pid: u32, subject: Subject) {
         let is_due = match self.held.get(&(pid, subject)) {
             None => true,
-            Some(Held::Counts(..)) => false,
-            Some(Held::Refused(_, due)) => *due <= Instant::now(),
+            Some(Attachment::Counts(..)) => false,
+            Some(Attachment::Refused(_, due)) => *due <= Instant::now(),
         };
         if is_due {
             let held = match (self.open)(pid, subject) {
-                Ok(programs) => Held::Counts(programs, false),
-                Err(why) => Held::Refused(why, Instant::now() + self.again),
+                Ok(programs) => Attachment::Counts(programs, false),
+                Err(why) => Attachment::Refused(why, Instant::now() + self.again),
             };
             self.held.insert((pid, subject), held);
         }
-        if let Some(Held::Refused(why, _)) = self.held.get(&(pid, subject)) {
+        if let Some(Attachment::Refused(why, _)) = self.held.get(&(pid, subject)) {
             refuse(&self.looks, pid, subject, why);
         }
     }
@@ -108,7 +109,7 @@ impl Attending {
     fn tell(&mut self) {
         for (&(pid, subject), held) in &mut self.held {
             // The code that attaches reports a failure.
-            let Held::Counts(programs, has_told) = held else { continue };
+            let Attachment::Counts(programs, has_told) = held else { continue };
             match programs.window() {
                 Ok(window) => {
                     *has_told = true;
@@ -122,7 +123,7 @@ impl Attending {
                 // The programs ended: attach again at once. If they never reported, wait first.
                 Err(why) => {
                     let pause = if *has_told { Duration::ZERO } else { self.again };
-                    *held = Held::Refused(why, Instant::now() + pause);
+                    *held = Attachment::Refused(why, Instant::now() + pause);
                 }
             }
         }
@@ -134,7 +135,7 @@ fn refuse(looks: &Looks, pid: u32, subject: Subject, why: &str) {
     looks.tell(pid, subject == Subject::Syscalls, "refused", &told.to_string());
 }
 
-fn told(failure: Failure) -> String {
+fn failure_text(failure: Failure) -> String {
     match failure {
         Failure::Failed(error) => exactop_model::text::escape::harmless(&format!("{error:#}")),
         _ => "it cannot be looked at".into(),
@@ -202,7 +203,7 @@ mod tests {
     }
 
     fn counts(attending: &Attending) -> bool {
-        matches!(attending.held.get(&(7, Subject::Waits)), Some(Held::Counts(..)))
+        matches!(attending.held.get(&(7, Subject::Waits)), Some(Attachment::Counts(..)))
     }
 
     #[test]

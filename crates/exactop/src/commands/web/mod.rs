@@ -13,9 +13,9 @@ use crate::options::parse;
 use crate::options::resolved::SourceOptions;
 #[cfg(feature = "bpf")]
 use crate::options::typed::AUTO;
-use crate::options::typed::{Whose, SOURCES};
+use crate::options::typed::{FigureSource, SOURCES};
 use crate::output::{print, Signals};
-use crate::rights::{self, Beside, Origin, Role};
+use crate::rights::{self, ExtraAccess, Origin, Role};
 use crate::source;
 use clap::Args;
 use exactop_model::{AccountId, Ask, Detail, Feed, Frame, FrameOptions, Needs, Row};
@@ -60,7 +60,7 @@ pub struct WebArgs {
     delay: f64,
     /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    source: Whose,
+    source: FigureSource,
     /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -150,10 +150,10 @@ impl WebArgs {
     fn places(&self) -> Places {
         let socket = self.socket.as_deref().unwrap_or(SOCKET.as_ref());
         match self.source {
-            Whose::Daemon => Places::Socket(socket.into()),
+            FigureSource::Daemon => Places::Socket(socket.into()),
             AUTO if self.socket.is_some() => Places::Socket(socket.into()),
             AUTO if socket.exists() => Places::Either(socket.into()),
-            Whose::Own(_) => Places::Own,
+            FigureSource::Own(_) => Places::Own,
         }
     }
 
@@ -170,7 +170,11 @@ impl WebArgs {
 
 fn give_up(origin: Origin, readable: &[&PathBuf], address: SocketAddr) {
     let readable: Vec<&std::path::Path> = readable.iter().map(|path| path.as_path()).collect();
-    let beside = Beside { readable: &readable, listens: Some(address.port()), ..Beside::default() };
+    let beside = ExtraAccess {
+        readable: &readable,
+        listens: Some(address.port()),
+        ..ExtraAccess::default()
+    };
     rights::reduce_beside(Role::Web, origin, &beside);
 }
 

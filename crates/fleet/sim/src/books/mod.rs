@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// Simulates the fleet; returns the deliveries of each host, in the order of the plan.
 fn simulate(args: &Args) -> Result<Vec<Delivered>> {
-    let plan = Plan::of(args)?;
+    let plan = Plan::from_args(args)?;
     let into = Directory::open_or_make(&args.output)?;
     ensure!(into.names()?.is_empty(), "{} is not empty", args.output.display());
     let next = AtomicUsize::new(0);

@@ -6,7 +6,7 @@ use crate::options::begins;
 use crate::recorded;
 use exactop_fleet::check::{check, Balance, Host, Tolerance};
 use exactop_fleet::Parquet;
-use exactop_recording::When;
+use exactop_recording::TimeRange;
 use std::path::Path;
 
 fn args(output: &Path, hosts: u32, hours: f64) -> Args {
@@ -31,7 +31,7 @@ fn args(output: &Path, hosts: u32, hours: f64) -> Args {
 fn balance(args: &Args) -> Balance {
     let books = Parquet::open(&args.output).expect("tables");
     let now_ns = begins(args).as_nanosecond() + 86_400_000_000_000;
-    check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable")
+    check(&books, TimeRange::default(), &Tolerance::default(), now_ns).expect("readable")
 }
 
 fn capacity(delivered: &[Delivered]) -> u128 {
@@ -60,14 +60,15 @@ fn windows_have_the_requested_length_and_are_recent() {
     simulate(&args).expect("made");
     let books = Parquet::open(&args.output).expect("tables");
     let now_ns = Timestamp::now().as_nanosecond();
-    let balance = check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable");
+    let balance =
+        check(&books, TimeRange::default(), &Tolerance::default(), now_ns).expect("readable");
     // No clock is ahead of now.
     assert!(balance.holds(), "{:?}", balance.hosts.iter().find(|host| !host.is_well()));
     assert_eq!(balance.windows(), 4 * 30);
     let (first, last) = (balance.hosts.iter().map(|host| host.first_ns), 2 * 86_400_000_000_000);
     assert!(first.min().is_some_and(|first_ns| now_ns - i128::from(first_ns) < last));
-    assert!(Plan::of(&Args { window: 0, ..args.clone() }).is_err());
-    assert!(Plan::of(&Args { window: 601, ..args }).is_err());
+    assert!(Plan::from_args(&Args { window: 0, ..args.clone() }).is_err());
+    assert!(Plan::from_args(&Args { window: 601, ..args }).is_err());
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn the_balance_finds_the_simulated_errors() {
     let args =
         Args { doubled: 8.0, late: 10.0, lost: 8.0, skewed: 3, dead: 2, restarted: 5, ..made };
     let delivered = simulate(&args).expect("made");
-    let plan = Plan::of(&args).expect("a plan");
+    let plan = Plan::from_args(&args).expect("a plan");
     let balance = balance(&args);
     assert!(!balance.holds());
     assert_eq!(
@@ -194,7 +195,7 @@ fn hosts_run_the_recorded_services() {
     recording(&path);
     let out = dir.path().join("books");
     let args = Args { mix_from: vec![path.clone()], ..args(&out, 3, 0.1) };
-    let plan = Plan::of(&args).expect("a plan");
+    let plan = Plan::from_args(&args).expect("a plan");
     assert!(
         plan.hosts.iter().all(|host| host.name.starts_with("myshop-")),
         "{}",

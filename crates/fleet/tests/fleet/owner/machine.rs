@@ -5,7 +5,7 @@
 use super::{Figures, Sums};
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::{
     AccountId, Comm, Counter, Counters, CpuSample, ExitSample, Ident, Provenance, Quality,
     Snapshot, SourceKind, TaskKey, TaskSample,
@@ -103,8 +103,8 @@ pub struct Machine {
     moves: BTreeMap<(u64, u64), GroupMove>,
     ended: Vec<Ended>,
     opened: bool,
-    /// Sums of each closed window, by each `By` of a machine.
-    pub truth: Vec<BTreeMap<By, Sums>>,
+    /// Sums of each closed window, by each `Grouping` of a machine.
+    pub truth: Vec<BTreeMap<Grouping, Sums>>,
 }
 
 const MOVED: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs];
@@ -255,7 +255,7 @@ impl Machine {
         self.at_ns += 1_000;
         self.cpu.idle_ns += 1_000;
         if self.opened {
-            self.truth.push(By::MACHINE.into_iter().map(|by| (by, self.sums(by))).collect());
+            self.truth.push(Grouping::MACHINE.into_iter().map(|by| (by, self.sums(by))).collect());
         }
         let first = !std::mem::replace(&mut self.opened, true);
         let told = |t: &&Task| first || t.touched;
@@ -282,20 +282,26 @@ impl Machine {
     }
 
     /// Sums of the window. Threads count for their process, with its identity at the end.
-    fn sums(&self, by: By) -> Sums {
+    fn sums(&self, by: Grouping) -> Sums {
         let mut sums = Sums::new();
         let mut add = |name: String, used: &Figures| {
             let sum = sums.entry(name).or_default();
             sum.iter_mut().zip(used).for_each(|(sum, ns)| *sum += ns);
         };
         let in_group = |group: u64| {
-            let at = [By::Cgroup, By::Unit, By::Container, By::Pod, By::Namespace];
+            let at = [
+                Grouping::Cgroup,
+                Grouping::Unit,
+                Grouping::Container,
+                Grouping::Pod,
+                Grouping::Namespace,
+            ];
             let at = at.iter().position(|of| *of == by).expect("a group's");
             NAMES[group as usize - 1][at].map_or("(rest)".to_string(), String::from)
         };
         let living = |leader: &Task, uid: u32| match by {
-            By::Command => leader.sample.ident.comm.to_string(),
-            By::Process => format!("({})", leader.sample.key.tgid),
+            Grouping::Command => leader.sample.ident.comm.to_string(),
+            Grouping::Process => format!("({})", leader.sample.key.tgid),
             _ => uid.to_string(),
         };
         for task in self.tasks.values() {
@@ -308,8 +314,8 @@ impl Machine {
         for Ended { of, ident, process, used } in &self.ended {
             let own = match self.leader(of.tgid) {
                 Some(leader) => living(leader, leader.sample.ident.uid),
-                None if by == By::Process => format!("{} (exited)", ident.comm),
-                None if by == By::Command => ident.comm.to_string(),
+                None if by == Grouping::Process => format!("{} (exited)", ident.comm),
+                None if by == Grouping::Command => ident.comm.to_string(),
                 None => ident.uid.to_string(),
             };
             for (&group, used) in used {

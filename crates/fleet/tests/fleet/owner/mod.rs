@@ -7,7 +7,7 @@ mod machine;
 mod roads;
 
 use exactop_model::ledger::snapshot::GroupMove;
-use exactop_model::owner::{charge, By, Charge, Owner};
+use exactop_model::owner::{charge, Charge, Grouping, Owner};
 use exactop_model::{Book, Books, Counter, Snapshot, Window};
 use machine::{event, Event, Machine};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ pub type Sums = BTreeMap<String, Figures>;
 /// A history of snapshots, and the machine's true sums.
 pub struct History {
     pub snapshots: Vec<Snapshot>,
-    pub truth: Vec<BTreeMap<By, Sums>>,
+    pub truth: Vec<BTreeMap<Grouping, Sums>>,
 }
 
 impl History {
@@ -50,7 +50,7 @@ impl History {
     }
 
     /// True sums of some windows together.
-    pub fn truth(&self, by: By, windows: std::ops::Range<usize>) -> Sums {
+    pub fn truth(&self, by: Grouping, windows: std::ops::Range<usize>) -> Sums {
         let mut all = Sums::new();
         for window in &self.truth[windows] {
             window[&by].iter().for_each(|(name, figures)| add(&mut all, name, figures));
@@ -78,10 +78,10 @@ pub fn add(sums: &mut Sums, name: &str, figures: &Figures) {
 }
 
 /// A rule that charges a window's time to owners.
-type Rule<'a> = &'a dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>));
+type Rule<'a> = &'a dyn Fn(&Window, &Book, Grouping, &mut dyn FnMut(Owner, &Charge<'_>));
 
 /// Sums that a rule charges, over all windows.
-fn charged(history: &History, by: By, charge: Rule<'_>) -> Sums {
+fn charged(history: &History, by: Grouping, charge: Rule<'_>) -> Sums {
     let mut sums = Sums::new();
     history.windows(|window, book| {
         charge(window, book, by, &mut |owner, charge| {
@@ -94,7 +94,7 @@ fn charged(history: &History, by: By, charge: Rule<'_>) -> Sums {
     sums
 }
 
-fn rightly(window: &Window, book: &Book, by: By, post: &mut dyn FnMut(Owner, &Charge<'_>)) {
+fn rightly(window: &Window, book: &Book, by: Grouping, post: &mut dyn FnMut(Owner, &Charge<'_>)) {
     charge(window, book, by, &mut |owner, charge| post(owner, &charge));
 }
 
@@ -102,7 +102,7 @@ fn rightly(window: &Window, book: &Book, by: By, post: &mut dyn FnMut(Owner, &Ch
 fn one_move_dropped(
     window: &Window,
     book: &Book,
-    by: By,
+    by: Grouping,
     post: &mut dyn FnMut(Owner, &Charge<'_>),
 ) {
     let mut window = window.clone();
@@ -115,7 +115,7 @@ fn one_move_dropped(
 fn taken_before_given(
     window: &Window,
     book: &Book,
-    by: By,
+    by: Grouping,
     post: &mut dyn FnMut(Owner, &Charge<'_>),
 ) {
     let mut window = window.clone();
@@ -157,7 +157,7 @@ fn events() -> impl Strategy<Value = (Vec<Event>, u64)> {
 
 /// A check that a broken rule must not pass.
 fn agrees(history: &History, charge: Rule<'_>) -> Result<(), TestCaseError> {
-    for by in By::MACHINE {
+    for by in Grouping::MACHINE {
         let all = 0..history.truth.len();
         prop_assert_eq!(charged(history, by, charge), history.truth(by, all), "by {}", by);
     }
@@ -173,13 +173,13 @@ fn every_route_gives_the_same_integers_which_sum_to_the_ledger() {
         agrees(&history, &rightly)?;
         let mut ledger_ns = 0;
         history.windows(|window, book| {
-            let books = Books::of(window);
+            let books = Books::from_window(window);
             assert_eq!(books.residual_ns, 0);
             ledger_ns += books.tasks_ns + books.exited_ns;
             roads::of_window(window, book);
         });
         let all = 0..history.truth.len();
-        for by in By::MACHINE {
+        for by in Grouping::MACHINE {
             let sums = history.truth(by, all.clone());
             prop_assert_eq!(sums.values().map(|f| f[0]).sum::<u64>(), ledger_ns, "by {}", by);
         }
@@ -214,7 +214,7 @@ fn a_task_that_moves_between_three_groups_is_charged_where_it_ran() {
     // Four moves; a to b occurs twice.
     for order in 0..24 {
         let history = History::of(&events, order);
-        let sums = charged(&history, By::Unit, &rightly);
+        let sums = charged(&history, Grouping::Unit, &rightly);
         let of = |name: &str| sums[name][0];
         let got = ["a.service", "b.service", "c.service"].map(of);
         assert_eq!(got, [900, 1_800, 400], "order {order}");

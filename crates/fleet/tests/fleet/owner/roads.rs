@@ -1,7 +1,7 @@
 //! The routes from a window to a figure. Each must give the same sums.
 
 use super::{add, Figures, History, Sums};
-use exactop_export::{export, fields, Which};
+use exactop_export::{export, fields, TableName};
 use exactop_files::Directory;
 use exactop_fleet::report::Report;
 use exactop_fleet::Parquet;
@@ -10,9 +10,9 @@ use exactop_model::cgroups::uses;
 use exactop_model::frame::named_sums::NamedSums;
 use exactop_model::ledger::joined::Joined;
 use exactop_model::ledger::merged::Merged;
-use exactop_model::owner::{BookNames, By, Owner};
+use exactop_model::owner::{BookNames, Grouping, Owner};
 use exactop_model::{Book, Counter, Window};
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When, Windows};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange, Windows};
 use exactop_sums::{Difference, Per, Stretch};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -24,22 +24,22 @@ const WALL: i64 = 1_760_000_000_000_000_000;
 
 /// Normalizes a name: rests become one, and a process is its number alone, because its name may
 /// change.
-fn normal(by: By, name: &str, is_rest: bool) -> String {
+fn normal(by: Grouping, name: &str, is_rest: bool) -> String {
     match name.rsplit_once(' ') {
         _ if is_rest || name.is_empty() || name.starts_with('~') => "(rest)".into(),
-        Some((_, pid)) if by == By::Process && pid != "(exited)" => pid.into(),
+        Some((_, pid)) if by == Grouping::Process && pid != "(exited)" => pid.into(),
         _ => name.into(),
     }
 }
 
-pub fn name(by: By, owner: Owner, book: &Book) -> String {
+pub fn name(by: Grouping, owner: Owner, book: &Book) -> String {
     let (name, is_rest) = owner.name(by, book);
     normal(by, &name, is_rest)
 }
 
 /// Adds the rows of a live view.
-fn rows(sums: &mut Sums, window: &Window, book: &Book, by: By) {
-    for row in NamedSums::of(window, book, by).rows {
+fn rows(sums: &mut Sums, window: &Window, book: &Book, by: Grouping) {
+    for row in NamedSums::from_window(window, book, by).rows {
         let told = |ns: Option<u64>| ns.expect("the ledger tells it");
         let figures = [row.run_ns, told(row.lat_ns), told(row.throttle_ns), told(row.exited)];
         add(sums, &normal(by, &row.name, row.is_rest), &figures);
@@ -49,11 +49,11 @@ fn rows(sums: &mut Sums, window: &Window, book: &Book, by: By) {
 /// Checks a single window: groups by number equal those by name.
 pub fn of_window(window: &Window, book: &Book) {
     let mut sums = Sums::new();
-    rows(&mut sums, window, book, By::Cgroup);
+    rows(&mut sums, window, book, Grouping::Cgroup);
     let mut by_number = Sums::new();
     for (id, used) in uses(window, book) {
         let figures = [used.run_ns, used.lat_ns, used.throttle_ns, used.exited];
-        add(&mut by_number, &name(By::Cgroup, Owner::Group(Some(id)), book), &figures);
+        add(&mut by_number, &name(Grouping::Cgroup, Owner::Group(Some(id)), book), &figures);
     }
     assert_eq!(by_number, sums);
 }
@@ -87,7 +87,7 @@ pub fn all(history: &History) -> Result<(), TestCaseError> {
 }
 
 fn live(history: &History) -> Result<(), TestCaseError> {
-    for by in By::MACHINE {
+    for by in Grouping::MACHINE {
         let mut sums = Sums::new();
         history.windows(|window, book| rows(&mut sums, window, book, by));
         prop_assert_eq!(sums, history.truth(by, 0..history.truth.len()), "live, by {}", by);
@@ -113,14 +113,14 @@ fn longer(history: &History) -> Result<(), TestCaseError> {
         }
     }
     let all = 0..history.truth.len();
-    let of_group = || By::MACHINE.into_iter().filter(|by| by.is_of_group());
+    let of_group = || Grouping::MACHINE.into_iter().filter(|by| by.is_of_group());
     let window = joined.window().expect("windows");
     for by in of_group() {
         let mut sums = Sums::new();
         rows(&mut sums, &window, &book, by);
         prop_assert_eq!(sums, history.truth(by, all.clone()), "joined, by {}", by);
     }
-    let mut sums: Vec<(By, Sums)> = of_group().map(|by| (by, Sums::new())).collect();
+    let mut sums: Vec<(Grouping, Sums)> = of_group().map(|by| (by, Sums::new())).collect();
     for taken in reader {
         let Some(window) = seldom.advance(taken) else { continue };
         sums.iter_mut().for_each(|(by, sums)| rows(sums, &window, &seldom, *by));
@@ -132,9 +132,10 @@ fn longer(history: &History) -> Result<(), TestCaseError> {
 }
 
 fn replay(history: &History, path: &Path) -> Result<(), TestCaseError> {
-    for by in By::MACHINE {
+    for by in Grouping::MACHINE {
         let recording = Recording::open(path).expect("it");
-        let mut windows = Windows::of(recording, When::default()).expect("windows");
+        let mut windows =
+            Windows::from_recording(recording, TimeRange::default()).expect("windows");
         let mut sums = Sums::new();
         while windows.advance().expect("readable") {
             let replay = windows.replay();
@@ -146,7 +147,7 @@ fn replay(history: &History, path: &Path) -> Result<(), TestCaseError> {
 }
 
 /// Name of a report's row.
-fn reported(by: By, group: &exactop_sums::Group) -> String {
+fn reported(by: Grouping, group: &exactop_sums::Group) -> String {
     let is_rest = group.name.starts_with('(');
     match group.process {
         Some((pid, _)) => format!("({pid})"),
@@ -163,8 +164,8 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
     let windows = history.truth.len();
     let half = windows / 2;
     let ends_ns = i128::from(WALL) + i128::from(history.snapshots[half].at_ns);
-    for by in By::MACHINE {
-        let stretch = read(by, When::default());
+    for by in Grouping::MACHINE {
+        let stretch = read(by, TimeRange::default());
         let mut sums = Sums::new();
         for row in &stretch.rows {
             let of = |counter| row.counters.get(counter).expect("known");
@@ -177,9 +178,9 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
             prop_assert_eq!(pieces, all, "pieces, by {}", by);
         }
         prop_assert_eq!(&sums, &history.truth(by, 0..windows), "report, by {}", by);
-        let a = read(by, When { from: None, to: Some(ends_ns) });
-        let b = read(by, When { from: Some(ends_ns), to: None });
-        let difference = Difference::of(a, b, Per::Cpu);
+        let a = read(by, TimeRange { from: None, to: Some(ends_ns) });
+        let b = read(by, TimeRange { from: Some(ends_ns), to: None });
+        let difference = Difference::between(a, b, Per::Cpu);
         let (mut a, mut b) = (Sums::new(), Sums::new());
         for row in &difference.rows {
             let Some(group) = &row.group else { continue };
@@ -207,33 +208,34 @@ fn only(sums: Sums, part: fn(Figures) -> Figures) -> Sums {
 fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseError> {
     let into = Directory::open_or_make(out).expect("a directory");
     let recording = Recording::open(path).expect("it");
-    export(recording, When::default(), &mut &into).expect("exported");
+    export(recording, TimeRange::default(), &mut &into).expect("exported");
     let all = 0..history.truth.len();
     let mut groups = Sums::new();
     let mut ledger_ns = 0;
-    for row in table(out, Which::Groups) {
+    for row in table(out, TableName::Groups) {
         let figures = ["run_ns", "lat_ns", "throttle_ns", "exited_processes"];
-        let figures = figures.map(|column| number(&row, Which::Groups, column));
-        let path = match cell(&row, Which::Groups, "cgroup") {
+        let figures = figures.map(|column| number(&row, TableName::Groups, column));
+        let path = match cell(&row, TableName::Groups, "cgroup") {
             Field::Str(path) => path,
             _ => String::new(),
         };
         ledger_ns += figures[0];
-        add(&mut groups, &normal(By::Cgroup, &path, false), &figures);
+        add(&mut groups, &normal(Grouping::Cgroup, &path, false), &figures);
     }
-    prop_assert_eq!(groups, history.truth(By::Cgroup, all.clone()), "groups.parquet");
+    prop_assert_eq!(groups, history.truth(Grouping::Cgroup, all.clone()), "groups.parquet");
     for (which, columns) in [
-        (Which::Rows, &["run_ns"][..]),
-        (Which::Charges, &["run_ns"]),
-        (Which::Accounts, &["tasks_ns", "exited_ns"]),
+        (TableName::Rows, &["run_ns"][..]),
+        (TableName::Charges, &["run_ns"]),
+        (TableName::Accounts, &["tasks_ns", "exited_ns"]),
     ] {
         let sum = |row| columns.iter().map(|column| number(row, which, column)).sum::<u64>();
         let sum: u64 = table(out, which).iter().map(sum).sum();
         prop_assert_eq!(sum, ledger_ns, "{}.parquet", which.name());
     }
     let books = Parquet::open(out).expect("tables");
-    for by in By::FLEET.into_iter().filter(|by| *by != By::Host) {
-        let report = Report::read(&books, When::default(), by, i128::MAX / 2).expect("readable");
+    for by in Grouping::FLEET.into_iter().filter(|by| *by != Grouping::Host) {
+        let report =
+            Report::read(&books, TimeRange::default(), by, i128::MAX / 2).expect("readable");
         let mut sums = Sums::new();
         for row in report.expect("windows").rows {
             let of = |ns: u128| u64::try_from(ns).expect("small");
@@ -247,7 +249,7 @@ fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseErro
     Ok(())
 }
 
-fn table(out: &Path, which: Which) -> Vec<Row> {
+fn table(out: &Path, which: TableName) -> Vec<Row> {
     let mut rows = Vec::new();
     for day in std::fs::read_dir(out).expect("days") {
         let path = day.expect("a day").path().join(format!("{}.parquet", which.name()));
@@ -257,12 +259,12 @@ fn table(out: &Path, which: Which) -> Vec<Row> {
     rows
 }
 
-fn cell(row: &Row, which: Which, column: &str) -> Field {
+fn cell(row: &Row, which: TableName, column: &str) -> Field {
     let at = fields(which).iter().position(|field| field.name == column).expect(column);
     row.get_column_iter().nth(at).expect("a cell").1.clone()
 }
 
-fn number(row: &Row, which: Which, column: &str) -> u64 {
+fn number(row: &Row, which: TableName, column: &str) -> u64 {
     match cell(row, which, column) {
         Field::ULong(number) => number,
         other => panic!("{column}: {other:?} is no number"),
@@ -275,17 +277,17 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
     let all = 0..history.truth.len();
     // By single labels, and by all of them at once.
     let ways = [
-        (By::Command, vec![By::Command]),
-        (By::User, vec![By::User]),
-        (By::Unit, vec![By::Unit]),
-        (By::Container, vec![By::Namespace, By::Pod, By::Container]),
-        (By::Pod, vec![By::Namespace, By::Pod]),
-        (By::Namespace, vec![By::Namespace]),
+        (Grouping::Command, vec![Grouping::Command]),
+        (Grouping::User, vec![Grouping::User]),
+        (Grouping::Unit, vec![Grouping::Unit]),
+        (Grouping::Container, vec![Grouping::Namespace, Grouping::Pod, Grouping::Container]),
+        (Grouping::Pod, vec![Grouping::Namespace, Grouping::Pod]),
+        (Grouping::Namespace, vec![Grouping::Namespace]),
     ];
     let usual = Settings::default().by;
     let at_once = ways.iter().map(|(by, labels)| (*by, labels.clone(), usual.clone()));
     let alone = ways.iter().map(|(by, labels)| (*by, labels.clone(), labels.clone()));
-    for (by, labels, set) in alone.chain(at_once.filter(|(by, ..)| *by != By::User)) {
+    for (by, labels, set) in alone.chain(at_once.filter(|(by, ..)| *by != Grouping::User)) {
         let (mut sums, mut exited) = (Sums::new(), 0);
         history.windows(|window, book| {
             let (told, ended) = scraped(window, book, &labels, &set);
@@ -301,7 +303,7 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
 }
 
 /// A window's figures by some labels, and all its exits.
-fn scraped(window: &Window, book: &Book, labels: &[By], set: &[By]) -> (Sums, u64) {
+fn scraped(window: &Window, book: &Book, labels: &[Grouping], set: &[Grouping]) -> (Sums, u64) {
     let settings = Settings { by: set.to_vec(), groups: 1_000, ..Settings::default() };
     let mut metrics = Metrics::new(settings, Clock::new(WALL.into()));
     metrics.advance(window, book, &BookNames(book));

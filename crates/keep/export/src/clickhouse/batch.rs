@@ -2,19 +2,19 @@
 
 use super::client::Client;
 use crate::table::{Field, Table};
-use crate::tables::{fields, Told, Which};
+use crate::tables::{fields, TableName, WindowFacts};
 use crate::ExportError;
 
 /// Host and boot of windows, escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Whose {
+pub(super) struct HostBoot {
     pub host: String,
     pub boot_id: String,
 }
 
 /// The rows of one table.
 struct Part {
-    which: Which,
+    which: TableName,
     table: Table,
     /// First and last window's end, CLOCK_MONOTONIC ns: the windows' numbers within the boot.
     seqs: Option<(u64, u64)>,
@@ -23,26 +23,30 @@ struct Part {
 
 /// Windows of one host, boot and time slot.
 pub(super) struct Batch {
-    pub whose: Whose,
+    pub whose: HostBoot,
     slot: u64,
     /// In the order of sending.
     parts: [Part; 2],
 }
 
 impl Batch {
-    pub fn new(whose: Whose, slot: u64) -> Result<Batch, ExportError> {
-        Ok(Batch { whose, slot, parts: [Part::new(Which::Charges)?, Part::new(Which::Accounts)?] })
+    pub fn new(whose: HostBoot, slot: u64) -> Result<Batch, ExportError> {
+        Ok(Batch {
+            whose,
+            slot,
+            parts: [Part::new(TableName::Charges)?, Part::new(TableName::Accounts)?],
+        })
     }
 
     /// True if a window of this host and slot fits into the batch.
-    pub fn goes_on(&self, whose: &Whose, slot: u64) -> bool {
+    pub fn goes_on(&self, whose: &HostBoot, slot: u64) -> bool {
         // The store inserts a table's rows at once: all or none are there.
         let full = self.parts.iter().any(|part| part.table.is_long());
         !full && self.slot == slot && self.whose == *whose
     }
 
     /// Adds a window, with or without its charges.
-    pub fn put(&mut self, told: &Told, with_charges: bool) -> Result<(), ExportError> {
+    pub fn put(&mut self, told: &WindowFacts, with_charges: bool) -> Result<(), ExportError> {
         let [charges, accounts] = &mut self.parts;
         if with_charges {
             charges.put(told)?;
@@ -61,12 +65,12 @@ impl Batch {
 }
 
 impl Part {
-    fn new(which: Which) -> Result<Part, ExportError> {
+    fn new(which: TableName) -> Result<Part, ExportError> {
         let table = Table::new(which.name(), fields(which))?;
         Ok(Part { which, table, seqs: None, windows: 0 })
     }
 
-    fn put(&mut self, told: &Told) -> Result<(), ExportError> {
+    fn put(&mut self, told: &WindowFacts) -> Result<(), ExportError> {
         let seq = told.window.t1_ns;
         let (first, _) = self.seqs.unwrap_or((seq, seq));
         self.seqs = Some((first, seq));
@@ -74,7 +78,7 @@ impl Part {
         told.put(self.which, &mut self.table)
     }
 
-    fn send(self, client: &Client, whose: &Whose) -> Result<(), ExportError> {
+    fn send(self, client: &Client, whose: &HostBoot) -> Result<(), ExportError> {
         let Some(seqs) = self.seqs else { return Ok(()) };
         let token = token(whose, seqs, self.windows);
         let fields = fields(self.which);
@@ -86,6 +90,6 @@ impl Part {
 
 /// Deduplication token, HOST:BOOT:FIRST-LAST/COUNT: first and last window and their number. The
 /// number matters because windows that the store already has are left out.
-fn token(whose: &Whose, (first, last): (u64, u64), windows: u64) -> String {
+fn token(whose: &HostBoot, (first, last): (u64, u64), windows: u64) -> String {
     format!("{}:{}:{first}-{last}/{windows}", whose.host, whose.boot_id)
 }

@@ -85,7 +85,7 @@ impl Client {
     }
 
     /// Address and database in one line, without a login.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         format!("{} {}", self.address.uri(), self.database)
     }
 

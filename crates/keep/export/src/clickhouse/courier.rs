@@ -1,12 +1,12 @@
 //! Gathers windows into batches and leaves out those that the store already has.
 
-use super::batch::{Batch, Whose};
-use super::stock::{Place, Stock};
+use super::batch::{Batch, HostBoot};
+use super::stock::{Stock, WindowSlot};
 use super::Sending;
-use crate::carrier::{Carrier, Label, Sent};
+use crate::carrier::{Carrier, Label, SentCounts};
 use crate::charges::groups;
 use crate::names::Names;
-use crate::tables::Told;
+use crate::tables::WindowFacts;
 use crate::ExportError;
 use exactop_model::text::escape::escape_str;
 use exactop_recording::Replay;
@@ -23,24 +23,24 @@ pub(crate) struct Courier<'a> {
     names: Names,
     under_way: Option<(Batch, Stock)>,
     /// Results so far.
-    sent: Sent,
+    sent: SentCounts,
     /// Batches in the store.
     batches: u64,
 }
 
 impl<'a> Courier<'a> {
     pub fn new(sending: Sending<'a>) -> Courier<'a> {
-        let (names, sent) = (Names::default(), Sent::default());
+        let (names, sent) = (Names::default(), SentCounts::default());
         Courier { sending, names, under_way: None, sent, batches: 0 }
     }
 
     /// Host and boot of the replay's current window; `None` if there is no window, or it is too
     /// old.
-    fn whose(&self, replay: &Replay) -> Result<Option<Whose>, ExportError> {
+    fn host_boot(&self, replay: &Replay) -> Result<Option<HostBoot>, ExportError> {
         let Some(ends_wall_ns) = replay.ends_wall_ns() else { return Ok(None) };
         let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
         let whose =
-            Whose { host: escape_str(&machine.host), boot_id: escape_str(&machine.boot_id) };
+            HostBoot { host: escape_str(&machine.host), boot_id: escape_str(&machine.boot_id) };
         Ok((self.sending.now_ns - ends_wall_ns <= KEPT_NS).then_some(whose))
     }
 }
@@ -51,7 +51,7 @@ impl Carrier for Courier<'_> {
     }
 
     fn goes_on(&self, replay: &Replay) -> Result<bool, ExportError> {
-        let (Some(window), Some(whose)) = (replay.window(), self.whose(replay)?) else {
+        let (Some(window), Some(whose)) = (replay.window(), self.host_boot(replay)?) else {
             // The window will be left out.
             return Ok(true);
         };
@@ -64,7 +64,7 @@ impl Carrier for Courier<'_> {
 
     fn put(&mut self, replay: &Replay) -> Result<(), ExportError> {
         let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
-        let Some(whose) = self.whose(replay)? else {
+        let Some(whose) = self.host_boot(replay)? else {
             self.sent.old += 1;
             return Ok(());
         };
@@ -77,15 +77,15 @@ impl Carrier for Courier<'_> {
         }
         let Some((batch, stock)) = &mut self.under_way else { return Ok(()) };
         match stock.place(t0_ns, t1_ns) {
-            Place::Taken => self.sent.there += 1,
-            Place::Overlaps => self.sent.overlapping += 1,
-            Place::Free { charged } => {
+            WindowSlot::Taken => self.sent.there += 1,
+            WindowSlot::Overlaps => self.sent.overlapping += 1,
+            WindowSlot::Free { charged } => {
                 let book = replay.book();
                 let named = groups(window, book, self.sending.groups);
                 let (host, boot_id) =
                     (Some(batch.whose.host.clone()), Some(batch.whose.boot_id.clone()));
                 let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-                let told = Told { window, book, span, host, boot_id, names, waiting, named };
+                let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
                 batch.put(&told, !charged)?;
             }
         }
@@ -109,7 +109,7 @@ impl Carrier for Courier<'_> {
         Ok(false)
     }
 
-    fn sent(&self) -> Sent {
+    fn sent(&self) -> SentCounts {
         self.sent
     }
 

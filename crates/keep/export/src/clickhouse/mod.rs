@@ -14,7 +14,7 @@ mod client;
 pub(crate) mod courier;
 mod stock;
 
-pub use crate::carrier::Sent;
+pub use crate::carrier::SentCounts;
 pub use crate::wire::Patience;
 pub use address::{Address, Login, StoreError};
 pub use client::Client;
@@ -22,7 +22,7 @@ pub use client::Client;
 use crate::carrier::Carrier;
 use crate::ExportError;
 use courier::Courier;
-use exactop_recording::{Recording, When, Windows};
+use exactop_recording::{Recording, TimeRange, Windows};
 
 /// Destination and options.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +42,11 @@ pub struct Sending<'a> {
 /// [`ExportError`]: the recording cannot be read, or the store does not accept a batch.
 pub fn insert(
     recording: Recording,
-    when: When,
+    when: TimeRange,
     sending: &Sending,
-    sent: &mut Sent,
+    sent: &mut SentCounts,
 ) -> Result<(), ExportError> {
-    let mut windows = Windows::of(recording, when)?;
+    let mut windows = Windows::from_recording(recording, when)?;
     let mut courier = Courier::new(*sending);
     let done = all(&mut windows, &mut courier);
     *sent = courier.sent();

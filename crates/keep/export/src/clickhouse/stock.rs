@@ -1,6 +1,6 @@
 //! The windows of a host that the store has.
 
-use super::batch::Whose;
+use super::batch::HostBoot;
 use super::client::Client;
 use super::StoreError;
 use rustc_hash::FxHashSet;
@@ -19,7 +19,7 @@ pub(super) struct Stock {
 
 /// What the store has at the time of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum WindowSlot {
     /// The window itself.
     Taken,
     /// Other windows that overlap it.
@@ -32,7 +32,7 @@ impl Stock {
     /// Asks the store for the windows in (from, to).
     pub fn ask(
         client: &Client,
-        whose: &Whose,
+        whose: &HostBoot,
         from_ns: u64,
         to_ns: u64,
     ) -> Result<Stock, StoreError> {
@@ -60,15 +60,15 @@ impl Stock {
     }
 
     /// Looks up a window; a free place is taken by it.
-    pub fn place(&mut self, t0_ns: u64, t1_ns: u64) -> Place {
+    pub fn place(&mut self, t0_ns: u64, t1_ns: u64) -> WindowSlot {
         if self.windows.get(&t1_ns) == Some(&t0_ns) {
-            return Place::Taken;
+            return WindowSlot::Taken;
         }
         if self.windows.range(t0_ns + 1..).any(|(_, &begins)| begins < t1_ns) {
-            return Place::Overlaps;
+            return WindowSlot::Overlaps;
         }
         self.windows.insert(t1_ns, t0_ns);
-        Place::Free { charged: self.charged.contains(&t1_ns) }
+        WindowSlot::Free { charged: self.charged.contains(&t1_ns) }
     }
 }
 
@@ -92,13 +92,16 @@ mod tests {
         stock.windows.extend([(20, 10), (30, 20)]);
         stock.charged.insert(40);
         assert!(stock.knows(5) && !stock.knows(4));
-        assert_eq!(stock.place(10, 20), Place::Taken);
+        assert_eq!(stock.place(10, 20), WindowSlot::Taken);
         for (t0, t1) in [(5, 11), (12, 18), (15, 25), (5, 40), (29, 31), (20, 29), (10, 30)] {
-            assert_eq!(stock.place(t0, t1), Place::Overlaps, "({t0}, {t1}]");
+            assert_eq!(stock.place(t0, t1), WindowSlot::Overlaps, "({t0}, {t1}]");
         }
-        assert_eq!(stock.place(30, 40), Place::Free { charged: true });
-        assert_eq!(stock.place(5, 10), Place::Free { charged: false });
-        assert_eq!((stock.place(30, 40), stock.place(5, 10)), (Place::Taken, Place::Taken));
+        assert_eq!(stock.place(30, 40), WindowSlot::Free { charged: true });
+        assert_eq!(stock.place(5, 10), WindowSlot::Free { charged: false });
+        assert_eq!(
+            (stock.place(30, 40), stock.place(5, 10)),
+            (WindowSlot::Taken, WindowSlot::Taken)
+        );
     }
 
     #[test]

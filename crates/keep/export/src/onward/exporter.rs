@@ -51,36 +51,36 @@ pub struct Log {
 /// Destination. Its client should have a short patience: the pauses between attempts are those of
 /// the pace.
 #[derive(Debug)]
-pub enum Onto {
+pub enum Destination {
     /// The tables of a ClickHouse server.
     Clickhouse(Box<Client>),
     /// Parquet files.
     Files(Shelf),
 }
 
-impl Onto {
+impl Destination {
     /// Name of the cursor file.
     fn cursor(&self) -> &'static str {
         match self {
-            Onto::Clickhouse(_) => "clickhouse.json",
-            Onto::Files(_) => "parquet.json",
+            Destination::Clickhouse(_) => "clickhouse.json",
+            Destination::Files(_) => "parquet.json",
         }
     }
 
-    fn told(&self) -> String {
+    fn display_name(&self) -> String {
         match self {
-            Onto::Clickhouse(client) => client.told(),
-            Onto::Files(shelf) => shelf.told(),
+            Destination::Clickhouse(client) => client.display_name(),
+            Destination::Files(shelf) => shelf.display_name(),
         }
     }
 
     fn carrier(&self, log: &Log) -> Box<dyn Carrier + '_> {
         match self {
             // The current time is set before windows are added.
-            Onto::Clickhouse(client) => {
+            Destination::Clickhouse(client) => {
                 Box::new(Courier::new(Sending { client, groups: log.groups, now_ns: 0 }))
             }
-            Onto::Files(shelf) => Box::new(Filing::new(shelf, log.groups, log.pace.every)),
+            Destination::Files(shelf) => Box::new(Filing::new(shelf, log.groups, log.pace.every)),
         }
     }
 }
@@ -98,8 +98,8 @@ impl Exporter {
     ///
     /// # Errors
     /// [`ExportError`]: the cursor or the thread cannot be created.
-    pub fn start(onto: Onto, log: Log) -> Result<Exporter, ExportError> {
-        let cursor = Cursor::open(&log.path, onto.cursor(), onto.told())?;
+    pub fn start(onto: Destination, log: Log) -> Result<Exporter, ExportError> {
+        let cursor = Cursor::open(&log.path, onto.cursor(), onto.display_name())?;
         let shown = Arc::new(Shown::default());
         let (stop, stopped) = channel();
         let (ends, ended) = channel();
@@ -131,7 +131,7 @@ impl Exporter {
 }
 
 struct Sends {
-    onto: Onto,
+    onto: Destination,
     log: Log,
     cursor: Cursor,
     shown: Arc<Shown>,

@@ -3,9 +3,9 @@
 //! their time.
 
 use super::cursor::{Cursor, Position, UnderWay};
-use crate::carrier::{Carrier, Sent};
+use crate::carrier::{Carrier, SentCounts};
 use crate::ExportError;
-use exactop_recording::{Moved, Reader, Recording, RecordingError, Replay, Why};
+use exactop_recording::{GapReason, Reader, Recording, RecordingError, Replay, ReplayStep};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -31,14 +31,14 @@ pub enum News {
         length_ns: Option<u64>,
     },
     /// Windows that were left out since the last such report.
-    LeftOut(Sent),
+    LeftOut(SentCounts),
 }
 
 /// Status of an exporter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Results since its start.
-    pub sent: Sent,
+    pub sent: SentCounts,
     /// Batches delivered.
     pub batches: u64,
     /// Failed attempts.
@@ -98,11 +98,11 @@ pub(super) struct Following<'a> {
     /// File of the last delivered window.
     sent_file: Option<u64>,
     /// Why the time before the next window is not recorded.
-    gap: Option<Why>,
+    gap: Option<GapReason>,
     /// Losses before windows that are not delivered yet.
     lost: Vec<News>,
     /// Results and batches of the carrier that were already counted.
-    counted: (Sent, u64),
+    counted: (SentCounts, u64),
 }
 
 impl<'a> Following<'a> {
@@ -152,16 +152,16 @@ impl<'a> Following<'a> {
     fn windows(&mut self) -> Result<(), ExportError> {
         loop {
             match self.replay.forward()? {
-                Moved::Gap(gap) => self.gap = Some(gap.why),
-                Moved::Window => self.window()?,
-                Moved::End => break,
+                ReplayStep::Gap(gap) => self.gap = Some(gap.why),
+                ReplayStep::Window => self.window()?,
+                ReplayStep::End => break,
             }
         }
         self.deliver()
     }
 
     fn window(&mut self) -> Result<(), ExportError> {
-        let Some(here) = self.here() else { return Ok(()) };
+        let Some(here) = self.position() else { return Ok(()) };
         self.look_for_beginning(&here)?;
         let passed = |there: &Position| there.boot_id == here.boot_id && here.t1_ns <= there.t1_ns;
         if self.resumed.as_ref().is_some_and(passed) {
@@ -215,7 +215,7 @@ impl<'a> Following<'a> {
     }
 
     /// Position of the replay's current window.
-    fn here(&self) -> Option<Position> {
+    fn position(&self) -> Option<Position> {
         let span = self.replay.span()?;
         Some(Position {
             file: self.replay.file()?,
@@ -232,7 +232,7 @@ impl<'a> Following<'a> {
         let (Some(last), Some(span)) = (&self.last, self.replay.span()) else { return };
         let went = here.file > last.file.saturating_add(1) || self.file_is_gone;
         let same_boot = last.boot_id == here.boot_id;
-        if !went || gap == Some(Why::NotWritten) || (same_boot && span.t0_ns <= last.t1_ns) {
+        if !went || gap == Some(GapReason::NotWritten) || (same_boot && span.t0_ns <= last.t1_ns) {
             return;
         }
         let length_ns = same_boot.then(|| span.t0_ns - last.t1_ns);
@@ -252,7 +252,7 @@ impl<'a> Following<'a> {
         let (was, batches) = self.counted;
         let is = self.carrier.sent();
         self.counted = (is, self.carrier.batches());
-        let new = Sent {
+        let new = SentCounts {
             windows: is.windows - was.windows,
             there: is.there - was.there,
             overlapping: is.overlapping - was.overlapping,
@@ -270,7 +270,7 @@ impl<'a> Following<'a> {
                 status.tell(news);
             }
             if new.overlapping + new.old > 0 {
-                status.tell(News::LeftOut(Sent { windows: 0, there: 0, ..new }));
+                status.tell(News::LeftOut(SentCounts { windows: 0, there: 0, ..new }));
             }
         });
         Ok(())

@@ -5,5 +5,5 @@ mod cursor;
 mod exporter;
 mod following;
 
-pub use exporter::{Exporter, Log, Onto, Pace};
+pub use exporter::{Destination, Exporter, Log, Pace};
 pub use following::{News, Status};

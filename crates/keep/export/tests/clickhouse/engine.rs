@@ -2,7 +2,7 @@
 //! test-fleet` installs it), after lost answers, repeated batches and interrupted exports.
 
 use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
-use exactop_export::clickhouse::Sent;
+use exactop_export::clickhouse::SentCounts;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -117,14 +117,14 @@ fn engine_has_every_window_once_whatever_happens_on_the_way() {
     for path in &paths {
         let (done, sent) = send(path, &client, now_ns());
         done.expect("taken");
-        assert_eq!(sent, Sent { windows: WINDOWS, ..Sent::default() });
+        assert_eq!(sent, SentCounts { windows: WINDOWS, ..SentCounts::default() });
     }
     store.holds(truth);
     // Send again: all of it is there.
     for path in &paths {
         let (done, sent) = send(path, &client, now_ns());
         done.expect("nothing to do");
-        assert_eq!(sent, Sent { there: WINDOWS, ..Sent::default() });
+        assert_eq!(sent, SentCounts { there: WINDOWS, ..SentCounts::default() });
     }
     store.holds(truth);
 }

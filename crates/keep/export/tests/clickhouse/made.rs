@@ -1,10 +1,10 @@
 //! Recordings of made-up hosts, and their true sums.
 
-use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, Sent};
+use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, SentCounts};
 use exactop_export::ExportError;
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::{Book, Books, Comm, Counter, Snapshot, SourceKind};
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
 use exactop_testkit::{T0, WINDOW};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub fn record(path: &Path, host: &Host) -> Truth {
         grow(&mut now, host.grows);
         recorder.record(&now, &book, clocks);
         let Some(window) = book.advance(now) else { continue };
-        let books = Books::of(&window);
+        let books = Books::from_window(&window);
         let told = books.irq_ns.into_iter().chain(books.steal_ns).sum::<u64>();
         let others = books.unnamed_ns + books.idle_ns + books.offline_ns + told;
         let tasks = window.tasks.iter().map(|task| &task.delta);
@@ -153,10 +153,10 @@ pub fn client(
 }
 
 /// Sends a recording; returns the result and the counts up to then.
-pub fn send(path: &Path, client: &Client, now_ns: i128) -> (Result<(), ExportError>, Sent) {
-    let mut sent = Sent::default();
+pub fn send(path: &Path, client: &Client, now_ns: i128) -> (Result<(), ExportError>, SentCounts) {
+    let mut sent = SentCounts::default();
     let recording = Recording::open(path).expect("a recording");
     let sending = Sending { client, groups: GROUPS, now_ns };
-    let done = insert(recording, When::default(), &sending, &mut sent);
+    let done = insert(recording, TimeRange::default(), &sending, &mut sent);
     (done, sent)
 }

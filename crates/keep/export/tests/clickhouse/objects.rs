@@ -6,7 +6,7 @@ use crate::tls::secure;
 use exactop_export::clickhouse::{Address, Login, Patience, StoreError};
 use exactop_export::{export, ExportError, Exported, Files, Objects, Replacing};
 use exactop_files::Directory;
-use exactop_recording::{Recording, When, Windows};
+use exactop_recording::{Recording, TimeRange, Windows};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,13 +21,13 @@ fn objects(url: &str, login: Option<&Login>, believed: Option<&Path>) -> Objects
 
 fn put(path: &Path, mut objects: Objects) -> Result<Exported, ExportError> {
     let recording = Recording::open(path).expect("a recording");
-    export(recording, When::default(), &mut objects)
+    export(recording, TimeRange::default(), &mut objects)
 }
 
 /// End of the first window.
 fn first_end(path: &Path) -> i128 {
     let recording = Recording::open(path).expect("a recording");
-    let mut windows = Windows::of(recording, When::default()).expect("windows");
+    let mut windows = Windows::from_recording(recording, TimeRange::default()).expect("windows");
     assert!(windows.advance().expect("readable"));
     windows.replay().ends_wall_ns().expect("a window")
 }
@@ -42,7 +42,7 @@ fn line(request: &Request) -> (&str, &str) {
 fn expected(path: &Path, below: &Path) -> BTreeMap<String, Vec<u8>> {
     let into = Directory::open_or_make(below).expect("a directory");
     let recording = Recording::open(path).expect("a recording");
-    export(recording, When::default(), &mut &into).expect("exported");
+    export(recording, TimeRange::default(), &mut &into).expect("exported");
     let mut files = BTreeMap::new();
     for day in fs::read_dir(below).expect("days").flatten() {
         for file in fs::read_dir(day.path()).expect("files").flatten() {
@@ -101,7 +101,7 @@ fn files_on_a_server_equal_those_in_a_directory() {
     assert_eq!(*kept.lock().expect("it"), expected);
     let asked = fake.asked();
     assert!(asked.iter().all(|request| ["GET", "PUT", "MKCOL"].contains(&line(request).0)));
-    let later = When { from: Some(first_end(&path)), to: None };
+    let later = TimeRange { from: Some(first_end(&path)), to: None };
     let part =
         |files: &mut dyn Files| export(Recording::open(&path).expect("a recording"), later, files);
     let mut server = objects(&format!("{}/books", fake.url), None, None);
@@ -146,7 +146,7 @@ fn a_refused_put_is_not_repeated() {
         assert_eq!(fake.asked().len(), 1, "nothing was written");
         let recording = Recording::open(&path).expect("a recording");
         let mut server = objects(&fake.url, None, None);
-        export(recording, When::default(), &mut Replacing(&mut server)).expect("it was said");
+        export(recording, TimeRange::default(), &mut Replacing(&mut server)).expect("it was said");
     }
     let nobody = Address::read("http://127.0.0.1:1").expect("an address");
     let nobody = Objects::new(&nobody, None, None, Patience::ONCE).expect("a client");

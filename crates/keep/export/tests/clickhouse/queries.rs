@@ -3,11 +3,11 @@
 
 use crate::engine::Store;
 use crate::made::{client, now_ns, record, wall_offset_ns, Host, HASTY, ROLLOUT_NS};
-use exactop_export::clickhouse::{insert, Sending, Sent};
+use exactop_export::clickhouse::{insert, Sending, SentCounts};
 use exactop_export::{export, GROUPS};
 use exactop_files::Directory;
 use exactop_model::SourceKind;
-use exactop_recording::{Recording, When};
+use exactop_recording::{Recording, TimeRange};
 use exactop_testkit::{T0, WINDOW};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,9 +49,10 @@ impl Fleet {
             record(&path, &host);
             let recording = || Recording::open(&path).expect("a recording");
             let sending = Sending { client: &client, groups: GROUPS, now_ns: now_ns() };
-            insert(recording(), When::default(), &sending, &mut Sent::default()).expect("taken");
+            insert(recording(), TimeRange::default(), &sending, &mut SentCounts::default())
+                .expect("taken");
             let into = into.within(host.name).expect("a directory");
-            export(recording(), When::default(), &mut &into).expect("exported");
+            export(recording(), TimeRange::default(), &mut &into).expect("exported");
         }
         store.post("/?database=exactop", "INSERT INTO teams VALUES ('shop', 'sellers')");
         Some(Fleet { store, _dir: dir, parquet })

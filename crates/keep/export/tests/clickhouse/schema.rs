@@ -1,6 +1,6 @@
 //! The shipped tables have the columns that are sent.
 
-use exactop_export::{fields, Field, Kind, Which};
+use exactop_export::{fields, Field, FieldType, TableName};
 
 const SCHEMA: &str = include_str!("../../../../fleet/schema.sql");
 
@@ -22,25 +22,25 @@ fn columns(table: &str) -> Vec<(&'static str, &'static str)> {
 
 fn store_type(field: &Field) -> &'static str {
     match (field.kind, field.optional) {
-        (Kind::Instant, _) => "DateTime64(9, 'UTC')",
-        (Kind::Unsigned, false) => "UInt64",
-        (Kind::Unsigned, true) => "Nullable(UInt64)",
-        (Kind::Signed, _) => "Int64",
+        (FieldType::Instant, _) => "DateTime64(9, 'UTC')",
+        (FieldType::Unsigned, false) => "UInt64",
+        (FieldType::Unsigned, true) => "Nullable(UInt64)",
+        (FieldType::Signed, _) => "Int64",
         // Windows that are sent always have a host.
-        (Kind::Text, _) => "LowCardinality(String)",
-        (Kind::Flag, _) => "Bool",
+        (FieldType::Text, _) => "LowCardinality(String)",
+        (FieldType::Flag, _) => "Bool",
     }
 }
 
 #[test]
 fn every_sent_column_is_in_the_schema() {
-    for which in [Which::Accounts, Which::Charges] {
+    for which in [TableName::Accounts, TableName::Charges] {
         let columns = columns(which.name());
         let fields = fields(which);
         let expected: Vec<_> = fields.iter().map(|f| (&*f.name, store_type(f))).collect();
         assert_eq!(columns[..expected.len()], expected, "{}", which.name());
         let own: Vec<_> = columns[expected.len()..].iter().map(|(name, _)| *name).collect();
-        let known: &[&str] = if which == Which::Accounts { &["received"] } else { &[] };
+        let known: &[&str] = if which == TableName::Accounts { &["received"] } else { &[] };
         assert_eq!(own, known, "the store's own");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fake::{Fake, Reply, Request};
 use crate::made::{client, now_ns, one, recorded, send, HASTY, WINDOWS};
-use exactop_export::clickhouse::{Login, Patience, Sent};
+use exactop_export::clickhouse::{Login, Patience, SentCounts};
 use std::fs::{set_permissions, write, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn a_batch_is_repeated_with_its_token_until_accepted() {
     });
     let (done, sent) = send(&path, &client(&fake.url, None, None, HASTY), now_ns());
     done.expect("taken");
-    assert_eq!(sent, Sent { windows: WINDOWS, ..Sent::default() });
+    assert_eq!(sent, SentCounts { windows: WINDOWS, ..SentCounts::default() });
     let inserts = fake.inserts();
     let tables: Vec<_> = inserts.iter().filter_map(Request::table).collect();
     assert_eq!(tables, ["charges", "charges", "charges", "charges", "accounts"]);
@@ -52,7 +52,7 @@ fn a_refusal_is_not_retried_and_gives_advice() {
         let error = done.expect_err("refused").to_string();
         assert!(error.contains(hint) && error.contains("why"), "{error}");
         assert!(!error.contains('\x1b') && !error.contains("more"), "{error}");
-        assert_eq!((fake.asked().len(), sent), (1, Sent::default()));
+        assert_eq!((fake.asked().len(), sent), (1, SentCounts::default()));
     }
 }
 
@@ -66,7 +66,7 @@ fn a_store_that_stays_away_is_an_error() {
     let error = done.expect_err("away").to_string();
     assert!(error.contains("attempts") && error.contains("down"), "{error}");
     assert!(fake.asked().len() > 1);
-    assert_eq!(sent, Sent::default());
+    assert_eq!(sent, SentCounts::default());
     // A server that does not listen.
     let nobody = client("http://127.0.0.1:1", None, None, patience);
     assert!(send(&path, &nobody, now_ns()).0.is_err());
@@ -125,7 +125,7 @@ fn windows_in_the_store_are_not_sent() {
     });
     let (done, sent) = send(&path, &client(&fake.url, None, None, HASTY), now_ns());
     done.expect("taken");
-    assert_eq!(sent, Sent { windows: WINDOWS - 4, there: 2, overlapping: 2, old: 0 });
+    assert_eq!(sent, SentCounts { windows: WINDOWS - 4, there: 2, overlapping: 2, old: 0 });
     let inserts = fake.inserts();
     let windows = |n: usize| inserts[n].token().rsplit_once('/').expect("how many").1.to_string();
     assert_eq!(windows(0), (WINDOWS - 5).to_string(), "charges, but those that are there");
@@ -139,7 +139,7 @@ fn windows_that_the_store_forgets_are_not_sent() {
     let later = now_ns() + 8 * 86_400 * 1_000_000_000;
     let (done, sent) = send(&path, &client(&fake.url, None, None, HASTY), later);
     done.expect("nothing to send");
-    assert_eq!(sent, Sent { old: WINDOWS, ..Sent::default() });
+    assert_eq!(sent, SentCounts { old: WINDOWS, ..SentCounts::default() });
     assert!(fake.asked().is_empty());
     assert!(sent.to_string().contains("older than the 7 days"), "{sent}");
 }

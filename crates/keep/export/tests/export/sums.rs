@@ -1,9 +1,9 @@
 //! The export equals the recording: read back by this crate's own library, and by DuckDB.
 
-use exactop_export::{export, fields, Files, Replacing, Which};
+use exactop_export::{export, fields, Files, Replacing, TableName};
 use exactop_files::Directory;
 use exactop_model::{Book, Books, Snapshot, SourceKind};
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn recorded(path: &Path) -> Truth {
         let now: Snapshot = exactop_testkit::snapshot(SourceKind::Ledger, n, None);
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
         let Some(window) = book.advance(now) else { continue };
-        let books = Books::of(&window);
+        let books = Books::from_window(&window);
         assert_eq!(books.residual_ns, 0);
         truth.capacity += books.total_ns;
         truth.named += books.tasks_ns + books.exited_ns;
@@ -62,13 +62,13 @@ fn exported() -> (tempfile::TempDir, PathBuf, Truth) {
     let truth = recorded(&path);
     let into = Directory::open_or_make(&out).expect("a directory");
     let recording = Recording::open(&path).expect("a recording");
-    let exported = export(recording, When::default(), &mut &into).expect("exported");
+    let exported = export(recording, TimeRange::default(), &mut &into).expect("exported");
     assert_eq!((exported.windows, exported.days), (WINDOWS, 2), "midnight is in it");
     (dir, out, truth)
 }
 
 /// Sums of a table's columns over all days, and its number of rows.
-fn sums(out: &Path, which: Which, columns: &[&str]) -> (Vec<u64>, usize) {
+fn sums(out: &Path, which: TableName, columns: &[&str]) -> (Vec<u64>, usize) {
     let (mut sums, mut rows) = (vec![0u64; columns.len()], 0);
     let places: Vec<usize> = columns
         .iter()
@@ -106,17 +106,17 @@ fn every_table_sums_up_to_the_recording() {
         "idle_ns",
         "offline_ns",
     ];
-    let (accounts, windows) = sums(&out, Which::Accounts, &columns);
+    let (accounts, windows) = sums(&out, TableName::Accounts, &columns);
     assert_eq!(windows as u64, WINDOWS);
     assert_eq!(accounts[0], truth.capacity);
     assert_eq!(accounts[1] + accounts[2], truth.named);
     assert_eq!(accounts[3..].iter().sum::<u64>(), truth.others);
     assert_eq!(accounts[1..].iter().sum::<u64>(), truth.capacity, "CPUs x time");
-    let (rows, n) = sums(&out, Which::Rows, &["run_ns"]);
+    let (rows, n) = sums(&out, TableName::Rows, &["run_ns"]);
     assert_eq!((rows[0], n), (truth.named, truth.tasks + truth.exited));
-    let (groups, _) = sums(&out, Which::Groups, &["run_ns"]);
+    let (groups, _) = sums(&out, TableName::Groups, &["run_ns"]);
     assert_eq!(groups[0], truth.named);
-    let (charges, _) = sums(&out, Which::Charges, &["run_ns"]);
+    let (charges, _) = sums(&out, TableName::Charges, &["run_ns"]);
     assert_eq!(charges[0], truth.named);
 }
 
@@ -130,10 +130,10 @@ fn only_the_requested_range_is_exported() {
     let before = Some(1_760_054_400_000_000_000i128 - 1);
     for (from, to) in [(None, before), (before, None)] {
         let recording = Recording::open(&path).expect("a recording");
-        let exported = export(recording, When { from, to }, &mut &into).expect("exported");
+        let exported = export(recording, TimeRange { from, to }, &mut &into).expect("exported");
         assert!(exported.windows > 0 && exported.windows < WINDOWS);
     }
-    let (capacity, windows) = sums(&out, Which::Accounts, &["capacity_ns"]);
+    let (capacity, windows) = sums(&out, TableName::Accounts, &["capacity_ns"]);
     assert_eq!(windows as u64, WINDOWS, "the two parts are the whole");
     assert_eq!(capacity[0], WINDOWS * 2 * exactop_testkit::WINDOW);
 }
@@ -154,10 +154,10 @@ fn a_part_of_a_day_does_not_replace_more() {
     let export = |when, files: &mut dyn Files| {
         export(Recording::open(&dir.path().join("recording")).expect("it"), when, files)
     };
-    let since = |ns: i128| When { from: Some(midnight + ns), to: None };
+    let since = |ns: i128| TimeRange { from: Some(midnight + ns), to: None };
     let window = i128::from(exactop_testkit::WINDOW);
     // All but one window of each day, and windows of one day only.
-    let but_one = When { from: None, to: Some(midnight - window - 1) };
+    let but_one = TimeRange { from: None, to: Some(midnight - window - 1) };
     for (when, windows) in [(since(0), 1), (since(window), 2), (but_one, 1)] {
         let error = export(when, &mut &into).expect_err("it has less").to_string();
         let told = format!("has windows that this export lacks ({windows}, the first of '");
@@ -166,22 +166,22 @@ fn a_part_of_a_day_does_not_replace_more() {
     }
     // A whole day, and all days again.
     export(since(-1), &mut &into).expect("no less");
-    export(When::default(), &mut &into).expect("no less");
+    export(TimeRange::default(), &mut &into).expect("no less");
     assert_eq!(files(&out), whole);
     let accounts = whole.keys().find(|path| path.ends_with("accounts.parquet")).expect("it");
     std::fs::write(accounts, "a foreign file").expect("written");
-    let error = export(When::default(), &mut &into).expect_err("it is another").to_string();
+    let error = export(TimeRange::default(), &mut &into).expect_err("it is another").to_string();
     assert!(error.contains("is not a table of 'exactop export'"), "{error}");
     export(since(window), &mut Replacing(&mut &into)).expect("it was said");
     assert_ne!(files(&out), whole);
-    export(When::default(), &mut Replacing(&mut &into)).expect("it was said");
+    export(TimeRange::default(), &mut Replacing(&mut &into)).expect("it was said");
     assert_eq!(files(&out), whole);
 }
 
 #[test]
 fn the_document_has_every_column() {
     const DOCUMENT: &str = include_str!("../../../../../docs/reference/recording.md");
-    for which in Which::ALL {
+    for which in TableName::ALL {
         let begin = DOCUMENT.find(&format!("`{}.parquet`", which.name())).expect("the table");
         let end = DOCUMENT[begin..].find("\n\n").expect("an end") + begin;
         for field in fields(which).iter().filter(|f| !is_counter(&f.name)) {

@@ -1,13 +1,13 @@
 //! Tasks that wait all through a window have that time, whether or not an event happened to them.
 //! Texts of a recording are escaped.
 
-use exactop_export::{export, fields, Which};
+use exactop_export::{export, fields, TableName};
 use exactop_files::Directory;
 use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{
     Book, Comm, Counter, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
 use exactop_testkit::samples;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
@@ -70,7 +70,7 @@ fn record(path: &Path) {
 }
 
 /// All rows of a table.
-fn rows(out: &Path, which: Which) -> Vec<Row> {
+fn rows(out: &Path, which: TableName) -> Vec<Row> {
     let day = std::fs::read_dir(out).expect("days").next().expect("one").expect("a day").path();
     let file = File::open(day.join(format!("{}.parquet", which.name()))).expect("a file");
     let reader = SerializedFileReader::new(file).expect("Parquet");
@@ -78,7 +78,7 @@ fn rows(out: &Path, which: Which) -> Vec<Row> {
     rows.map(|row| row.expect("a row")).collect()
 }
 
-fn place(which: Which, name: &str) -> usize {
+fn place(which: TableName, name: &str) -> usize {
     fields(which).iter().position(|field| field.name == name).expect(name)
 }
 
@@ -89,13 +89,13 @@ fn a_task_that_waits_all_through_a_window_has_a_row() {
     record(&path);
     let into = Directory::open_or_make(&out).expect("a directory");
     let recording = Recording::open(&path).expect("it");
-    export(recording, When::default(), &mut &into).expect("exported");
-    let told = rows(&out, Which::Rows);
+    export(recording, TimeRange::default(), &mut &into).expect("exported");
+    let told = rows(&out, TableName::Rows);
     let sum = |name: &str, column: &str| -> u64 {
         let its = told
             .iter()
-            .filter(|row| row.get_string(place(Which::Rows, "comm")).expect("a name") == name);
-        its.map(|row| row.get_ulong(place(Which::Rows, column)).expect("known")).sum()
+            .filter(|row| row.get_string(place(TableName::Rows, "comm")).expect("a name") == name);
+        its.map(|row| row.get_ulong(place(TableName::Rows, column)).expect("known")).sum()
     };
     assert_eq!(sum("busy", "lat_ns"), WINDOWS * SECOND / 2);
     assert_eq!(sum("starved", "lat_ns"), WINDOWS * SECOND);
@@ -103,24 +103,25 @@ fn a_task_that_waits_all_through_a_window_has_a_row() {
     assert_eq!(sum("starved", "life_ns"), WINDOWS * SECOND);
     assert_eq!(sum("asleep", "sleep_ns"), 0, "who sleeps has none");
     // Time before a change of group is the old group's.
-    let groups = rows(&out, Which::Groups);
+    let groups = rows(&out, TableName::Groups);
     let sum = |group: u64, column: &str| -> u64 {
-        let id = place(Which::Groups, "cgroup_id");
+        let id = place(TableName::Groups, "cgroup_id");
         let its = groups.iter().filter(|row| row.get_ulong(id).expect("a group") == group);
-        its.map(|row| row.get_ulong(place(Which::Groups, column)).expect("known")).sum()
+        its.map(|row| row.get_ulong(place(TableName::Groups, column)).expect("known")).sum()
     };
     let waited = [7, 8].map(|group| sum(group, "lat_ns"));
     let moved = SECOND / 2 - SECOND / 5;
     assert_eq!(waited, [WINDOWS * SECOND + WINDOWS * SECOND / 2 - moved, moved]);
     assert_eq!(sum(8, "throttle_ns"), WINDOWS * SECOND);
     assert_eq!([7, 8].map(|group| sum(group, "tasks")), [WINDOWS - 1, 1], "that did something");
-    let exact: Vec<bool> = rows(&out, Which::Accounts)
+    let exact: Vec<bool> = rows(&out, TableName::Accounts)
         .iter()
-        .map(|row| row.get_bool(place(Which::Accounts, "exact")).expect("known"))
+        .map(|row| row.get_bool(place(TableName::Accounts, "exact")).expect("known"))
         .collect();
     assert_eq!(exact, [true, false, true, true, true]);
     // Control characters in the recording's texts are escaped.
-    let boot =
-        rows(&out, Which::Accounts)[0].get_string(place(Which::Accounts, "boot_id")).cloned();
+    let boot = rows(&out, TableName::Accounts)[0]
+        .get_string(place(TableName::Accounts, "boot_id"))
+        .cloned();
     assert!(!boot.as_ref().expect("it").contains('\x1b') && boot.expect("it").contains("oot"));
 }

@@ -9,13 +9,13 @@ mod told;
 use crate::bounds::Payload;
 use crate::decode::Decoder;
 use crate::error::RecordingError;
-use crate::frame::{FrameHeader, Kind, Span};
-use crate::gap::{Gap, Stated, Why};
-use crate::index::{At, FrameAt, Index, Marked};
+use crate::frame::{FrameHeader, FrameKind, Span};
+use crate::gap::{Gap, GapReason, GapRecord};
+use crate::index::{FrameAt, Index, IndexedWindow, RecordingPosition};
 use crate::lost::{Lost, Point};
 use crate::parts::Recording;
-use crate::rows::{DetailKey, Details, Facts, Looked};
-use crate::segment::{Found, Segment};
+use crate::rows::{DetailKey, Details, Facts, PageData};
+use crate::segment::{FrameSlot, Segment};
 use exactop_model::Snapshot;
 use std::collections::VecDeque;
 
@@ -43,9 +43,9 @@ pub struct Recorded {
     /// Details of its rows.
     pub(crate) details: Details,
     /// What was measured on demand.
-    pub(crate) looked: Looked,
+    pub(crate) looked: PageData,
     /// Position in the recording.
-    pub(crate) at: At,
+    pub(crate) at: RecordingPosition,
 }
 
 /// The open file.
@@ -68,7 +68,7 @@ pub struct Reader {
     point: Option<Point>,
     in_step: bool,
     /// Why decoding stopped, until a gap reports it.
-    why: Option<Why>,
+    why: Option<GapReason>,
     /// A frame since the last keyframe could not be decoded.
     broken: bool,
     lost: Option<Lost>,
@@ -77,7 +77,7 @@ pub struct Reader {
     /// Instant at which a book that took every step is current; `None` if it was not opened.
     known_ns: Option<u64>,
     /// Gap frames before the next keyframe, each with its beginning.
-    stated: Vec<(Span, Stated)>,
+    stated: Vec<(Span, GapRecord)>,
     ready: VecDeque<Step>,
     /// A recorder is running: a partial frame at the very end will be completed.
     follows: bool,
@@ -154,17 +154,17 @@ impl Reader {
             };
             let at = open.at;
             match open.segment.find(at)? {
-                Found::End if more => {
+                FrameSlot::End if more => {
                     self.part += 1;
                     self.open = None;
                 }
                 // The recorder may have started the next file meanwhile.
-                Found::End if self.recording.follow()? => {}
-                Found::End => {
+                FrameSlot::End if self.recording.follow()? => {}
+                FrameSlot::End => {
                     self.tell_lost(None);
                     return Ok(self.ready.pop_front());
                 }
-                Found::Damaged(next)
+                FrameSlot::Damaged(next)
                     if self.follows && !more && next >= open.segment.length()? =>
                 {
                     // The next recorder in this directory truncates a partial frame that is never
@@ -173,12 +173,12 @@ impl Reader {
                         return Ok(self.ready.pop_front());
                     }
                 }
-                Found::Damaged(next) => {
+                FrameSlot::Damaged(next) => {
                     open.at = next;
                     open.expected = None;
-                    self.lose(Why::Damaged, next - at);
+                    self.lose(GapReason::Damaged, next - at);
                 }
-                Found::Frame(header) => self.frame(&header, at),
+                FrameSlot::Frame(header) => self.frame(&header, at),
             }
         }
     }
@@ -205,7 +205,7 @@ impl Reader {
     }
 
     /// Stops decoding until the next keyframe.
-    fn lose(&mut self, why: Why, bytes: u64) {
+    fn lose(&mut self, why: GapReason, bytes: u64) {
         self.in_step = false;
         self.broken = true;
         self.why.get_or_insert(why);
@@ -224,16 +224,20 @@ impl Reader {
         let in_order = open.expected.is_none_or(|expected| expected == header.number);
         open.expected = header.number.checked_add(1);
         if !in_order {
-            self.lose(Why::Damaged, 0);
+            self.lose(GapReason::Damaged, 0);
         }
         let needed = match header.kind {
-            Kind::Keyframe | Kind::Gap => true,
-            Kind::Window | Kind::Details => self.in_step,
-            Kind::Header | Kind::Seal | Kind::Word | Kind::Answer | Kind::Unknown(_) => false,
+            FrameKind::Keyframe | FrameKind::Gap => true,
+            FrameKind::Window | FrameKind::Details => self.in_step,
+            FrameKind::Header
+            | FrameKind::Seal
+            | FrameKind::Word
+            | FrameKind::Answer
+            | FrameKind::Unknown(_) => false,
         };
         if let (true, Some(open)) = (needed, &self.open) {
             match open.segment.payload(header, at) {
-                None => self.lose(Why::Damaged, header.length()),
+                None => self.lose(GapReason::Damaged, header.length()),
                 Some(payload) => self.payload(header, &payload, at),
             }
         }
@@ -245,26 +249,31 @@ impl Reader {
     fn payload(&mut self, header: &FrameHeader, payload: &Payload, at: u64) {
         let Some(open) = &mut self.open else { return };
         match header.kind {
-            Kind::Gap => {
+            FrameKind::Gap => {
                 let since = Span { t1_ns: header.t0_ns, ..header.span() };
-                let stated = Stated::of(&payload.bytes).filter(|_| self.stated.len() < STATED);
+                let stated =
+                    GapRecord::from_payload(&payload.bytes).filter(|_| self.stated.len() < STATED);
                 self.stated.extend(stated.map(|stated| (since, stated)));
             }
-            Kind::Keyframe => match open.decoder.keyframe(payload) {
+            FrameKind::Keyframe => match open.decoder.keyframe(payload) {
                 Ok(whole) if whole.at_ns == header.t1_ns => self.keyframe(header, whole),
-                _ => self.lose(Why::Damaged, header.length()),
+                _ => self.lose(GapReason::Damaged, header.length()),
             },
-            Kind::Window => match open.decoder.window(payload) {
+            FrameKind::Window => match open.decoder.window(payload) {
                 Ok(snapshot) if snapshot.at_ns == header.t1_ns => self.window(header, snapshot, at),
-                _ => self.lose(Why::Damaged, header.length()),
+                _ => self.lose(GapReason::Damaged, header.length()),
             },
             // Details that come late, after their window was returned.
-            Kind::Details => {
+            FrameKind::Details => {
                 if open.decoder.details(payload).is_err() {
-                    self.lose(Why::Damaged, header.length());
+                    self.lose(GapReason::Damaged, header.length());
                 }
             }
-            Kind::Header | Kind::Seal | Kind::Word | Kind::Answer | Kind::Unknown(_) => {}
+            FrameKind::Header
+            | FrameKind::Seal
+            | FrameKind::Word
+            | FrameKind::Answer
+            | FrameKind::Unknown(_) => {}
         }
     }
 
@@ -276,7 +285,7 @@ impl Reader {
         };
         if reached(&self.point) > Some(header.t1_ns) {
             self.stated.clear();
-            return self.lose(Why::Overlap, 0);
+            return self.lose(GapReason::Overlap, 0);
         }
         self.tell_lost(Some(&point));
         self.in_step = true;
@@ -286,7 +295,7 @@ impl Reader {
             && reached(&last) == Some(header.t1_ns)
             && !self.told
             && self.known_ns == Some(header.t1_ns)
-            && self.stated.iter().all(|(_, stated)| stated.why != Why::Suspend);
+            && self.stated.iter().all(|(_, stated)| stated.why != GapReason::Suspend);
         if let (Some(last), false) = (&last, goes_on) {
             self.tell_between(last, &point);
         }
@@ -303,9 +312,9 @@ impl Reader {
     fn window(&mut self, header: &FrameHeader, snapshot: Snapshot, at: u64) {
         let Some(point) = &mut self.point else { return };
         if point.span.t1_ns != header.t0_ns || header.t1_ns < header.t0_ns {
-            return self.lose(Why::Damaged, 0);
+            return self.lose(GapReason::Damaged, 0);
         }
-        let (span, at) = (header.span(), At { part: self.part, at });
+        let (span, at) = (header.span(), RecordingPosition { part: self.part, at });
         point.span = span;
         self.known_ns = Some(span.t1_ns);
         let (details, looked) = self.details_of(header);
@@ -314,12 +323,12 @@ impl Reader {
     }
 
     /// Reads the details of a window, which follow it directly if there are any.
-    fn details_of(&mut self, window: &FrameHeader) -> (Details, Looked) {
+    fn details_of(&mut self, window: &FrameHeader) -> (Details, PageData) {
         let nothing = Default::default;
         let Some(open) = &mut self.open else { return nothing() };
         let at = open.at;
-        let Ok(Found::Frame(header)) = open.segment.find(at) else { return nothing() };
-        let follows = header.kind == Kind::Details
+        let Ok(FrameSlot::Frame(header)) = open.segment.find(at) else { return nothing() };
+        let follows = header.kind == FrameKind::Details
             && header.t1_ns == window.t1_ns
             && open.expected == Some(header.number);
         if !follows {
@@ -331,7 +340,7 @@ impl Reader {
         match payload.map(|payload| open.decoder.details(&payload)) {
             Some(Ok(details)) => details,
             _ => {
-                self.lose(Why::Damaged, header.length());
+                self.lose(GapReason::Damaged, header.length());
                 nothing()
             }
         }
@@ -354,21 +363,21 @@ impl Reader {
             // Start before a gap, so that the gap is reported.
             found = self.index.beside(&self.recording, later.at, false)?.or(found);
         }
-        let begin = At { part: 0, at: 0 };
+        let begin = RecordingPosition { part: 0, at: 0 };
         self.go_to(found.map_or(begin, |window| window.at), found.map(|window| window.keyframe))
     }
 
     /// Seeks to the keyframe of the window before this one, so that a gap between them is reported.
-    pub(crate) fn go_before(&mut self, window: Marked) -> Result<(), RecordingError> {
+    pub(crate) fn go_before(&mut self, window: IndexedWindow) -> Result<(), RecordingError> {
         let before = self.index.beside(&self.recording, window.at, false)?;
-        let begin = At { part: 0, at: 0 };
+        let begin = RecordingPosition { part: 0, at: 0 };
         self.go_to(before.map_or(begin, |before| before.at), before.map(|before| before.keyframe))
     }
 
     /// Seeks to a keyframe of a file, or to its beginning. The next step opens a new book.
     pub(crate) fn go_to(
         &mut self,
-        at: At,
+        at: RecordingPosition,
         keyframe: Option<FrameAt>,
     ) -> Result<(), RecordingError> {
         if self.part != at.part || keyframe.is_none() {

@@ -2,7 +2,7 @@
 
 use super::{Reader, Step};
 use crate::frame::FrameHeader;
-use crate::gap::{Gap, Stated, Why};
+use crate::gap::{Gap, GapReason, GapRecord};
 use crate::lost::{Lost, Point};
 
 impl Reader {
@@ -38,7 +38,7 @@ impl Reader {
             self.point = Some(from);
             return;
         }
-        let why = self.why.take().unwrap_or(Why::Damaged);
+        let why = self.why.take().unwrap_or(GapReason::Damaged);
         self.tell(from.gap(why, &to));
         self.point = Some(to);
     }
@@ -46,7 +46,7 @@ impl Reader {
     /// Reports why there are no windows between two instants.
     pub(super) fn tell_between(&mut self, last: &Point, next: &Point) {
         if !last.is_of_boot(&next.boot_id) {
-            self.tell(last.gap(Why::Boot, next));
+            self.tell(last.gap(GapReason::Boot, next));
             return;
         }
         let mut last = last.clone();
@@ -58,19 +58,19 @@ impl Reader {
         if begins.t1_ns > last.span.t1_ns {
             // A recorder ran up to `begins`, but its windows are missing.
             let unsaid = match stated.is_empty() && !last.is_of_session(next) {
-                true => Why::NotRunning,
-                false => Why::Damaged,
+                true => GapReason::NotRunning,
+                false => GapReason::Damaged,
             };
             let to = Point { span: begins, ..next.clone() };
             self.tell(last.gap(why.unwrap_or(unsaid), &to));
             last = Point { span: begins, ..last };
         }
-        for (at, &(_, Stated { why, suspended_ns })) in stated.iter().enumerate() {
+        for (at, &(_, GapRecord { why, suspended_ns })) in stated.iter().enumerate() {
             let to = stated.get(at + 1).map_or(next.span, |&(since, _)| since);
             let to = Point { span: to, ..next.clone() };
             if last.span.t1_ns < to.span.t1_ns {
                 self.tell(last.gap(why, &to));
-            } else if why == Why::Suspend {
+            } else if why == GapReason::Suspend {
                 self.tell(Gap { length_ns: suspended_ns, ..last.gap(why, &to) });
             }
             last = Point { span: to.span, ..last };

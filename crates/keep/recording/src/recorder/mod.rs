@@ -6,13 +6,13 @@ use crate::about::Machine;
 use crate::clocks::Clocks;
 use crate::disk::Disk;
 use crate::encode::Encoder;
-use crate::error::{Bad, RecordingError};
+use crate::error::{FrameError, RecordingError};
 use crate::file::FileBytes;
 use crate::frame::Span;
-use crate::gap::{Stated, Why};
+use crate::gap::{GapReason, GapRecord};
 use crate::options::{Notice, Options, Sync};
 use crate::retention::Retention;
-use crate::rows::{DetailKey, Facts, Looked};
+use crate::rows::{DetailKey, Facts, PageData};
 use exactop_model::{Book, Snapshot};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -52,12 +52,12 @@ pub struct Recorder {
     known: Encoder,
     retention: Retention,
     /// Beginning and reason of the gap before the next file.
-    gap: Option<(u64, Stated)>,
+    gap: Option<(u64, GapRecord)>,
     clocks: Option<Clocks>,
     last: Option<Span>,
     pending: Vec<(DetailKey, Facts)>,
     places: FxHashMap<DetailKey, usize>,
-    looked: Looked,
+    looked: PageData,
     synced_ns: u64,
     windows: u64,
     notices: Vec<Notice>,
@@ -79,8 +79,8 @@ impl Recorder {
         let (disk, found) = Disk::take(path)?;
         let same_boot = |part: &crate::parts::Part| part.boot_id == machine.boot_id;
         let gap = found.last.as_ref().map(|last| match (same_boot(last), last.to_ns) {
-            (true, Some(to_ns)) => (to_ns, Why::NotRunning.into()),
-            _ => (0, Why::Boot.into()),
+            (true, Some(to_ns)) => (to_ns, GapReason::NotRunning.into()),
+            _ => (0, GapReason::Boot.into()),
         });
         let notices = found.notices();
         Ok(Recorder {
@@ -96,7 +96,7 @@ impl Recorder {
             last: None,
             pending: Vec::new(),
             places: FxHashMap::default(),
-            looked: Looked::default(),
+            looked: PageData::default(),
             synced_ns: 0,
             windows: 0,
             notices,
@@ -135,12 +135,12 @@ impl Recorder {
         let (Some(span), Some(running)) = (self.last, &mut self.running) else {
             // Keep the details for the next file: tasks that sleep from now on are not read again.
             // If they exceed a limit, they are dropped until they are read again.
-            let _ = self.known.details(facts, &Looked::default());
+            let _ = self.known.details(facts, &PageData::default());
             return;
         };
         let bytes = running.bytes.details(span, facts, &looked);
         let written = self.put(bytes).and_then(|()| self.sync(span.t1_ns));
-        self.told(written);
+        self.note_outcome(written);
     }
 
     /// Records a snapshot and the clocks of its instant, before the book takes it. A window that
@@ -148,7 +148,7 @@ impl Recorder {
     pub fn record(&mut self, now: &Snapshot, before: &Book, clocks: Clocks) {
         self.settle();
         let written = self.take(now, before, clocks);
-        self.told(written);
+        self.note_outcome(written);
         let Some(last) = self.last else { return };
         let running = self.running.is_some();
         let boot_id = &self.machine.boot_id;
@@ -223,7 +223,7 @@ impl Recorder {
         let (Some(last), Some(_), Some(_)) = (self.last, &self.running, suspended_ns) else {
             return false;
         };
-        self.gap = Some((last.t1_ns, Stated { why: Why::Suspend, suspended_ns }));
+        self.gap = Some((last.t1_ns, GapRecord { why: GapReason::Suspend, suspended_ns }));
         true
     }
 
@@ -305,12 +305,12 @@ impl Recorder {
         Ok(())
     }
 
-    fn unmade(&self, bad: Bad) -> RecordingError {
+    fn unmade(&self, bad: FrameError) -> RecordingError {
         RecordingError::io("write", self.path(), io::Error::other(bad))
     }
 
     /// Writes a frame whole or not at all.
-    fn put(&mut self, bytes: Result<Vec<u8>, Bad>) -> Result<(), RecordingError> {
+    fn put(&mut self, bytes: Result<Vec<u8>, FrameError>) -> Result<(), RecordingError> {
         let bytes = bytes.map_err(|bad| self.unmade(bad))?;
         loop {
             let Some(running) = &mut self.running else { return Ok(()) };
@@ -358,7 +358,7 @@ impl Recorder {
     }
 
     /// Notes a failure: the window becomes a gap, and the next window starts a new file.
-    fn told(&mut self, written: Result<(), RecordingError>) {
+    fn note_outcome(&mut self, written: Result<(), RecordingError>) {
         match written {
             Ok(()) if self.failing => {
                 self.failing = false;
@@ -374,9 +374,9 @@ impl Recorder {
                 }
                 let from_ns = self.last.map_or(0, |last| last.t1_ns);
                 // A gap that began for another reason lasts until writing works again.
-                let suspend = self.gap.take_if(|(_, stated)| stated.why == Why::Suspend);
+                let suspend = self.gap.take_if(|(_, stated)| stated.why == GapReason::Suspend);
                 let from_ns = suspend.map_or(from_ns, |(from_ns, _)| from_ns);
-                self.gap.get_or_insert((from_ns, Why::NotWritten.into()));
+                self.gap.get_or_insert((from_ns, GapReason::NotWritten.into()));
                 if !self.failing {
                     self.notices.push(Notice::NotWritten(error.to_string()));
                 }

@@ -21,8 +21,8 @@ impl Tap for Recorder {
     }
 
     fn details(&mut self, row: &Row) {
-        let Some(key) = DetailKey::of(row) else { return };
-        let mut facts = Facts::of(row);
+        let Some(key) = DetailKey::from_row(row) else { return };
+        let mut facts = Facts::from_row(row);
         if !self.options.command_lines {
             facts.detail.cmdline = Err(Missing::NotRead);
         }

@@ -2,7 +2,7 @@
 //! older than the audit lack these columns; the machine's row then says that nothing was audited.
 
 use super::cells::{Cells, Fields};
-use crate::error::Bad;
+use crate::error::FrameError;
 use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
 
 pub(super) fn put_task(cells: &mut Cells, audit: &TaskAudit) {
@@ -13,7 +13,7 @@ pub(super) fn put_task(cells: &mut Cells, audit: &TaskAudit) {
     cells.uint(*repairs);
 }
 
-pub(super) fn get_task(f: &mut Fields) -> Result<TaskAudit, Bad> {
+pub(super) fn get_task(f: &mut Fields) -> Result<TaskAudit, FrameError> {
     let Some([run_error, run_bias, lat_error, lat_bias, repairs]) = figures(f)? else {
         return Ok(TaskAudit::default());
     };
@@ -35,7 +35,7 @@ pub(super) fn put_exit(cells: &mut Cells, audit: &ExitAudit) {
     cells.uint(*repaired);
 }
 
-pub(super) fn get_exit(f: &mut Fields) -> Result<ExitAudit, Bad> {
+pub(super) fn get_exit(f: &mut Fields) -> Result<ExitAudit, FrameError> {
     let Some([run_error, run_bias, run_worst, lat_error, lat_bias, lat_worst, repaired]) =
         figures(f)?
     else {
@@ -50,14 +50,14 @@ pub(super) fn get_exit(f: &mut Fields) -> Result<ExitAudit, Bad> {
 }
 
 /// Reads all N figures; `None` if none is there.
-fn figures<const N: usize>(f: &mut Fields) -> Result<Option<[u64; N]>, Bad> {
+fn figures<const N: usize>(f: &mut Fields) -> Result<Option<[u64; N]>, FrameError> {
     let read: [Option<u64>; N] = std::array::from_fn(|_| f.uint());
     if read.iter().all(Option::is_none) {
         return Ok(None);
     }
     let mut figures = [0; N];
     for (figure, read) in figures.iter_mut().zip(read) {
-        *figure = read.ok_or(Bad::Missing)?;
+        *figure = read.ok_or(FrameError::Missing)?;
     }
     Ok(Some(figures))
 }

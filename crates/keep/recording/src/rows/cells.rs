@@ -1,6 +1,6 @@
 //! Values of a row, in the order of the schema.
 
-use crate::error::Bad;
+use crate::error::FrameError;
 use crate::packed::{Packer, Values};
 use crate::schema::{Table, Type};
 use crate::strings::Strings;
@@ -79,18 +79,18 @@ impl<'a> Fields<'a> {
     }
 
     /// A required value.
-    pub fn known(&mut self) -> Result<u64, Bad> {
-        self.uint().ok_or(Bad::Missing)
+    pub fn known(&mut self) -> Result<u64, FrameError> {
+        self.uint().ok_or(FrameError::Missing)
     }
 
     /// A 32-bit value.
-    pub fn small(&mut self) -> Result<Option<u32>, Bad> {
-        self.uint().map(|v| u32::try_from(v).map_err(|_| Bad::Number)).transpose()
+    pub fn small(&mut self) -> Result<Option<u32>, FrameError> {
+        self.uint().map(|v| u32::try_from(v).map_err(|_| FrameError::Number)).transpose()
     }
 
     /// A required 32-bit value.
-    pub fn known_small(&mut self) -> Result<u32, Bad> {
-        self.small()?.ok_or(Bad::Missing)
+    pub fn known_small(&mut self) -> Result<u32, FrameError> {
+        self.small()?.ok_or(FrameError::Missing)
     }
 
     pub fn int(&mut self) -> Option<i64> {
@@ -98,23 +98,23 @@ impl<'a> Fields<'a> {
     }
 
     /// A signed 32-bit value.
-    pub fn small_int(&mut self) -> Result<Option<i32>, Bad> {
-        self.int().map(|v| i32::try_from(v).map_err(|_| Bad::Number)).transpose()
+    pub fn small_int(&mut self) -> Result<Option<i32>, FrameError> {
+        self.int().map(|v| i32::try_from(v).map_err(|_| FrameError::Number)).transpose()
     }
 
     pub fn float(&mut self) -> Option<f64> {
         self.uint().map(f64::from_bits)
     }
 
-    pub fn bool(&mut self) -> Result<bool, Bad> {
+    pub fn bool(&mut self) -> Result<bool, FrameError> {
         match self.known()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Bad::Number),
+            _ => Err(FrameError::Number),
         }
     }
 
-    pub fn text(&mut self) -> Result<Option<&'a [u8]>, Bad> {
+    pub fn text(&mut self) -> Result<Option<&'a [u8]>, FrameError> {
         let strings = self.strings;
         self.uint().map(|number| strings.text(number)).transpose()
     }

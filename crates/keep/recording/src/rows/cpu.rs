@@ -2,15 +2,15 @@
 
 use super::cells::{Cells, Fields};
 use crate::bounds::CPUS;
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::system::StatTicks;
 use exactop_model::CpuSample;
 
 pub(crate) fn cpu(cpu: &CpuSample, strings: &mut Strings) -> Row {
-    let mut cells = Cells::new(Which::Cpu.table(), strings);
+    let mut cells = Cells::new(TableId::Cpu.table(), strings);
     cells
         .bool(cpu.online)
         .uint(cpu.task_ns)
@@ -30,7 +30,7 @@ pub(crate) fn cpu(cpu: &CpuSample, strings: &mut Strings) -> Row {
     cells.row(cpu.cpu.into())
 }
 
-pub(crate) fn cpu_of(row: &Row, strings: &Strings) -> Result<CpuSample, Bad> {
+pub(crate) fn cpu_of(row: &Row, strings: &Strings) -> Result<CpuSample, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
     Ok(CpuSample {
@@ -53,18 +53,18 @@ pub(crate) fn cpu_of(row: &Row, strings: &Strings) -> Result<CpuSample, Bad> {
     })
 }
 
-fn number(row: &Row) -> Result<u32, Bad> {
-    u32::try_from(row.key).ok().filter(|&cpu| (cpu as usize) < CPUS).ok_or(Bad::Number)
+fn number(row: &Row) -> Result<u32, FrameError> {
+    u32::try_from(row.key).ok().filter(|&cpu| (cpu as usize) < CPUS).ok_or(FrameError::Number)
 }
 
 pub(crate) fn ticks_row(cpu: u32, ticks: &StatTicks, strings: &mut Strings) -> Row {
-    let mut cells = Cells::new(Which::CpuTicks.table(), strings);
+    let mut cells = Cells::new(TableId::CpuTicks.table(), strings);
     put_ticks(&mut cells, Some(ticks));
     cells.row(cpu.into())
 }
 
-pub(crate) fn ticks_of_cpu(row: &Row, strings: &Strings) -> Result<(u32, StatTicks), Bad> {
-    let ticks = get_ticks(&mut Fields::new(row, strings)).ok_or(Bad::Missing)?;
+pub(crate) fn ticks_of_cpu(row: &Row, strings: &Strings) -> Result<(u32, StatTicks), FrameError> {
+    let ticks = get_ticks(&mut Fields::new(row, strings)).ok_or(FrameError::Missing)?;
     Ok((number(row)?, ticks))
 }
 

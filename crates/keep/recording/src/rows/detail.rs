@@ -3,8 +3,8 @@
 use super::cells::{Cells, Fields};
 use super::group_name::{get_named, put_named};
 use super::words;
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row as Values;
 use exactop_model::ledger::named::Named;
@@ -21,7 +21,7 @@ pub(crate) struct DetailKey {
 
 impl DetailKey {
     /// Key of a row; `None` for exited groups, which have no details.
-    pub fn of(row: &Row) -> Option<DetailKey> {
+    pub fn from_row(row: &Row) -> Option<DetailKey> {
         let is_task = match row.kind {
             RowKind::Task => true,
             RowKind::Process => false,
@@ -42,7 +42,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub fn of(row: &Row) -> Facts {
+    pub fn from_row(row: &Row) -> Facts {
         let ident = &row.ident;
         // Names of a group with an id are recorded by group.
         let named = match ident.cgroup_id {
@@ -87,7 +87,7 @@ fn text(cells: &mut Cells, value: Result<&[u8], Missing>) {
 }
 
 pub(crate) fn detail(key: DetailKey, facts: &Facts, strings: &mut Strings) -> Values {
-    let which = if key.is_task { Which::TaskDetail } else { Which::ProcessDetail };
+    let which = if key.is_task { TableId::TaskDetail } else { TableId::ProcessDetail };
     let mut cells = Cells::new(which.table(), strings);
     let detail = &facts.detail;
     for value in [detail.virt, detail.res, detail.shr, detail.time_ns] {
@@ -106,7 +106,7 @@ pub(crate) fn detail(key: DetailKey, facts: &Facts, strings: &mut Strings) -> Va
     cells.row(key.account)
 }
 
-pub(crate) fn detail_of(row: &Values, strings: &Strings) -> Result<Facts, Bad> {
+pub(crate) fn detail_of(row: &Values, strings: &Strings) -> Result<Facts, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
     let detail = Detail {
@@ -123,8 +123,8 @@ pub(crate) fn detail_of(row: &Values, strings: &Strings) -> Result<Facts, Bad> {
     let mut facts = Facts {
         detail,
         ppid: f.known_small()?,
-        nice: f.small_int()?.ok_or(Bad::Missing)?,
-        prio: f.small_int()?.ok_or(Bad::Missing)?,
+        nice: f.small_int()?.ok_or(FrameError::Missing)?,
+        prio: f.small_int()?.ok_or(FrameError::Missing)?,
         policy: f.known_small()?,
     };
     let named = get_named(f)?;
@@ -134,12 +134,12 @@ pub(crate) fn detail_of(row: &Values, strings: &Strings) -> Result<Facts, Bad> {
     Ok(facts)
 }
 
-fn get_number(f: &mut Fields) -> Result<Result<u64, Missing>, Bad> {
+fn get_number(f: &mut Fields) -> Result<Result<u64, Missing>, FrameError> {
     let (value, why) = (f.uint(), words::reason_of(f.text()?));
     Ok(value.ok_or(why))
 }
 
-fn get_text<'a>(f: &mut Fields<'a>) -> Result<Result<&'a [u8], Missing>, Bad> {
+fn get_text<'a>(f: &mut Fields<'a>) -> Result<Result<&'a [u8], Missing>, FrameError> {
     let (value, why) = (f.text()?, words::reason_of(f.text()?));
     Ok(value.ok_or(why))
 }

@@ -2,15 +2,15 @@
 
 use super::cells::{Cells, Fields};
 use super::{audit, words};
-use crate::error::Bad;
-use crate::schema::{Which, ANCESTORS};
+use crate::error::FrameError;
+use crate::schema::{TableId, ANCESTORS};
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{AccountId, ExitSample};
 
 pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
-    let mut cells = Cells::new(Which::Exit.table(), strings);
+    let mut cells = Cells::new(TableId::Exit.table(), strings);
     cells.uint(u64::from(exit.of.tgid)).uint(exit.of.start_ns);
     for ancestor in exit.ancestors {
         cells.uint(u64::from(ancestor.tgid)).uint(ancestor.start_ns);
@@ -29,10 +29,11 @@ pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
     cells.row(exit.account.0)
 }
 
-pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, Bad> {
+pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
-    let mut process = || Ok::<_, Bad>(ProcessRef { tgid: f.known_small()?, start_ns: f.known()? });
+    let mut process =
+        || Ok::<_, FrameError>(ProcessRef { tgid: f.known_small()?, start_ns: f.known()? });
     let of = process()?;
     let mut ancestors = [ProcessRef::default(); ANCESTORS];
     for ancestor in &mut ancestors {

@@ -2,8 +2,8 @@
 //! displayed them.
 
 use super::cells::{Cells, Fields};
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::cgroups::GroupSample;
@@ -42,7 +42,7 @@ fn put(key: u64, group: &GroupSample, strings: &mut Strings) -> Row {
         processes,
     } = group;
     let CpuStat { usage_ns, user_ns, system_ns, nr_periods, nr_throttled, throttled_ns } = *stat;
-    let mut cells = Cells::new(Which::GroupFile.table(), strings);
+    let mut cells = Cells::new(TableId::GroupFile.table(), strings);
     cells.text(Some(name.as_bytes())).uint(*id);
     for figure in [usage_ns, user_ns, system_ns, nr_periods, nr_throttled, throttled_ns] {
         cells.uint(figure);
@@ -59,7 +59,10 @@ fn put(key: u64, group: &GroupSample, strings: &mut Strings) -> Row {
 }
 
 /// Reads the table of a frame; `None` if no live view displayed groups.
-pub(crate) fn group_files_of(rows: &[Row], strings: &Strings) -> Result<Option<GroupFiles>, Bad> {
+pub(crate) fn group_files_of(
+    rows: &[Row],
+    strings: &Strings,
+) -> Result<Option<GroupFiles>, FrameError> {
     if rows.is_empty() {
         return Ok(None);
     }
@@ -71,10 +74,10 @@ pub(crate) fn group_files_of(rows: &[Row], strings: &Strings) -> Result<Option<G
     Ok(Some(files))
 }
 
-fn get(row: &Row, strings: &Strings) -> Result<GroupSample, Bad> {
+fn get(row: &Row, strings: &Strings) -> Result<GroupSample, FrameError> {
     let mut f = Fields::new(row, strings);
     let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-    let name = text(f.text()?.ok_or(Bad::Missing)?);
+    let name = text(f.text()?.ok_or(FrameError::Missing)?);
     let id = f.uint();
     let [usage_ns, user_ns, system_ns, nr_periods, nr_throttled, throttled_ns] =
         std::array::from_fn(|_| f.uint());

@@ -1,8 +1,8 @@
 //! Row of the time that moved from one control group's account to another's.
 
 use super::cells::{Cells, Fields};
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::snapshot::GroupMove;
@@ -10,12 +10,12 @@ use exactop_model::ledger::snapshot::GroupMove;
 /// Row of the n-th move in the list.
 pub(crate) fn group_move(n: u64, moved: &GroupMove, strings: &mut Strings) -> Row {
     let GroupMove { from, to, run_ns, lat_ns, throttle_ns } = *moved;
-    let mut cells = Cells::new(Which::GroupMove.table(), strings);
+    let mut cells = Cells::new(TableId::GroupMove.table(), strings);
     cells.uint(from).uint(to).uint(run_ns).uint(lat_ns).uint(throttle_ns);
     cells.row(n)
 }
 
-pub(crate) fn group_move_of(row: &Row, strings: &Strings) -> Result<GroupMove, Bad> {
+pub(crate) fn group_move_of(row: &Row, strings: &Strings) -> Result<GroupMove, FrameError> {
     let mut f = Fields::new(row, strings);
     Ok(GroupMove {
         from: f.known()?,

@@ -3,8 +3,8 @@
 use super::cells::{Cells, Fields};
 use super::cpu::{get_ticks, put_ticks};
 use super::words;
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::snapshot::{CostSample, Outside};
@@ -12,7 +12,7 @@ use exactop_model::ledger::system::{Memory, System};
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Snapshot};
 
 pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
-    let mut cells = Cells::new(Which::Machine.table(), strings);
+    let mut cells = Cells::new(TableId::Machine.table(), strings);
     cells
         .uint(now.at_ns)
         .bool(now.complete)
@@ -65,12 +65,12 @@ fn put_provenance(cells: &mut Cells, now: &Snapshot) {
         cells.uint(now.errors.get(kind));
     }
     for &counter in Counter::ALL {
-        cells.text(Some(words::quality(now.provenance.of(counter)).as_bytes()));
+        cells.text(Some(words::quality(now.provenance.quality(counter)).as_bytes()));
     }
 }
 
 /// Reads a snapshot without tasks, groups, CPUs and moves.
-pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> {
+pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
     let (at_ns, complete, watch) = (f.known()?, f.bool()?, f.small()?);
@@ -104,7 +104,7 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> 
     })
 }
 
-fn get_system(f: &mut Fields) -> Result<System, Bad> {
+fn get_system(f: &mut Fields) -> Result<System, FrameError> {
     let (wall_s, local_time_s, uptime_s) = (f.int(), f.uint(), f.float());
     let users = f.small()?;
     let load = [f.float(), f.float(), f.float()];
@@ -138,7 +138,7 @@ fn all<T: Copy + Default, const N: usize>(values: [Option<T>; N]) -> Option<[T; 
     Some(known)
 }
 
-fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), Bad> {
+fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), FrameError> {
     let mut provenance = Provenance::new(words::source_of(f.text()?)?);
     let reason = f.text()?.map(|text| String::from_utf8_lossy(text).into_owned());
     provenance.reason = reason;

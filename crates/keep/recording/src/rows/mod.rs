@@ -20,7 +20,7 @@ pub(crate) use exit::{exit, exit_of};
 pub(crate) use group_file::GroupFiles;
 pub(crate) use group_move::{group_move, group_move_of};
 pub(crate) use group_name::{group_name, group_name_of};
-pub(crate) use looked::Looked;
+pub(crate) use looked::PageData;
 pub(crate) use machine::{machine, machine_of};
 pub(crate) use task::{task, task_of};
 pub(crate) use waited::Waited;

@@ -2,8 +2,8 @@
 
 use super::cells::{Cells, Fields};
 use super::{audit, words};
-use crate::error::Bad;
-use crate::schema::Which;
+use crate::error::FrameError;
+use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::{AccountId, Ident, TaskKey, TaskSample};
@@ -11,7 +11,7 @@ use exactop_model::{AccountId, Ident, TaskKey, TaskSample};
 pub(crate) fn task(task: &TaskSample, strings: &mut Strings) -> Row {
     let TaskSample { account, key, ident, state, letter, .. } = task;
     let mut letter_bytes = [0; 4];
-    let mut cells = Cells::new(Which::Task.table(), strings);
+    let mut cells = Cells::new(TableId::Task.table(), strings);
     cells
         .uint(u64::from(key.tgid))
         .uint(u64::from(key.tid))
@@ -36,7 +36,7 @@ pub(crate) fn task(task: &TaskSample, strings: &mut Strings) -> Row {
     cells.row(account.0)
 }
 
-pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
+pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
     let (tgid, tid, start_ns) = (f.known_small()?, f.known_small()?, f.known()?);
@@ -45,8 +45,8 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
         comm: words::comm_of(f.text()?)?,
         uid: f.known_small()?,
         cgroup_id: f.uint(),
-        nice: f.small_int()?.ok_or(Bad::Missing)?,
-        prio: f.small_int()?.ok_or(Bad::Missing)?,
+        nice: f.small_int()?.ok_or(FrameError::Missing)?,
+        prio: f.small_int()?.ok_or(FrameError::Missing)?,
         policy: f.known_small()?,
         kthread: f.bool()?,
     };
@@ -67,8 +67,9 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
     Ok(task)
 }
 
-fn letter(text: Option<&[u8]>) -> Result<char, Bad> {
-    let text = std::str::from_utf8(text.ok_or(Bad::Missing)?).map_err(|_| Bad::Text)?;
+fn letter(text: Option<&[u8]>) -> Result<char, FrameError> {
+    let text =
+        std::str::from_utf8(text.ok_or(FrameError::Missing)?).map_err(|_| FrameError::Text)?;
     // The letter reaches the screen unescaped, so only letters pass.
-    text.chars().next().filter(char::is_ascii_alphabetic).ok_or(Bad::Text)
+    text.chars().next().filter(char::is_ascii_alphabetic).ok_or(FrameError::Text)
 }

@@ -1,7 +1,7 @@
 //! Words for the enumerations of the model. Files hold words, so the order of an enumeration may
 //! change.
 
-use crate::error::Bad;
+use crate::error::FrameError;
 use exactop_model::on_demand::waits::WaitKind;
 use exactop_model::{Comm, MicroState, Missing, Quality, SourceKind};
 
@@ -47,7 +47,7 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], of: T) -> &'static str {
     words.iter().find(|(_, value)| *value == of).map_or("", |(word, _)| word)
 }
 
-fn of<T: Copy>(words: &[(&str, T)], text: &[u8]) -> Option<T> {
+fn value<T: Copy>(words: &[(&str, T)], text: &[u8]) -> Option<T> {
     words.iter().find(|(word, _)| word.as_bytes() == text).map(|&(_, value)| value)
 }
 
@@ -57,12 +57,12 @@ pub(crate) fn state(state: MicroState) -> &'static str {
 
 /// A state of a later version becomes `Unknown`.
 pub(crate) fn state_of(text: Option<&[u8]>) -> MicroState {
-    text.and_then(|text| of(&STATES, text)).unwrap_or(MicroState::Unknown)
+    text.and_then(|text| value(&STATES, text)).unwrap_or(MicroState::Unknown)
 }
 
-pub(crate) fn source_of(text: Option<&[u8]>) -> Result<SourceKind, Bad> {
+pub(crate) fn source_of(text: Option<&[u8]>) -> Result<SourceKind, FrameError> {
     let found = SOURCES.into_iter().find(|source| Some(source.name().as_bytes()) == text);
-    found.ok_or(Bad::Text)
+    found.ok_or(FrameError::Text)
 }
 
 pub(crate) fn quality(quality: Quality) -> &'static str {
@@ -70,7 +70,7 @@ pub(crate) fn quality(quality: Quality) -> &'static str {
 }
 
 pub(crate) fn quality_of(text: Option<&[u8]>) -> Quality {
-    text.and_then(|text| of(&QUALITIES, text)).unwrap_or(Quality::Missing)
+    text.and_then(|text| value(&QUALITIES, text)).unwrap_or(Quality::Missing)
 }
 
 pub(crate) fn reason(missing: Missing) -> &'static str {
@@ -78,7 +78,7 @@ pub(crate) fn reason(missing: Missing) -> &'static str {
 }
 
 pub(crate) fn reason_of(text: Option<&[u8]>) -> Missing {
-    text.and_then(|text| of(&REASONS, text)).unwrap_or(Missing::NotRead)
+    text.and_then(|text| value(&REASONS, text)).unwrap_or(Missing::NotRead)
 }
 
 pub(crate) fn wait_kind(kind: WaitKind) -> &'static str {
@@ -86,8 +86,8 @@ pub(crate) fn wait_kind(kind: WaitKind) -> &'static str {
 }
 
 /// Fails on a word that is unknown here.
-pub(crate) fn wait_kind_of(text: Option<&[u8]>) -> Result<WaitKind, Bad> {
-    text.and_then(|text| of(&WAIT_KINDS, text)).ok_or(Bad::Text)
+pub(crate) fn wait_kind_of(text: Option<&[u8]>) -> Result<WaitKind, FrameError> {
+    text.and_then(|text| value(&WAIT_KINDS, text)).ok_or(FrameError::Text)
 }
 
 /// Tree of a row; tree 0 is stored as missing, which takes no space.
@@ -106,10 +106,10 @@ pub(crate) fn comm(comm: &Comm) -> &[u8] {
     &comm.0[..end]
 }
 
-pub(crate) fn comm_of(text: Option<&[u8]>) -> Result<Comm, Bad> {
-    let text = text.ok_or(Bad::Missing)?;
+pub(crate) fn comm_of(text: Option<&[u8]>) -> Result<Comm, FrameError> {
+    let text = text.ok_or(FrameError::Missing)?;
     let mut bytes = [0; 16];
-    bytes.get_mut(..text.len()).ok_or(Bad::Text)?.copy_from_slice(text);
+    bytes.get_mut(..text.len()).ok_or(FrameError::Text)?.copy_from_slice(text);
     Ok(Comm(bytes))
 }
 
@@ -135,6 +135,6 @@ mod tests {
         for name in [odd, Comm::new(b""), Comm::new(b"0123456789abcde")] {
             assert_eq!(comm_of(Some(comm(&name))), Ok(name));
         }
-        assert_eq!(comm_of(Some(b"01234567890123456")), Err(Bad::Text));
+        assert_eq!(comm_of(Some(b"01234567890123456")), Err(FrameError::Text));
     }
 }

@@ -2,16 +2,16 @@
 //! writer writes nothing that a reader would refuse.
 
 use super::{machine, plain};
-use crate::about::{About, FILE_MAGIC};
+use crate::about::{RecordingInfo, FILE_MAGIC};
 use crate::bounds::{cells, expanded, Payload, CELLS};
 use crate::decode::Decoder;
 use crate::encode::Encoder;
-use crate::error::Bad;
-use crate::frame::{build, Kind, Place, Span, HEADER, TRAILER};
+use crate::error::FrameError;
+use crate::frame::{build, FrameKind, FramePosition, Span, HEADER, TRAILER};
 use crate::parts::Recording;
 use crate::reader::Reader;
-use crate::replay::{Moved, Replay};
-use crate::schema::{tables, Which};
+use crate::replay::{Replay, ReplayStep};
+use crate::schema::{tables, TableId};
 use exactop_model::{Comm, Ident, Snapshot, SourceKind, TaskKey};
 use exactop_testkit::samples;
 use std::path::Path;
@@ -47,8 +47,8 @@ fn many(at_ns: u64, from: u64, count: usize) -> Snapshot {
 
 /// Most tasks at once, beside the machine's row.
 fn most_tasks() -> usize {
-    let columns = |which: Which| which.table().columns.len();
-    (CELLS - cells(1, columns(Which::Machine))) / cells(1, columns(Which::Task))
+    let columns = |which: TableId| which.table().columns.len();
+    (CELLS - cells(1, columns(TableId::Machine))) / cells(1, columns(TableId::Task))
 }
 
 /// A file of frames, one every second.
@@ -59,9 +59,9 @@ struct Planted {
 
 impl Planted {
     fn new() -> Planted {
-        let about = About::new(&machine(), 1, 0, false);
+        let about = RecordingInfo::new(&machine(), 1, 0, false);
         let json = plain(serde_json::to_vec(&about).expect("JSON"));
-        let header = build(Kind::Header, Place::default(), Span::default(), &json);
+        let header = build(FrameKind::Header, FramePosition::default(), Span::default(), &json);
         Planted { bytes: [&FILE_MAGIC[..], &header.expect("a frame")].concat(), number: 1 }
     }
 
@@ -69,9 +69,9 @@ impl Planted {
         u64::from(self.number) * 1_000_000_000
     }
 
-    fn put(&mut self, kind: Kind, payload: &Payload) {
-        let place = Place { mark: 0, number: self.number };
-        let t0_ns = if kind == Kind::Keyframe { 0 } else { 1_000_000_000 };
+    fn put(&mut self, kind: FrameKind, payload: &Payload) {
+        let place = FramePosition { mark: 0, number: self.number };
+        let t0_ns = if kind == FrameKind::Keyframe { 0 } else { 1_000_000_000 };
         let span = Span { t0_ns: self.at_ns() - t0_ns, t1_ns: self.at_ns(), wall_offset_ns: 0 };
         self.bytes.extend(build(kind, place, span, payload).expect("a frame"));
         self.number += 1;
@@ -104,9 +104,9 @@ fn child_that_reads() {
     let (mut windows, mut gaps) = (0, 0);
     loop {
         match replay.forward().expect("readable") {
-            Moved::End => break,
-            Moved::Window => windows += 1,
-            Moved::Gap(_) => gaps += 1,
+            ReplayStep::End => break,
+            ReplayStep::Window => windows += 1,
+            ReplayStep::Gap(_) => gaps += 1,
         }
     }
     let status = std::fs::read_to_string("/proc/self/status").expect("ours");
@@ -121,13 +121,13 @@ fn the_largest_file_is_read_within_a_bound() {
     let mut encoder = Encoder::default();
     let mut planted = Planted::new();
     let keyframe = encoder.keyframe(&many(planted.at_ns(), 0, most)).expect("as much as may be");
-    planted.put(Kind::Keyframe, &keyframe);
+    planted.put(FrameKind::Keyframe, &keyframe);
     let window = encoder.window(&many(planted.at_ns(), 0, most)).expect("a window");
-    planted.put(Kind::Window, &window);
+    planted.put(FrameKind::Window, &window);
     let more = encoder.window(&many(planted.at_ns(), most as u64, 2));
-    assert_eq!(more.map(|_| ()), Err(Bad::TooMuch), "nor is more than that remembered");
+    assert_eq!(more.map(|_| ()), Err(FrameError::TooMuch), "nor is more than that remembered");
     let too_many = Encoder::default().keyframe(&many(planted.at_ns(), 0, most + 1));
-    assert_eq!(too_many.map(|_| ()), Err(Bad::TooMuch));
+    assert_eq!(too_many.map(|_| ()), Err(FrameError::TooMuch));
     let dir = tempfile::tempdir().expect("a directory");
     let (windows, gaps, kib) = planted.read(dir.path());
     assert_eq!((windows, gaps), (1, 0));
@@ -138,14 +138,14 @@ fn the_largest_file_is_read_within_a_bound() {
 fn refused(payload: &[u8]) {
     let mut planted = Planted::new();
     let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
-    planted.put(Kind::Keyframe, &keyframe);
+    planted.put(FrameKind::Keyframe, &keyframe);
     let before = planted.bytes.len();
-    planted.put(Kind::Window, &plain(payload.to_vec()));
+    planted.put(FrameKind::Window, &plain(payload.to_vec()));
     let stored = planted.bytes.len() - before - HEADER - TRAILER;
     assert!(stored < 1 << 10, "few bytes");
     let payload = Payload { bytes: payload.to_vec(), cells: expanded(stored) };
     let read = Decoder::new(tables()).window(&payload);
-    assert_eq!(read.map(|_| ()), Err(Bad::TooMuch));
+    assert_eq!(read.map(|_| ()), Err(FrameError::TooMuch));
     let dir = tempfile::tempdir().expect("a directory");
     let (windows, gaps, kib) = planted.read(dir.path());
     assert_eq!((windows, gaps), (0, 1), "a gap and no figure");
@@ -153,7 +153,7 @@ fn refused(payload: &[u8]) {
 }
 
 /// A table of `rows` rows; each key is the one before plus one.
-fn table(out: &mut Vec<u8>, which: Which, rows: u64) {
+fn table(out: &mut Vec<u8>, which: TableId, rows: u64) {
     use crate::values::{put, put_bytes};
     let mut table = Vec::new();
     put(&mut table, rows);
@@ -164,13 +164,13 @@ fn table(out: &mut Vec<u8>, which: Which, rows: u64) {
 
 #[test]
 fn a_few_bytes_never_expand_to_more_rows_than_the_limit() {
-    for (which, rows) in [(Which::Task, 60_000), (Which::Machine, 2), (Which::Cpu, 60_000)] {
+    for (which, rows) in [(TableId::Task, 60_000), (TableId::Machine, 2), (TableId::Cpu, 60_000)] {
         let mut payload = vec![0, 0];
         table(&mut payload, which, rows);
         refused(&payload);
     }
     let mut payload = vec![0, 0];
-    (0..10).for_each(|_| table(&mut payload, Which::Exit, 6_000));
+    (0..10).for_each(|_| table(&mut payload, TableId::Exit, 6_000));
     refused(&payload);
 }
 
@@ -181,9 +181,9 @@ fn a_payload_that_expands_too_far_is_not_decompressed() {
     // Packed by hand, as no writer packs: the frame states it as compressed.
     let mut planted = Planted::new();
     let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
-    planted.put(Kind::Keyframe, &keyframe);
+    planted.put(FrameKind::Keyframe, &keyframe);
     let at = planted.bytes.len();
-    planted.put(Kind::Header, &plain(packed));
+    planted.put(FrameKind::Header, &plain(packed));
     let frame = &mut planted.bytes[at..];
     (frame[4], frame[5]) = (3, 1);
     frame[44..48].copy_from_slice(&(64_u32 << 20).to_le_bytes());
@@ -202,10 +202,10 @@ fn a_payload_that_packs_too_well_is_written_uncompressed() {
     let mut encoder = Encoder::default();
     let mut planted = Planted::new();
     let keyframe = encoder.keyframe(&many(planted.at_ns(), 0, 20_000)).expect("a frame");
-    planted.put(Kind::Keyframe, &keyframe);
+    planted.put(FrameKind::Keyframe, &keyframe);
     for _ in 0..3 {
         let window = encoder.window(&many(planted.at_ns(), 0, 20_000)).expect("a window");
-        planted.put(Kind::Window, &window);
+        planted.put(FrameKind::Window, &window);
     }
     let dir = tempfile::tempdir().expect("a directory");
     let (windows, gaps, _) = planted.read(dir.path());
@@ -216,12 +216,13 @@ fn a_payload_that_packs_too_well_is_written_uncompressed() {
 fn a_header_is_short_and_uncompressed() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("header.rec");
-    let about = About::new(&crate::Machine { host: "x".repeat(2 << 20), ..machine() }, 1, 0, false);
+    let about =
+        RecordingInfo::new(&crate::Machine { host: "x".repeat(2 << 20), ..machine() }, 1, 0, false);
     let json = plain(serde_json::to_vec(&about).expect("JSON"));
-    let place = Place::default();
-    let written = build(Kind::Header, place, Span::default(), &json);
-    assert_eq!(written, Err(Bad::TooMuch), "nor is it written");
-    let mut frame = build(Kind::Window, place, Span::default(), &json).expect("a frame");
+    let place = FramePosition::default();
+    let written = build(FrameKind::Header, place, Span::default(), &json);
+    assert_eq!(written, Err(FrameError::TooMuch), "nor is it written");
+    let mut frame = build(FrameKind::Window, place, Span::default(), &json).expect("a frame");
     frame[4] = 1;
     let crc = crc32c::crc32c(&frame[..52]);
     frame[52..56].copy_from_slice(&crc.to_le_bytes());

@@ -1,14 +1,14 @@
 //! Files of another version, and a full disk.
 
-use crate::about::{About, FILE_MAGIC, FORMAT};
+use crate::about::{RecordingInfo, FILE_MAGIC, FORMAT};
 use crate::bounds::Payload;
 use crate::error::RecordingError;
-use crate::frame::{build, Kind, Place, Span};
-use crate::gap::Why;
+use crate::frame::{build, FrameKind, FramePosition, Span};
+use crate::gap::GapReason;
 use crate::parts::Recording;
 use crate::reader::{Reader, Step};
 use crate::schema::{Table, Type};
-use crate::values::{put, put_bytes, put_table, Before, Row};
+use crate::values::{put, put_bytes, put_table, PreviousRows, Row};
 use crate::Machine;
 use serde_json::json;
 use std::path::Path;
@@ -25,14 +25,19 @@ fn plain(bytes: Vec<u8>) -> Payload {
     Payload { bytes, cells: 0 }
 }
 
-fn file(path: &Path, about: &impl serde::Serialize, payloads: &[(Kind, u64, Vec<u8>)]) {
+fn file(path: &Path, about: &impl serde::Serialize, payloads: &[(FrameKind, u64, Vec<u8>)]) {
     let mut bytes = FILE_MAGIC.to_vec();
     let json = plain(serde_json::to_vec(about).expect("JSON"));
-    bytes.extend(build(Kind::Header, Place::default(), Span::default(), &json).expect("a frame"));
+    bytes.extend(
+        build(FrameKind::Header, FramePosition::default(), Span::default(), &json)
+            .expect("a frame"),
+    );
     for (number, (kind, t1_ns, payload)) in (1..).zip(payloads) {
         let span = Span { t0_ns: t1_ns - 1, t1_ns: *t1_ns, wall_offset_ns: 0 };
         let payload = plain(payload.clone());
-        bytes.extend(build(*kind, Place { mark: 0, number }, span, &payload).expect("a frame"));
+        bytes.extend(
+            build(*kind, FramePosition { mark: 0, number }, span, &payload).expect("a frame"),
+        );
     }
     std::fs::write(path, bytes).expect("a file");
 }
@@ -68,23 +73,23 @@ fn columns_are_taken_by_name() {
         |table: &str, columns| Table { table: table.into(), key: "nothing".into(), columns };
     let tables =
         vec![table("later", vec![column("x", Type::Other)]), table("machine", machine_columns)];
-    let about = About { tables, ..About::new(&machine(), 1, 0, false) };
+    let about = RecordingInfo { tables, ..RecordingInfo::new(&machine(), 1, 0, false) };
     let payload = |at_ns| {
         let mut out = Vec::new();
         put(&mut out, 0);
         put(&mut out, 1);
         put_bytes(&mut out, b"ledger");
         let later = Row::new(3, &[Some(4)]);
-        put_table(&mut out, 0, &[later], &mut Before::default());
+        put_table(&mut out, 0, &[later], &mut PreviousRows::default());
         let values = [Some(5), Some(0), Some(6), Some(1), Some(at_ns), Some(8)];
         let row = Row::new(0, &values);
-        put_table(&mut out, 1, &[row], &mut Before::default());
+        put_table(&mut out, 1, &[row], &mut PreviousRows::default());
         out
     };
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("other");
-    let later = (Kind::Unknown(200), 77, vec![1, 2, 3]);
-    file(&path, &about, &[later, (Kind::Keyframe, 77, payload(77))]);
+    let later = (FrameKind::Unknown(200), 77, vec![1, 2, 3]);
+    file(&path, &about, &[later, (FrameKind::Keyframe, 77, payload(77))]);
     let mut reader = Reader::new(Recording::open(&path).expect("a recording"));
     let Ok(Some(Step::Opened(whole))) = reader.step() else { panic!("a keyframe") };
     assert_eq!((whole.at_ns, whole.complete, whole.cost.user_ns), (77, true, 6));
@@ -92,10 +97,10 @@ fn columns_are_taken_by_name() {
     assert_eq!(whole.system.uptime_s, None, "a column of another type is another column");
     assert!(matches!(reader.step(), Ok(None)));
     // A required figure must be there.
-    file(&path, &about, &[(Kind::Keyframe, 77, vec![0, 0])]);
+    file(&path, &about, &[(FrameKind::Keyframe, 77, vec![0, 0])]);
     let mut reader = Reader::new(Recording::open(&path).expect("a recording"));
     let Ok(Some(Step::Gap(gap))) = reader.step() else { panic!("its time is a gap") };
-    assert_eq!((gap.why, gap.length_ns), (Why::Damaged, Some(1)));
+    assert_eq!((gap.why, gap.length_ns), (GapReason::Damaged, Some(1)));
     assert!(matches!(reader.step(), Ok(None)));
     assert!(reader.damaged_bytes() > 0);
 }

@@ -2,7 +2,7 @@
 //! gaps cover all the time.
 
 use crate::world::{all, machine, Live};
-use exactop_recording::{verify, Options, Recorder, Why};
+use exactop_recording::{verify, GapReason, Options, Recorder};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -65,7 +65,7 @@ fn every_synced_window_is_there_once() {
         assert!(there.contains(t1_ns), "window {t1_ns} was synced and is not there");
     }
     assert_eq!(gaps.len() as u64, kills - 1);
-    assert!(gaps.iter().all(|gap| gap.why == Why::NotRunning), "{gaps:?}");
+    assert!(gaps.iter().all(|gap| gap.why == GapReason::NotRunning), "{gaps:?}");
     let between = windows[windows.len() - 1].frames[0].t1_ns - windows[0].frames[0].t0_ns;
     let report = verify(&path).expect("readable");
     let missing: u64 = gaps.iter().filter_map(|gap| gap.length_ns).sum();

@@ -2,7 +2,7 @@
 
 use crate::world::{all, machine, Live, Shown};
 use exactop_model::Book;
-use exactop_recording::{verify, Options, Recorder, Sync, Why};
+use exactop_recording::{verify, GapReason, Options, Recorder, Sync};
 
 #[test]
 fn time_between_two_ledgers_is_a_gap_and_in_no_window() {
@@ -21,6 +21,6 @@ fn time_between_two_ledgers_is_a_gap_and_in_no_window() {
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
     let (before, after) = (&shown[2].frames[0], &shown[3].frames[0]);
     assert_eq!(gap.length_ns, Some(after.t0_ns - before.t1_ns), "{gap:?}");
-    assert_eq!(gap.why, Why::NotRunning);
+    assert_eq!(gap.why, GapReason::NotRunning);
     assert!(verify(&path).expect("readable").is_whole());
 }

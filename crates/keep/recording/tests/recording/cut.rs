@@ -2,7 +2,9 @@
 
 use crate::world::{all, machine, open, Live, Shown};
 use exactop_model::{Ask, Book, Feed, Frame, FrameOptions, Needs, SourceKind, Tap};
-use exactop_recording::{cut, Clocks, Cut, Moved, Options, Recorder, Recording, Sync, When, Why};
+use exactop_recording::{
+    cut, Clocks, Cut, GapReason, Options, Recorder, Recording, ReplayStep, Sync, TimeRange,
+};
 use exactop_testkit::{EXITED, PROCESSES};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ fn options() -> Options {
     Options { file_bytes: 60_000, sync: Sync::Never, ..Options::default() }
 }
 
-fn cut_out(path: &Path, when: When, anonymous: bool) -> (Cut, Vec<u8>) {
+fn cut_out(path: &Path, when: TimeRange, anonymous: bool) -> (Cut, Vec<u8>) {
     let mut bytes = Vec::new();
     let recording = Recording::open(path).expect("a recording");
     let told = cut(recording, when, anonymous, &mut bytes).expect("cut");
@@ -42,7 +44,7 @@ fn a_cut_has_the_figures_of_the_recording() {
         drop(recorder);
         for (first, last) in [(0, 199), (1, 2), (63, 64), (70, 199), (130, 130)] {
             let from = end_of(&shown[first], &live).map(|ns| ns - 1);
-            let when = When { from, to: end_of(&shown[last], &live) };
+            let when = TimeRange { from, to: end_of(&shown[last], &live) };
             let (told, bytes) = cut_out(&path, when, false);
             assert_eq!((told.windows, told.gaps), ((last - first + 1) as u64, 0));
             let (windows, gaps) = all(&saved(dir.path(), &bytes));
@@ -74,10 +76,10 @@ fn details_read_earlier_are_in_the_cut() {
         recorder.settle();
     }
     drop(recorder);
-    let (told, bytes) = cut_out(&path, When { from: Some(ends[9]), to: None }, false);
+    let (told, bytes) = cut_out(&path, TimeRange { from: Some(ends[9]), to: None }, false);
     assert_eq!(told.windows, 10);
     let mut part = open(&saved(dir.path(), &bytes));
-    assert_eq!(part.forward().expect("readable"), Moved::Window);
+    assert_eq!(part.forward().expect("readable"), ReplayStep::Window);
     let mut frame = part.same_frame(&Ask::default()).expect("a window");
     part.details(&mut frame.rows.iter_mut().collect::<Vec<_>>(), Needs::USER);
     assert!(!frame.rows.is_empty());
@@ -100,13 +102,13 @@ fn gaps_stay_and_a_boot_ends_the_cut() {
     live.book = Book::new();
     shown.extend(record(&mut live, "boot"));
     record(&mut Live::new(23, true), "another");
-    let (told, bytes) = cut_out(&path, When::default(), false);
+    let (told, bytes) = cut_out(&path, TimeRange::default(), false);
     assert_eq!((told.windows, told.gaps, told.boot.is_some()), (10, 1, true));
     let (windows, gaps) = all(&saved(dir.path(), &bytes));
     assert_eq!(windows, shown);
     assert_eq!(gaps.len(), 1);
-    assert_eq!(gaps[0].why, Why::NotRunning);
-    let (told, _) = cut_out(&path, When { from: Some(i128::MAX), to: None }, false);
+    assert_eq!(gaps[0].why, GapReason::NotRunning);
+    let (told, _) = cut_out(&path, TimeRange { from: Some(i128::MAX), to: None }, false);
     assert_eq!(told, Cut::default(), "there is nothing");
 }
 
@@ -174,7 +176,7 @@ fn no_name_is_left_in_the_bytes_of_an_anonymous_cut() {
         .map(|n| n.chars().take(15).collect())
         .collect();
     let names = || long.iter().map(String::as_str).chain(READ).chain(["secret-reason"]);
-    let (_, open_bytes) = cut_out(&path, When::default(), false);
+    let (_, open_bytes) = cut_out(&path, TimeRange::default(), false);
     let (header, frames) = unpacked(&open_bytes);
     // The kernel keeps 15 bytes of a long name.
     let kept = |name: &&str| name.len() <= 15 && name.is_ascii();
@@ -183,7 +185,7 @@ fn no_name_is_left_in_the_bytes_of_an_anonymous_cut() {
     }
     assert!(holds(&header, "secret-host") && holds(&header, "secretcorp"));
 
-    let (told, bytes) = cut_out(&path, When::default(), true);
+    let (told, bytes) = cut_out(&path, TimeRange::default(), true);
     assert_eq!(told.windows, 70);
     let (header, frames) = unpacked(&bytes);
     for name in names().chain(["secret"]) {

@@ -3,7 +3,7 @@
 
 use crate::world::{self, machine, Live, Shown};
 use exactop_fuzzing::{corpus, Target};
-use exactop_recording::{verify, Moved, Options, Reader, Recorder, Replay, Sync};
+use exactop_recording::{verify, Options, Reader, Recorder, Replay, ReplayStep, Sync};
 use std::path::{Path, PathBuf};
 
 /// A small recording in one file, and what was shown live.
@@ -43,13 +43,13 @@ fn check(path: &Path, shown: &[Shown]) -> Left {
     let (mut left, mut from, mut reached) = (Left::default(), 0, None);
     loop {
         let (begin, end) = match replay.forward().expect("readable") {
-            Moved::End => break,
-            Moved::Gap(gap) => {
+            ReplayStep::End => break,
+            ReplayStep::Gap(gap) => {
                 let length = (gap.to_wall_ns - gap.from_wall_ns) as u64;
                 assert_eq!(gap.length_ns, Some(length), "one boot, a clock that is never set");
                 (gap.from_wall_ns, gap.to_wall_ns)
             }
-            Moved::Window => {
+            ReplayStep::Window => {
                 let span = replay.span().expect("a window");
                 let window = world::replayed(&mut replay);
                 let at = shown.iter().position(|shown| shown.frames[0].t1_ns == span.t1_ns);
@@ -173,9 +173,9 @@ fn a_following_reader_waits_for_partial_frames_and_passes_removed_files() {
     let mut windows = 0;
     let mut read = |replay: &mut Replay| loop {
         match replay.forward().expect("readable") {
-            Moved::Window => windows += 1,
-            Moved::End => return windows,
-            Moved::Gap(gap) => panic!("{gap:?}"),
+            ReplayStep::Window => windows += 1,
+            ReplayStep::End => return windows,
+            ReplayStep::Gap(gap) => panic!("{gap:?}"),
         }
     };
     let before = read(&mut replay);
@@ -192,7 +192,7 @@ fn a_following_reader_waits_for_partial_frames_and_passes_removed_files() {
     std::fs::rename(&file, above.join("exactop-00000002.rec")).expect("renamed");
     let mut replay = Replay::new(Reader::following(recording));
     let mut windows = 0;
-    while replay.forward().expect("readable") == Moved::Window {
+    while replay.forward().expect("readable") == ReplayStep::Window {
         windows += 1;
     }
     assert_eq!(windows, shown.len());

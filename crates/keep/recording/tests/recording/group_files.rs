@@ -5,7 +5,7 @@ use crate::world::{machine, open, Live, World};
 use exactop_model::cgroups::{rows, uses, GroupSample, Groups};
 use exactop_model::run::CpuStat;
 use exactop_model::{Ask, Feed, SourceKind, Tap};
-use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
+use exactop_recording::{cut, Options, Playback, Recorder, Recording, ReplayStep, Sync, TimeRange};
 use std::path::{Path, PathBuf};
 
 /// The groups, which come and go; 77 is the group of the machine's tasks.
@@ -90,7 +90,7 @@ fn groups_are_what_was_on_the_screen() {
         let (_dir, path, shown) = recorded(complete, 150);
         let mut replay = open(&path);
         for shown in &shown {
-            assert_eq!(replay.forward().expect("readable"), Moved::Window);
+            assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
             match (shown, on_page(&mut replay)) {
                 (Some((shown, _)), groups) => assert_eq!(groups.as_ref(), Ok(shown)),
                 (None, Ok(groups)) => {
@@ -134,10 +134,10 @@ fn a_cut_has_group_files_and_an_anonymous_one_hides_their_names() {
         let file = dir.path().join(format!("part-{anonymous}.rec"));
         let mut out = std::fs::File::create(&file).expect("a file");
         let recording = Recording::open(&path).expect("a recording");
-        cut(recording, When::default(), anonymous, &mut out).expect("a part");
+        cut(recording, TimeRange::default(), anonymous, &mut out).expect("a part");
         let mut replay = open(&file);
         for shown in &shown {
-            assert_eq!(replay.forward().expect("readable"), Moved::Window);
+            assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
             let Some((shown, _)) = shown else { continue };
             let groups = on_page(&mut replay).expect("them");
             if !anonymous {

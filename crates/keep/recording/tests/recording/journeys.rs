@@ -2,9 +2,9 @@
 //! and a time that is not recorded.
 
 use crate::world::{self, all, machine, Live, Shown};
-use exactop_model::feed::timeline::{Direction, Noted, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, Travel};
 use exactop_model::{Ask, Feed};
-use exactop_recording::{cut, Options, Playback, Recorder, Recording, Sync, When, Why};
+use exactop_recording::{cut, GapReason, Options, Playback, Recorder, Recording, Sync, TimeRange};
 use std::path::Path;
 
 fn options() -> Options {
@@ -20,7 +20,7 @@ fn playback(path: &Path, at: Option<i128>) -> Playback {
     Playback::new(recording, at).expect("readable").expect("windows")
 }
 
-fn on(playback: &mut Playback) -> Option<Noted> {
+fn on(playback: &mut Playback) -> Option<TimelineNote> {
     playback.travel(Travel::By(Direction::On, 1)).expect("readable")
 }
 
@@ -35,7 +35,7 @@ fn end_of(shown: &Shown) -> i128 {
 /// The ends of all windows, in order.
 fn way(playback: &mut Playback) -> Vec<u64> {
     let mut ends = vec![t1_ns(playback)];
-    while on(playback) != Some(Noted::End) {
+    while on(playback) != Some(TimelineNote::End) {
         ends.push(t1_ns(playback));
     }
     ends
@@ -53,7 +53,8 @@ fn two_files_of_the_same_time_show_it_once() {
     std::fs::create_dir(&both).expect("a directory");
     for (file, first, last) in [(1, 0, 69), (2, 50, 199)] {
         let mut out = std::fs::File::create(both.join(format!("exactop-{file:08}.rec")));
-        let when = When { from: Some(end_of(&shown[first]) - 1), to: Some(end_of(&shown[last])) };
+        let when =
+            TimeRange { from: Some(end_of(&shown[first]) - 1), to: Some(end_of(&shown[last])) };
         let recording = Recording::open(&path).expect("a recording");
         let told = cut(recording, when, false, out.as_mut().expect("a file")).expect("cut");
         assert_eq!(told.windows, (last - first + 1) as u64);
@@ -66,7 +67,7 @@ fn two_files_of_the_same_time_show_it_once() {
     assert_eq!(ends, wanted);
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
     let missing_ns = shown[113].frames[0].t1_ns - shown[69].frames[0].t1_ns;
-    assert_eq!((gap.why, gap.length_ns), (Why::Overlap, Some(missing_ns)));
+    assert_eq!((gap.why, gap.length_ns), (GapReason::Overlap, Some(missing_ns)));
     let mut playback = playback(&both, None);
     assert_eq!(way(&mut playback), wanted);
     playback.travel(Travel::By(Direction::Back, wanted.len() - 70)).expect("readable");
@@ -95,7 +96,7 @@ fn a_change_that_cannot_be_read_leaves_the_screen_as_it_was() {
     std::fs::write(&file, bytes).expect("the file");
     let mut playback = playback(&path, Some(end_of(&shown[2]) - 1));
     let noted = playback.travel(Travel::Change(Direction::On)).expect("readable");
-    assert_eq!(noted, Some(Noted::End));
+    assert_eq!(noted, Some(TimelineNote::End));
     assert_eq!(t1_ns(&mut playback), shown[2].frames[0].t1_ns);
 }
 
@@ -118,7 +119,7 @@ fn files_created_later_are_followed() {
     assert_eq!(way(&mut playback), first);
     let ends = |replay: &mut exactop_recording::Replay| {
         let mut ends = Vec::new();
-        while let exactop_recording::Moved::Window = replay.forward().expect("readable") {
+        while let exactop_recording::ReplayStep::Window = replay.forward().expect("readable") {
             ends.push(replay.span().expect("a window").t1_ns);
         }
         ends
@@ -153,9 +154,9 @@ fn a_seek_to_a_time_in_a_gap_reports_the_gap() {
     let until = end_of(&before[before.len() - 1]);
     let arrived = playback(&path, Some(until + 30_000_000_000)).arrived();
     let begins = i128::from(after[0].frames[0].t0_ns) + (1 << 60);
-    let gap = Noted::Gap { why: "no recorder ran", from_wall_ns: until, to_wall_ns: begins };
+    let gap = TimelineNote::Gap { why: "no recorder ran", from_wall_ns: until, to_wall_ns: begins };
     assert_eq!(arrived, Some(gap));
-    assert_eq!(playback(&path, Some(0)).arrived(), Some(Noted::Begin));
+    assert_eq!(playback(&path, Some(0)).arrived(), Some(TimelineNote::Begin));
     assert_eq!(playback(&path, Some(end_of(&before[1]) - 1)).arrived(), None);
     assert_eq!(
         playback(&path, Some(end_of(&after[0]) - 1)).arrived(),

@@ -2,7 +2,7 @@
 
 use crate::world::{all, machine, Live};
 use exactop_model::{Counter, Frame};
-use exactop_recording::{cut, Options, Recorder, Recording, Sync, When};
+use exactop_recording::{cut, Options, Recorder, Recording, Sync, TimeRange};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -120,7 +120,7 @@ fn keep(form: &str) {
         assert!(!kept(&name).exists(), "{name} is there, and stays as it is");
         let recording = Recording::open(&path).expect("a recording");
         let mut out = std::fs::File::create(kept(&name)).expect("a file");
-        cut(recording, When::default(), false, &mut out).expect("one file of both");
+        cut(recording, TimeRange::default(), false, &mut out).expect("one file of both");
         let text = later_words(&name);
         std::fs::write(kept(&format!("{form}-{source}.txt")), text).expect("its words");
     }

@@ -3,13 +3,13 @@
 
 use crate::world::{arrangements, machine, Live};
 use exactop_fuzzing::Choices;
-use exactop_model::feed::timeline::{Direction, Noted, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, Travel};
 use exactop_model::{Ask, Counter, Feed, Frame};
 use exactop_recording::{Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;
 
 /// A window as recorded, its time, and whether it is a moment of change.
-struct Told {
+struct RecordedWindow {
     frames: Vec<Frame>,
     wall_ns: (i128, i128),
     after_gap: bool,
@@ -21,8 +21,8 @@ const CALM_NS: u64 = 0;
 const BUSY_NS: u64 = 900_000_000;
 
 /// Records random sessions, boots and bursts; returns the windows.
-fn draw(path: &Path, choices: &mut Choices) -> Vec<Told> {
-    let mut told: Vec<Told> = Vec::new();
+fn draw(path: &Path, choices: &mut Choices) -> Vec<RecordedWindow> {
+    let mut told: Vec<RecordedWindow> = Vec::new();
     let (mut at_ns, mut offset_ns, mut seed) = (1_000_000_000, 1 << 60, 1);
     for session in 0..1 + choices.below(4) {
         seed += 1;
@@ -47,7 +47,7 @@ fn draw(path: &Path, choices: &mut Choices) -> Vec<Told> {
             let Some(shown) = live.window(&mut recorder) else { continue };
             let frame = &shown.frames[0];
             let wall = |ns: u64| i128::from(ns) + i128::from(offset_ns);
-            told.push(Told {
+            told.push(RecordedWindow {
                 wall_ns: (wall(frame.t0_ns), wall(frame.t1_ns)),
                 after_gap: window == 1 && !told.is_empty() || suspended,
                 spike: window > 1 && busy != before,
@@ -72,8 +72,8 @@ fn open(path: &Path) -> Playback {
 }
 
 /// The window where a journey should end.
-fn where_to(told: &[Told], at: usize, travel: Travel) -> usize {
-    let changes = |t: &Told| t.after_gap || t.spike;
+fn where_to(told: &[RecordedWindow], at: usize, travel: Travel) -> usize {
+    let changes = |t: &RecordedWindow| t.after_gap || t.spike;
     match travel {
         Travel::By(Direction::On, n) => (at + n).min(told.len() - 1),
         Travel::By(Direction::Back, n) => at.saturating_sub(n),
@@ -115,15 +115,15 @@ fn any_route_through_any_recording_shows_the_recorded_windows() {
             assert_eq!((place.from_wall_ns, place.to_wall_ns), told[to].wall_ns, "{travel:?}");
             assert_eq!(frames(&mut playback), told[to].frames, "seed {seed}, {travel:?}");
             match noted {
-                Some(Noted::Gap { to_wall_ns, .. }) => {
+                Some(TimelineNote::Gap { to_wall_ns, .. }) => {
                     gaps += 1;
                     assert!(told[to].after_gap && to_wall_ns == told[to].wall_ns.0);
                 }
-                Some(Noted::Spike { before, now }) => {
+                Some(TimelineNote::Spike { before, now }) => {
                     spikes += 1;
                     assert!(told[to].spike && (now - before).abs() > 0.5, "{before} {now}");
                 }
-                Some(Noted::Begin | Noted::End) => ends += 1,
+                Some(TimelineNote::Begin | TimelineNote::End) => ends += 1,
                 None => assert!(!told[to].after_gap),
             }
             at = to;
@@ -134,9 +134,9 @@ fn any_route_through_any_recording_shows_the_recorded_windows() {
 
 /// The windows that should be shown as one: from the same stretch of the clock, without a gap
 /// between.
-fn joined(told: &[Told], length_ns: i128) -> Vec<Vec<&Told>> {
-    let stretch = |t: &Told| (t.wall_ns.1 - 1).div_euclid(length_ns);
-    let mut groups: Vec<Vec<&Told>> = Vec::new();
+fn joined(told: &[RecordedWindow], length_ns: i128) -> Vec<Vec<&RecordedWindow>> {
+    let stretch = |t: &RecordedWindow| (t.wall_ns.1 - 1).div_euclid(length_ns);
+    let mut groups: Vec<Vec<&RecordedWindow>> = Vec::new();
     for window in told {
         match groups.last_mut() {
             Some(group) if !window.after_gap && stretch(group[0]) == stretch(window) => {
@@ -171,7 +171,7 @@ fn joined_windows_are_sums() {
             }
             let last =
                 playback.travel(Travel::By(Direction::Back, groups.len())).expect("readable");
-            assert_eq!(last, Some(Noted::Begin), "as many back");
+            assert_eq!(last, Some(TimelineNote::Begin), "as many back");
         }
         playback.join(None).expect("readable");
         assert_eq!(frames(&mut playback), told[0].frames);
@@ -179,7 +179,7 @@ fn joined_windows_are_sums() {
 }
 
 /// The sum holds every window's figures exactly once.
-fn sums(sum: &Frame, of: &[&Told]) {
+fn sums(sum: &Frame, of: &[&RecordedWindow]) {
     let of = || of.iter().map(|told| &told.frames[0]);
     let books = || of().map(|frame| frame.books);
     assert_eq!(sum.books.total_ns, books().map(|b| b.total_ns).sum::<u64>());
@@ -214,7 +214,7 @@ fn damaged_windows_are_skipped() {
     let mut seen = vec![playback.place().to_wall_ns];
     loop {
         let noted = playback.travel(Travel::By(Direction::On, 1)).expect("readable");
-        if noted == Some(Noted::End) {
+        if noted == Some(TimelineNote::End) {
             break;
         }
         seen.push(playback.place().to_wall_ns);
@@ -222,7 +222,9 @@ fn damaged_windows_are_skipped() {
     assert!(seen.len() < told && seen.len() > told / 2 && seen.is_sorted(), "{}", seen.len());
     // The same windows on the way back.
     let mut back = vec![playback.place().to_wall_ns];
-    while playback.travel(Travel::By(Direction::Back, 1)).expect("readable") != Some(Noted::Begin) {
+    while playback.travel(Travel::By(Direction::Back, 1)).expect("readable")
+        != Some(TimelineNote::Begin)
+    {
         back.push(playback.place().to_wall_ns);
     }
     back.reverse();

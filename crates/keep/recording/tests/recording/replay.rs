@@ -2,7 +2,7 @@
 //! time, with gaps, boots and clock jumps.
 
 use crate::world::{all, machine, open, replayed, Live, Shown};
-use exactop_recording::{Options, Recorder, Recording, RecordingError, Sync, Why};
+use exactop_recording::{GapReason, Options, Recorder, Recording, RecordingError, Sync};
 use std::time::Duration;
 
 const WINDOWS: usize = 200;
@@ -84,7 +84,7 @@ fn sessions_boots_and_clock_jumps_are_distinguished() {
     let (windows, gaps) = all(&path);
     assert_eq!(windows, shown);
     let [between, boot] = &gaps[..] else { panic!("{gaps:?}") };
-    assert_eq!((between.why, boot.why), (Why::NotRunning, Why::Boot));
+    assert_eq!((between.why, boot.why), (GapReason::NotRunning, GapReason::Boot));
     let first = &shown[5].frames[0];
     assert_eq!(between.length_ns, Some(first.t0_ns - until), "windows + gaps = elapsed");
     assert_eq!(boot.length_ns, None);
@@ -167,7 +167,7 @@ fn details_of_a_sleeping_task_are_in_every_later_file() {
     drop(recorder);
     assert!(Recording::open(&path).expect("it").parts().len() > 2, "several files");
     let mut replay = open(&path);
-    while replay.forward().expect("readable") != exactop_recording::Moved::End {}
+    while replay.forward().expect("readable") != exactop_recording::ReplayStep::End {}
     let there = replayed(&mut replay);
     let mut known = 0;
     for row in &shown.rows {
@@ -193,7 +193,7 @@ fn an_end_right_after_a_gap_shows_the_last_window_as_it_was() {
     assert!(live.window(&mut recorder).is_none());
     drop(recorder);
     let mut replay = open(&path);
-    while replay.forward().expect("readable") != exactop_recording::Moved::End {}
+    while replay.forward().expect("readable") != exactop_recording::ReplayStep::End {}
     assert!(&replayed(&mut replay) == shown.last().expect("the last"));
 }
 
@@ -205,7 +205,7 @@ fn a_file_that_is_missing_within_a_session_is_damage() {
     std::fs::remove_file(path.join("exactop-00000002.rec")).expect("the file");
     let (windows, gaps) = all(&path);
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
-    assert_eq!(gap.why, Why::Damaged);
+    assert_eq!(gap.why, GapReason::Damaged);
     let told: u64 = windows.iter().map(|w| w.frames[0].length_ns()).sum();
     let elapsed = shown[WINDOWS - 1].frames[0].t1_ns - shown[0].frames[0].t0_ns;
     assert_eq!(gap.length_ns, Some(elapsed - told));
@@ -224,7 +224,7 @@ fn a_seek_into_a_gap_returns_the_gap() {
     let mut replay = open(&path);
     assert!(replay.seek(until + 30_000_000_000).expect("readable"));
     let gap = replay.missed().expect("the gap").clone();
-    assert_eq!((gap.why, gap.from_wall_ns), (Why::NotRunning, until));
+    assert_eq!((gap.why, gap.from_wall_ns), (GapReason::NotRunning, until));
     assert!(replayed(&mut replay) == second[0]);
     assert!(replay.seek(until - 1).expect("readable"));
     assert_eq!(replay.missed(), None);

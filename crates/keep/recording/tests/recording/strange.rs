@@ -117,7 +117,7 @@ fn a_window_above_the_limit_leaves_no_empty_files() {
     let (windows, gaps) = all(&path);
     assert_eq!(windows.len(), 5);
     assert!(
-        matches!(&gaps[..], [gap] if gap.why == exactop_recording::Why::NotWritten),
+        matches!(&gaps[..], [gap] if gap.why == exactop_recording::GapReason::NotWritten),
         "{gaps:?}"
     );
 }

@@ -2,7 +2,9 @@
 //! the range is reported as gaps.
 
 use crate::world::{all, machine, Live};
-use exactop_recording::{cut, Gap, Options, Recorder, Recording, Sync, When, Why, Windows};
+use exactop_recording::{
+    cut, Gap, GapReason, Options, Recorder, Recording, Sync, TimeRange, Windows,
+};
 use std::path::Path;
 
 const SECOND: i64 = 1_000_000_000;
@@ -25,8 +27,9 @@ fn recorded(recorder: &mut Recorder, live: &mut Live, windows: usize) -> Vec<End
 }
 
 /// Windows and gaps of a range.
-fn read(path: &Path, when: When) -> (Vec<Ends>, Vec<Gap>) {
-    let mut windows = Windows::of(Recording::open(path).expect("it"), when).expect("it");
+fn read(path: &Path, when: TimeRange) -> (Vec<Ends>, Vec<Gap>) {
+    let mut windows =
+        Windows::from_recording(Recording::open(path).expect("it"), when).expect("it");
     let (mut ends, mut gaps) = (Vec::new(), Vec::new());
     loop {
         let more = windows.advance().expect("readable");
@@ -44,7 +47,7 @@ fn read(path: &Path, when: When) -> (Vec<Ends>, Vec<Gap>) {
 }
 
 /// Windows and gaps of a cut of the range.
-fn cut_out(path: &Path, dir: &Path, when: When) -> (usize, Vec<Gap>) {
+fn cut_out(path: &Path, dir: &Path, when: TimeRange) -> (usize, Vec<Gap>) {
     let mut bytes = Vec::new();
     cut(Recording::open(path).expect("it"), when, false, &mut bytes).expect("a part");
     if bytes.is_empty() {
@@ -75,9 +78,9 @@ fn after_a_clock_set_back_a_range_has_the_windows_of_both_times() {
             let from = begin + from * second + second / 3;
             let to = from + length * second;
             for when in [
-                When { from: Some(from), to: Some(to) },
-                When { from: Some(from), to: None },
-                When { from: None, to: Some(to) },
+                TimeRange { from: Some(from), to: Some(to) },
+                TimeRange { from: Some(from), to: None },
+                TimeRange { from: None, to: Some(to) },
             ] {
                 let is_in = |end: i128| {
                     when.from.is_none_or(|from| end > from) && when.to.is_none_or(|to| end <= to)
@@ -89,7 +92,7 @@ fn after_a_clock_set_back_a_range_has_the_windows_of_both_times() {
                 if length == 25 {
                     let (cut, gaps) = cut_out(&path, dir.path(), when);
                     assert_eq!(cut, expected.len(), "{when:?}");
-                    assert!(gaps.iter().all(|gap| gap.why == Why::Cut), "{gaps:?}");
+                    assert!(gaps.iter().all(|gap| gap.why == GapReason::Cut), "{gaps:?}");
                 }
             }
         }
@@ -111,22 +114,22 @@ fn gaps_at_the_edges_of_a_range_and_within_are_reported() {
     let sessions = [session(&mut live), session(&mut live), session(&mut live)];
     let (first, last) = (sessions[1][0], *sessions[1].last().expect("windows"));
     // From two minutes before the middle session to three minutes after.
-    let when = When { from: Some(first.0 - 2 * minute), to: Some(last.1 + 3 * minute) };
+    let when = TimeRange { from: Some(first.0 - 2 * minute), to: Some(last.1 + 3 * minute) };
     let (windows, gaps) = read(&path, when);
     assert_eq!(windows, sessions[1]);
     let told: Vec<_> = gaps.iter().map(|gap| (gap.from_wall_ns, gap.to_wall_ns)).collect();
     assert_eq!(told, [(first.0 - 2 * minute, first.0), (last.1, last.1 + 3 * minute)]);
     let lengths: Vec<_> = gaps.iter().map(|gap| i128::from(gap.length_ns.expect("ns"))).collect();
     assert_eq!(lengths, [2 * minute, 3 * minute]);
-    assert!(gaps.iter().all(|gap| gap.why == Why::NotRunning));
+    assert!(gaps.iter().all(|gap| gap.why == GapReason::NotRunning));
     let whole = |(begin, end): Ends| end - begin;
     let sum = windows.into_iter().map(whole).sum::<i128>() + lengths.iter().sum::<i128>();
     assert_eq!(Some(sum), when.to.zip(when.from).map(|(to, from)| to - from));
     // The whole recording: both gaps, whole.
-    let (windows, gaps) = read(&path, When::default());
+    let (windows, gaps) = read(&path, TimeRange::default());
     assert_eq!((windows.len(), gaps.len()), (60, 2));
     // The range starts within a window: no part of the gap before is in it.
-    let (_, gaps) = read(&path, When { from: Some(first.0 + 1), to: Some(last.1) });
+    let (_, gaps) = read(&path, TimeRange { from: Some(first.0 + 1), to: Some(last.1) });
     assert_eq!(gaps, []);
 }
 
@@ -148,13 +151,13 @@ fn consecutive_gaps_are_each_reported_also_in_a_cut() {
     let middle = bytes.len() / 2;
     bytes[middle..middle + 200].fill(0x55);
     std::fs::write(&file, bytes).expect("a file");
-    let (windows, gaps) = read(&path, When::default());
+    let (windows, gaps) = read(&path, TimeRange::default());
     let [damaged, nobody] = &gaps[..] else { panic!("{gaps:?}") };
-    assert_eq!((damaged.why, nobody.why), (Why::Damaged, Why::NotRunning));
+    assert_eq!((damaged.why, nobody.why), (GapReason::Damaged, GapReason::NotRunning));
     assert!(windows.len() < first.len() + second.len() && windows.ends_with(&second));
     let told: i128 = windows.iter().map(|(begin, end)| end - begin).sum();
     let missed: i128 = gaps.iter().map(|gap| i128::from(gap.length_ns.expect("ns"))).sum();
     assert_eq!(told + missed, second[second.len() - 1].1 - first[0].0, "windows + gaps = elapsed");
-    let (cut, in_part) = cut_out(&path, dir.path(), When::default());
+    let (cut, in_part) = cut_out(&path, dir.path(), TimeRange::default());
     assert_eq!((cut, in_part), (windows.len(), gaps));
 }

@@ -2,7 +2,9 @@
 //! Windows and gaps together are what CLOCK_BOOTTIME counted.
 
 use crate::world::{all, machine, open, Live, Shown};
-use exactop_recording::{cut, verify, Gap, Options, Recorder, Recording, Sync, When, Why};
+use exactop_recording::{
+    cut, verify, Gap, GapReason, Options, Recorder, Recording, Sync, TimeRange,
+};
 use std::path::{Path, PathBuf};
 
 const HOUR_NS: u64 = 3_600_000_000_000;
@@ -26,7 +28,7 @@ fn check(path: &Path, shown: &[Shown], live: &Live) -> Gap {
     let (windows, gaps) = all(path);
     assert!(windows == shown, "each window as it was");
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
-    assert_eq!((gap.why, gap.length_ns), (Why::Suspend, Some(live.suspended_ns)));
+    assert_eq!((gap.why, gap.length_ns), (GapReason::Suspend, Some(live.suspended_ns)));
     assert_eq!(gap.to_wall_ns - gap.from_wall_ns, i128::from(live.suspended_ns));
     assert_eq!(gap.from_wall_ns, (1 << 60) + i128::from(shown[2].frames[0].t1_ns));
     let told = verify(path).expect("readable");
@@ -59,7 +61,7 @@ fn a_cut_reports_the_suspend_too() {
     let part = dir.path().join("part.rec");
     let mut out = std::fs::File::create(&part).expect("a file");
     let recording = Recording::open(&path).expect("a recording");
-    let told = cut(recording, When::default(), false, &mut out).expect("cut");
+    let told = cut(recording, TimeRange::default(), false, &mut out).expect("cut");
     assert_eq!((told.windows, told.gaps), (shown.len() as u64, 1));
     check(&part, &shown, &live);
 }

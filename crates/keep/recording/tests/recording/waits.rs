@@ -3,15 +3,15 @@
 
 use crate::world::{machine, open, Live, World};
 use exactop_model::on_demand::losses::Losses;
-use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
-use exactop_model::{Ask, Comm, Feed, SyscallNr, Tap, Who};
-use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
+use exactop_model::on_demand::waits::{Latency, OtherShare, Sleep, WaitKind, WaitRow, WaitWindow};
+use exactop_model::{Ask, Comm, Feed, SyscallNr, Tap, TaskRef};
+use exactop_recording::{cut, Options, Playback, Recorder, Recording, ReplayStep, Sync, TimeRange};
 use std::path::{Path, PathBuf};
 
 /// The process whose page is open.
 const PID: u32 = 101;
 
-type Told = Result<WaitWindow, String>;
+type WaitResult = Result<WaitWindow, String>;
 
 fn latency(world: &mut World) -> Latency {
     let mut latency = Latency::default();
@@ -25,11 +25,11 @@ fn latency(world: &mut World) -> Latency {
     latency
 }
 
-fn who(world: &mut World) -> Who {
+fn who(world: &mut World) -> TaskRef {
     let names: [&[u8]; 3] = [b"sh", b"\x1b[2J", b"0123456789abcde"];
     match world.below(4) {
-        0 => Who::INTERRUPT,
-        n => Who {
+        0 => TaskRef::INTERRUPT,
+        n => TaskRef {
             tgid: 1 + world.below(u64::from(u32::MAX)) as u32,
             tid: (n > 1).then(|| 1 + world.below(1 << 22) as u32),
             comm: Comm::new(names[world.below(3) as usize]),
@@ -38,8 +38,10 @@ fn who(world: &mut World) -> Who {
     }
 }
 
-fn others(world: &mut World) -> Vec<Other> {
-    (0..world.below(4)).map(|_| Other { who: who(world), amount: world.below(1 << 40) }).collect()
+fn others(world: &mut World) -> Vec<OtherShare> {
+    (0..world.below(4))
+        .map(|_| OtherShare { who: who(world), amount: world.below(1 << 40) })
+        .collect()
 }
 
 /// Random waits of some threads.
@@ -61,7 +63,7 @@ fn drawn(world: &mut World) -> WaitWindow {
             queued: world.below(3),
             ran_instead: others(world),
             woken_by: others(world),
-            ..WaitRow::new(Who::thread(PID, PID + n, comm, comm))
+            ..WaitRow::new(TaskRef::thread(PID, PID + n, comm, comm))
         }
     };
     let rows = (0..world.below(5) as u32).map(|n| thread(world, n)).collect();
@@ -72,7 +74,7 @@ fn drawn(world: &mut World) -> WaitWindow {
 }
 
 /// What the page shows in a window: nothing, a failure, or waits.
-fn look(live: &mut Live, n: u64) -> Option<Told> {
+fn look(live: &mut Live, n: u64) -> Option<WaitResult> {
     match n % 5 {
         0 => None,
         1 => Some(Err("cannot attach on_switch".into())),
@@ -81,7 +83,7 @@ fn look(live: &mut Live, n: u64) -> Option<Told> {
 }
 
 /// Records windows; returns what the page showed in each.
-fn record(path: &Path, windows: u64) -> Vec<Option<Told>> {
+fn record(path: &Path, windows: u64) -> Vec<Option<WaitResult>> {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, machine("boot"), options).expect("a recorder");
     let mut live = Live::new(7, false);
@@ -112,7 +114,7 @@ fn losses(of: &Losses) -> String {
 fn words(path: &Path) -> String {
     use std::fmt::Write;
     let (mut replay, mut out) = (open(path), String::new());
-    while replay.forward().expect("readable") == Moved::Window {
+    while replay.forward().expect("readable") == ReplayStep::Window {
         let window = replay.window().expect("it").t1_ns;
         match replay.waits() {
             None => writeln!(out, "{window} nobody looked"),
@@ -150,7 +152,7 @@ fn form_1_with_waits_is_read() {
         let (_dir, path, _) = dir_of(12);
         let mut out = std::fs::File::create(kept("rec")).expect("a file");
         let recording = Recording::open(&path).expect("a recording");
-        cut(recording, When::default(), false, &mut out).expect("one file");
+        cut(recording, TimeRange::default(), false, &mut out).expect("one file");
         std::fs::write(kept("txt"), words(&kept("rec"))).expect("its words");
     }
     let expected = std::fs::read_to_string(kept("txt")).expect("its words");
@@ -158,17 +160,17 @@ fn form_1_with_waits_is_read() {
     assert!(expected.contains("not known") && expected.contains("thread-1"), "{expected}");
 }
 
-fn shown(feed: &mut dyn Feed, watch: u32) -> Option<Told> {
+fn shown(feed: &mut dyn Feed, watch: u32) -> Option<WaitResult> {
     let ask = Ask { watch: Some(watch), ..Ask::default() };
     let frame = feed.same_frame(&ask).expect("a window");
-    frame.subjects.of::<WaitWindow>().map(|told| told.cloned().map_err(String::from))
+    frame.subjects.get::<WaitWindow>().map(|told| told.cloned().map_err(String::from))
 }
 
-fn nobody_looked(told: &Option<Told>) -> bool {
+fn nobody_looked(told: &Option<WaitResult>) -> bool {
     matches!(told, Some(Err(why)) if why.contains("not displayed"))
 }
 
-fn dir_of(windows: u64) -> (tempfile::TempDir, PathBuf, Vec<Option<Told>>) {
+fn dir_of(windows: u64) -> (tempfile::TempDir, PathBuf, Vec<Option<WaitResult>>) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let told = record(&path, windows);
@@ -181,7 +183,7 @@ fn waits_are_shown_as_recorded() {
     let (_dir, path, told) = dir_of(200);
     let mut replay = open(&path);
     for told in &told {
-        assert_eq!(replay.forward().expect("readable"), Moved::Window);
+        assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
         assert!(nobody_looked(&shown(&mut replay, PID + 1)), "another process's page");
         let shown = shown(&mut replay, PID);
         match told {
@@ -190,7 +192,7 @@ fn waits_are_shown_as_recorded() {
         }
         assert_eq!(replay.waits().is_some(), told.is_some());
     }
-    assert_eq!(replay.forward().expect("readable"), Moved::End);
+    assert_eq!(replay.forward().expect("readable"), ReplayStep::End);
 }
 
 #[test]
@@ -203,7 +205,8 @@ fn joined_windows_have_waits_if_all_of_them_have() {
     let (mut at, mut sums, mut unknown) = (0, 0, 0);
     while at < told.len() {
         let windows = playback.timeline().expect("it").place().windows;
-        let of: Option<Vec<&Told>> = told[at..at + windows].iter().map(Option::as_ref).collect();
+        let of: Option<Vec<&WaitResult>> =
+            told[at..at + windows].iter().map(Option::as_ref).collect();
         let shown = shown(&mut playback, PID);
         match of {
             None => {
@@ -233,10 +236,10 @@ fn a_cut_has_waits_and_an_anonymous_one_no_names() {
         let file = dir.path().join(format!("part-{anonymous}.rec"));
         let mut out = std::fs::File::create(&file).expect("a file");
         let recording = Recording::open(&path).expect("a recording");
-        cut(recording, When::default(), anonymous, &mut out).expect("a part");
+        cut(recording, TimeRange::default(), anonymous, &mut out).expect("a part");
         let mut replay = open(&file);
         for told in &told {
-            assert_eq!(replay.forward().expect("readable"), Moved::Window);
+            assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
             let shown = replay.waits().map(|(of, waits)| (of, waits.clone()));
             match (told, anonymous) {
                 (told, false) => assert_eq!(shown, told.clone().map(|told| (PID, told))),
@@ -256,9 +259,9 @@ fn masked(told: &WaitWindow, shown: &WaitWindow) {
     let names = |waits: &WaitWindow| {
         let of = |row: &WaitRow| {
             let others = row.ran_instead.iter().chain(&row.woken_by).map(|other| other.who);
-            std::iter::once(row.who).chain(others).collect::<Vec<Who>>()
+            std::iter::once(row.who).chain(others).collect::<Vec<TaskRef>>()
         };
-        waits.rows.iter().flat_map(of).collect::<Vec<Who>>()
+        waits.rows.iter().flat_map(of).collect::<Vec<TaskRef>>()
     };
     for (then, now) in names(told).into_iter().zip(names(shown)) {
         let is_kernel = then.tgid == 0;

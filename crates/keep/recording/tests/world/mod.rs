@@ -7,10 +7,10 @@ use exactop_model::ledger::snapshot::{CostSample, GroupMove, Outside, ProcessRef
 use exactop_model::ledger::system::{Memory, StatTicks, System};
 use exactop_model::{
     AccountId, Book, Comm, Counter, Counters, CpuSample, Detail, ErrorCounts, ErrorKind,
-    ExitSample, Frame, FrameOptions, Ident, MicroState, Missing, Provenance, Quality, Row, RowKind,
-    Snapshot, SourceKind, Still, TaskKey, TaskSample,
+    ExitSample, Frame, FrameOptions, Ident, IdleRows, MicroState, Missing, Provenance, Quality,
+    Row, RowKind, Snapshot, SourceKind, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Machine, Moved, Reader, Recorder, Recording, Replay};
+use exactop_recording::{Clocks, Machine, Reader, Recorder, Recording, Replay, ReplayStep};
 use exactop_testkit::samples;
 use std::path::Path;
 
@@ -276,7 +276,7 @@ fn exited(group: &mut ExitAudit, of: &TaskAudit) {
 pub fn arrangements() -> [FrameOptions; 2] {
     [false, true].map(|threads| FrameOptions {
         threads,
-        still: Still::All,
+        still: IdleRows::All,
         findings: true,
         ..FrameOptions::default()
     })
@@ -373,9 +373,9 @@ pub fn all(path: &Path) -> (Vec<Shown>, Vec<exactop_recording::Gap>) {
     let (mut windows, mut gaps) = (Vec::new(), Vec::new());
     loop {
         match replay.forward().expect("readable") {
-            Moved::Window => windows.push(replayed(&mut replay)),
-            Moved::Gap(gap) => gaps.push(gap),
-            Moved::End => return (windows, gaps),
+            ReplayStep::Window => windows.push(replayed(&mut replay)),
+            ReplayStep::Gap(gap) => gaps.push(gap),
+            ReplayStep::End => return (windows, gaps),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The connection to a daemon, and the thread that reads from it: merged snapshots, and why the
 //! stream ended.
 
-use crate::ask::{Answer, Said};
+use crate::ask::{Answer, ReaderMessage};
 use crate::error::ServiceError;
 use exactop_model::ledger::merged::Merged;
 use exactop_model::text::escape::harmless;
-use exactop_recording::stream::{Heard, Incoming, StreamError};
-use exactop_recording::About;
+use exactop_recording::stream::{Incoming, StreamError, StreamItem};
+use exactop_recording::RecordingInfo;
 use exactop_sources::pid_namespace;
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::{IoSlice, Read, Write};
@@ -26,9 +26,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What has been received.
 #[derive(Debug, Default)]
-pub struct Came {
+pub struct ReceivedWindow {
     pub merged: Merged,
-    pub about: Option<Box<About>>,
+    pub about: Option<Box<RecordingInfo>>,
     /// The daemon sends one sum for all processes outside this PID namespace.
     pub is_inside: bool,
     /// Tree number of this process's children.
@@ -36,7 +36,7 @@ pub struct Came {
     ended: Option<Ended>,
 }
 
-impl Came {
+impl ReceivedWindow {
     pub fn is_up_to(&self, after_ns: u64) -> bool {
         self.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns)
     }
@@ -52,13 +52,13 @@ pub enum Ended {
 
 #[derive(Debug, Default)]
 pub struct Shared {
-    came: Mutex<Came>,
+    came: Mutex<ReceivedWindow>,
     something: Condvar,
 }
 
 impl Shared {
     /// A poisoned lock is harmless: every state behind it is consistent.
-    pub fn came(&self) -> MutexGuard<'_, Came> {
+    pub fn received(&self) -> MutexGuard<'_, ReceivedWindow> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,13 +90,13 @@ impl Connection {
         self.opened_by != std::process::id()
     }
 
-    pub fn say(&mut self, said: &Said) -> std::io::Result<()> {
+    pub fn say(&mut self, said: &ReaderMessage) -> std::io::Result<()> {
         self.stream.write_all(&line(said)?)
     }
 
     /// Sends the hello with this process's PID namespace. A reader in its own namespace gets only
     /// that namespace's tasks.
-    pub fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
+    pub fn greet(&mut self, hello: &ReaderMessage) -> std::io::Result<()> {
         let line = line(hello)?;
         let namespace = pid_namespace::own().ok();
         let files: Vec<BorrowedFd> = namespace.iter().map(AsFd::as_fd).collect();
@@ -140,28 +140,28 @@ fn listen(mut stream: UnixStream, shared: &Shared) {
             break ended;
         }
     };
-    shared.came().ended.get_or_insert(ended);
+    shared.received().ended.get_or_insert(ended);
     shared.something.notify_all();
 }
 
 fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
     while let Some(heard) = incoming.next_heard().map_err(Ended::Unreadable)? {
-        let mut came = shared.came();
+        let mut came = shared.received();
         match heard {
-            Heard::Machine(about) => came.about = Some(about),
+            StreamItem::Machine(about) => came.about = Some(about),
             // A keyframe for readers that connected later.
-            Heard::Whole(_) if came.merged.at_ns().is_some() => {}
-            Heard::Whole(whole) => {
+            StreamItem::Whole(_) if came.merged.at_ns().is_some() => {}
+            StreamItem::Whole(whole) => {
                 came.is_inside = whole.outside.is_some();
                 came.merged.add(*whole);
             }
-            Heard::Window(_, now) => came.merged.add(*now),
-            Heard::Answer(json) => {
+            StreamItem::Window(_, now) => came.merged.add(*now),
+            StreamItem::Answer(json) => {
                 if let Ok(Answer::Follows(tree)) = serde_json::from_slice(&json) {
                     came.follows = Some(tree);
                 }
             }
-            Heard::Word(said) => return Err(Ended::Refused(harmless(&said))),
+            StreamItem::Word(said) => return Err(Ended::Refused(harmless(&said))),
         }
         drop(came);
         shared.something.notify_all();
@@ -169,7 +169,7 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
     Ok(())
 }
 
-fn line(said: &Said) -> std::io::Result<Vec<u8>> {
+fn line(said: &ReaderMessage) -> std::io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     Ok(line)
@@ -190,7 +190,7 @@ pub fn awaited<'a>(
     shared: &'a Shared,
     after_ns: u64,
     most: Duration,
-) -> Result<MutexGuard<'a, Came>, ServiceError> {
+) -> Result<MutexGuard<'a, ReceivedWindow>, ServiceError> {
     let begun = Instant::now();
     came_within(path, shared, |came| came.is_up_to(after_ns), most)?.ok_or_else(|| {
         ServiceError::Silent { path: path.to_path_buf(), seconds: begun.elapsed().as_secs() }
@@ -201,11 +201,11 @@ pub fn awaited<'a>(
 pub fn came_within<'a>(
     path: &Path,
     shared: &'a Shared,
-    is_it: impl Fn(&Came) -> bool,
+    is_it: impl Fn(&ReceivedWindow) -> bool,
     most: Duration,
-) -> Result<Option<MutexGuard<'a, Came>>, ServiceError> {
+) -> Result<Option<MutexGuard<'a, ReceivedWindow>>, ServiceError> {
     let begun = Instant::now();
-    let mut came = shared.came();
+    let mut came = shared.received();
     loop {
         if is_it(&came) {
             return Ok(Some(came));

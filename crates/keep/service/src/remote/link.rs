@@ -1,12 +1,12 @@
 //! One daemon: its connection and the windows requested from it.
 
-use super::connection::{awaited, came_within, heard_within, Came, Connection, Shared};
-use crate::ask::{Follow, Hello, Said, Window};
+use super::connection::{awaited, came_within, heard_within, Connection, ReceivedWindow, Shared};
+use crate::ask::{Follow, Hello, ReaderMessage, Window};
 use crate::beat::{Beat, MOST_ENDS};
 use crate::error::ServiceError;
 use crate::schedule::Due;
 use exactop_model::{Provenance, Snapshot};
-use exactop_recording::{About, FORMAT};
+use exactop_recording::{RecordingInfo, FORMAT};
 use exactop_sources::Request;
 use rustix::time::{clock_gettime, ClockId};
 use std::path::Path;
@@ -34,8 +34,8 @@ impl Opening {
     pub fn begin(path: &Path, exactop: &str) -> Result<Opening, ServiceError> {
         let shared = Arc::new(Shared::default());
         let mut connection = Connection::open(path, &shared)?;
-        let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
-        let first = Said::Window(Window::default());
+        let hello = ReaderMessage::Hello(Hello { exactop: exactop.into(), format: FORMAT });
+        let first = ReaderMessage::Window(Window::default());
         let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
         Ok(Opening { connection, shared, refused: asked.is_err() })
     }
@@ -73,7 +73,7 @@ impl Opening {
 pub struct Link {
     pub connection: Connection,
     pub shared: Arc<Shared>,
-    pub about: Box<About>,
+    pub about: Box<RecordingInfo>,
     pub provenance: Provenance,
     taken_ns: Option<u64>,
     /// The last request, and the ends that come because of it.
@@ -95,11 +95,12 @@ impl Link {
 
     /// Asks the daemon to follow this process's children, and waits for the next window's end.
     pub fn follow_children(&mut self, path: &Path) -> Result<u32, ServiceError> {
-        let end = Said::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
+        let end = ReaderMessage::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
         let connection = &mut self.connection;
-        let asked = connection.say(&Said::Follow(Follow {})).and_then(|()| connection.say(&end));
+        let asked =
+            connection.say(&ReaderMessage::Follow(Follow {})).and_then(|()| connection.say(&end));
         let most = heard_within(asked.is_err(), self.patience[0]);
-        let has = |came: &Came| came.follows.is_some();
+        let has = |came: &ReceivedWindow| came.follows.is_some();
         let came = came_within(path, &self.shared, has, most).map_err(|error| match error {
             ServiceError::Refused { path, said } if said.contains("unknown variant `follow`") => {
                 ServiceError::FollowsNobody { path }
@@ -118,7 +119,7 @@ impl Link {
             return self.late(path, after_ns, since);
         }
         let begun = Instant::now();
-        let mut due = Due::of(request.interval_ns, self.taken_ns, now_ns());
+        let mut due = Due::new(request.interval_ns, self.taken_ns, now_ns());
         if self.is_strict {
             due.after_ns = due.now_ns;
         }
@@ -137,7 +138,7 @@ impl Link {
         after_ns: u64,
         since: Instant,
     ) -> Result<Snapshot, ServiceError> {
-        let came = self.came(path, after_ns, self.patience[1])?;
+        let came = self.receive(path, after_ns, self.patience[1])?;
         let seconds = since.elapsed().as_secs();
         let silent = || ServiceError::Silent { path: path.into(), seconds };
         let snapshot = came.ok_or_else(silent)?;
@@ -159,10 +160,10 @@ impl Link {
     ) -> Result<Snapshot, ServiceError> {
         let interval_ns = request.interval_ns;
         let ends = interval_ns.map(|_| MOST_ENDS);
-        let window = Window::of(interval_ns, due.after_ns, request.needs, request.watch);
+        let window = Window::new(interval_ns, due.after_ns, request.needs, request.watch);
         let window = Window { ends, ..window };
         let by_itself = match self.comes(&window, due) {
-            Some(patience) => self.came(path, due.after_ns, patience)?,
+            Some(patience) => self.receive(path, due.after_ns, patience)?,
             None => None,
         };
         let snapshot = match by_itself {
@@ -187,7 +188,7 @@ impl Link {
     }
 
     /// The snapshot up to an instant, if it arrives in time; else `None`.
-    fn came(
+    fn receive(
         &self,
         path: &Path,
         after_ns: u64,
@@ -199,7 +200,7 @@ impl Link {
 
     /// Requests a window and those after it.
     fn ask(&mut self, path: &Path, window: Window, due: Due) -> Result<Snapshot, ServiceError> {
-        let asked = self.connection.say(&Said::Window(window.clone()));
+        let asked = self.connection.say(&ReaderMessage::Window(window.clone()));
         let most = heard_within(asked.is_err(), self.patience[0]);
         let came = awaited(path, &self.shared, due.after_ns, most)?;
         let snapshot = take(path, came)?;
@@ -211,7 +212,7 @@ impl Link {
     }
 }
 
-fn take(path: &Path, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
+fn take(path: &Path, mut came: MutexGuard<'_, ReceivedWindow>) -> Result<Snapshot, ServiceError> {
     came.merged.take().ok_or_else(|| ServiceError::Closed(path.into()))
 }
 

@@ -12,7 +12,7 @@ mod link;
 
 use crate::error::ServiceError;
 use exactop_model::{Provenance, Snapshot};
-use exactop_recording::About;
+use exactop_recording::RecordingInfo;
 use exactop_sources::{Request, Source, SourceError};
 use link::{Link, Opening, PATIENT};
 use std::path::{Path, PathBuf};
@@ -74,13 +74,13 @@ impl Remote {
     }
 
     /// The daemon, and the machine that it measures.
-    pub fn about(&self) -> &About {
+    pub fn about(&self) -> &RecordingInfo {
         &self.link.about
     }
 
     /// True if the daemon sends only the tasks of a PID namespace, and one sum for all others.
     pub fn is_inside(&self) -> bool {
-        self.link.shared.came().is_inside
+        self.link.shared.received().is_inside
     }
 
     /// Asks the daemon to follow this process's children, from the next snapshot on and until this

@@ -4,7 +4,7 @@
 
 use super::shares::Shares;
 use exactop_model::Book;
-use exactop_sources::{Followed, FOLLOWED_MOST};
+use exactop_sources::{FollowedProcess, FOLLOWED_MOST};
 
 /// Most commands followed at once: the programs' limit.
 const FOLLOWERS: Shares = Shares { all: FOLLOWED_MOST, of_one: 4, for_root: 4 };
@@ -24,7 +24,7 @@ pub struct Asker {
 #[derive(Debug, Default)]
 pub struct Following {
     asked: Vec<Asker>,
-    trees: Vec<(Asker, Followed)>,
+    trees: Vec<(Asker, FollowedProcess)>,
     last: u32,
 }
 
@@ -69,7 +69,7 @@ impl Following {
         }
         self.last = self.last.checked_add(1).ok_or("no tree number is left: restart the daemon")?;
         let tree = self.last;
-        let followed = Followed { tgid: asker.pid, start_ns: leader.key.start_ns, tree };
+        let followed = FollowedProcess { tgid: asker.pid, start_ns: leader.key.start_ns, tree };
         self.trees.push((asker, followed));
         Ok(tree)
     }
@@ -81,12 +81,12 @@ impl Following {
     }
 
     /// Ends all trees; returns their readers.
-    pub fn nobody(&mut self) -> Vec<u64> {
+    pub fn take_askers(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.trees).into_iter().map(|(asker, _)| asker.reader).collect()
     }
 
     /// The processes whose children begin trees.
-    pub fn all(&self) -> Vec<Followed> {
+    pub fn all(&self) -> Vec<FollowedProcess> {
         self.trees.iter().map(|&(_, followed)| followed).collect()
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         following.ask(asker(1, 5)).expect("there is room");
         assert!(following.all().is_empty(), "not before a window has ended");
         assert_eq!(following.begin(&book(0)), [(1, Ok(1))]);
-        assert_eq!(following.all(), [Followed { tgid: 7, start_ns: START_NS, tree: 1 }]);
+        assert_eq!(following.all(), [FollowedProcess { tgid: 7, start_ns: START_NS, tree: 1 }]);
         assert!(following.ask(asker(1, 5)).is_err(), "one connection has one");
         following.leave(1);
         assert!(following.all().is_empty());
@@ -161,7 +161,7 @@ mod tests {
         // A tree whose run has ended has no reader, so a descendant may begin its own.
         following.ask(unknown).expect("there is room");
         assert_eq!(following.begin(&below(9)), [(2, Ok(2))]);
-        assert_eq!(following.nobody(), [3, 2]);
+        assert_eq!(following.take_askers(), [3, 2]);
         assert!(following.all().is_empty());
     }
 

@@ -18,32 +18,32 @@ use crate::ask::{self, Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
 use crate::notices::{Log, Notice};
-use crate::schedule::{Asked, Schedule};
+use crate::schedule::{Schedule, WindowRequest};
 use exactop_model::{Book, Needs, Snapshot};
 use exactop_recording::stream::{self, word};
-use exactop_recording::{Bad, Machine};
-use exactop_sources::Followed;
+use exactop_recording::{FrameError, Machine};
+use exactop_sources::FollowedProcess;
 use following::{Asker, Following};
 use inside::{too_many, Insides};
 pub use looking::Attach;
-use looking::{Looking, Reply};
-use pids::Whose;
-use readers::{Place, Reader, Spoke};
-use ready::{For, Ready};
+use looking::{Probes, Reply};
+use pids::PidNumbering;
+use readers::{Reader, ReaderCommand, ReaderStage};
+use ready::{Readiness, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
-use seen::Seen;
+use seen::Visibility;
 use shares::READERS;
 use socket::Socket;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-use telling::{Telling, Told};
+use telling::{SnapshotStream, WindowEnd};
 
 /// The combined needs of all readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct ReaderNeeds {
     /// Figures that cost extra.
     pub needs: Needs,
     /// The watched process: that of the first reader that asked for one.
@@ -58,12 +58,12 @@ const IDLE: &str = "no request for a minute: connect again";
 pub struct Server {
     socket: Socket,
     machine: Machine,
-    telling: Telling,
+    telling: SnapshotStream,
     insides: Insides,
     readers: Vec<Reader>,
     ready: Ready,
     schedule: Schedule,
-    looking: Looking,
+    looking: Probes,
     following: Following,
     numbers: u64,
     keeps_history: bool,
@@ -84,12 +84,12 @@ impl Server {
         Ok(Server {
             socket: Socket::listen(path, group)?,
             machine,
-            telling: Telling::default(),
+            telling: SnapshotStream::default(),
             insides: Insides::default(),
             readers: Vec::new(),
             ready: Ready::new().map_err(|error| ServiceError::Io { what: "wait", error })?,
             schedule: Schedule::default(),
-            looking: Looking::new()
+            looking: Probes::new()
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
             following: Following::default(),
             numbers: 0,
@@ -122,15 +122,15 @@ impl Server {
     }
 
     /// Needs of the next window.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> ReaderNeeds {
         self.wanted_at(now_ns())
     }
 
-    fn wanted_at(&self, now_ns: u64) -> Wanted {
+    fn wanted_at(&self, now_ns: u64) -> ReaderNeeds {
         let asks = self.readers.iter().filter_map(|reader| reader.wants_at(now_ns));
         // A reader in a namespace means another process by the same PID.
         let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
-        Wanted {
+        ReaderNeeds {
             needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
             watch: of_all.filter_map(|reader| reader.wants_at(now_ns)?.watch).next(),
         }
@@ -138,13 +138,13 @@ impl Server {
 
     /// Disconnects the readers of followed commands, with the reason: the source cannot follow.
     pub fn follows_nobody(&mut self, why: &str) {
-        let them = self.following.nobody();
+        let them = self.following.take_askers();
         let readers = self.readers.iter_mut().filter(|reader| them.contains(&reader.number));
         readers.for_each(|reader| reader.refuse(why));
     }
 
     /// Processes whose children begin trees with the next window.
-    pub fn followed(&self) -> Vec<Followed> {
+    pub fn followed(&self) -> Vec<FollowedProcess> {
         self.following.all()
     }
 
@@ -196,7 +196,7 @@ impl Server {
         Ok(others.iter().map(|ready| !ready.is_empty()).collect())
     }
 
-    fn attend(&mut self, ready: &[For]) {
+    fn attend(&mut self, ready: &[Readiness]) {
         let now_ns = now_ns();
         for ready in ready {
             let reader = self.readers.iter_mut().find(|reader| reader.number == ready.number);
@@ -209,23 +209,23 @@ impl Server {
             }
             for spoke in reader.read() {
                 match spoke {
-                    Spoke::Window(window) => {
+                    ReaderCommand::Window(window) => {
                         reader.asks(now_ns);
                         ask(&mut self.schedule, reader, &window, now_ns);
                     }
-                    Spoke::Look(look) => {
+                    ReaderCommand::Look(look) => {
                         reader.asks(now_ns);
-                        let looked = looked(&mut self.looking, reader, &look, now_ns);
+                        let looked = start_look(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
                     }
-                    Spoke::Follow => {
+                    ReaderCommand::Follow => {
                         reader.asks(now_ns);
                         if let Err(why) = follow(&mut self.following, reader) {
                             self.notices.push(Notice::Refused(why.clone()));
                             reader.refuse(&why);
                         }
                     }
-                    Spoke::Wrong(why) => {
+                    ReaderCommand::Wrong(why) => {
                         self.notices.push(Notice::Refused(why.clone()));
                         reader.refuse(&why);
                     }
@@ -310,11 +310,11 @@ impl Server {
         }
     }
 
-    fn admit(&mut self, stream: &UnixStream) -> Result<(u32, Whose), String> {
+    fn admit(&mut self, stream: &UnixStream) -> Result<(u32, PidNumbering), String> {
         let uid = socket::user(stream)?;
         self.make_room(uid)?;
         socket::may_read(stream)?;
-        Ok((uid, pids::whose(stream)?))
+        Ok((uid, pids::peer_numbering(stream)?))
     }
 
     /// Makes room for this user; if needed, disconnects a reader that has sent nothing yet.
@@ -324,7 +324,7 @@ impl Server {
             READERS.one_more(stay.map(|(_, reader)| reader.uid), uid, "connections are served")
         };
         let Err(why) = room_without(None) else { return Ok(()) };
-        let is_silent = |at: &usize| self.readers[*at].place == Place::New;
+        let is_silent = |at: &usize| self.readers[*at].place == ReaderStage::New;
         let mut silent = (0..self.readers.len()).filter(is_silent);
         let gone = silent.find(|&at| room_without(Some(at)).is_ok()).ok_or(why)?;
         self.readers.remove(gone);
@@ -338,9 +338,9 @@ impl Server {
         served.for_each(Reader::awaits_next);
         if let Err(bad) = self.send(t0_ns, now, book) {
             // The readers' streams cannot continue.
-            debug_assert_eq!(bad, Bad::TooMuch);
+            debug_assert_eq!(bad, FrameError::TooMuch);
             self.notices.push(Notice::TooLarge);
-            self.telling = Telling::default();
+            self.telling = SnapshotStream::default();
             self.insides.forget();
             self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
         }
@@ -361,10 +361,10 @@ impl Server {
         }
     }
 
-    fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), Bad> {
+    fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), FrameError> {
         let of_all = self.readers.iter_mut().filter(|reader| reader.namespace.is_none());
         let mut of_all: Vec<&mut Reader> = of_all.collect();
-        let told = Told { t0_ns, now, whole: &|| book.whole() };
+        let told = WindowEnd { t0_ns, now, whole: &|| book.whole() };
         self.telling.tell(&self.machine, &told, &mut of_all)?;
         self.insides.tell(&self.machine, t0_ns, now, book, &mut self.readers)
     }
@@ -374,11 +374,11 @@ impl Server {
 fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
     // An end far in the future counts as now. A new reader lacks all windows before it came.
     let after_ns = match reader.place {
-        Place::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
+        ReaderStage::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
         _ => now_ns,
     };
     let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
-    let asked = Asked { interval_ns: window.interval_ns, after_ns, ends };
+    let asked = WindowRequest { interval_ns: window.interval_ns, after_ns, ends };
     schedule.ask(reader.number, asked, now_ns);
     // Send the window up to the last end, if it is held back for the reader.
     if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
@@ -387,11 +387,11 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
 }
 
 /// Handles a request for an on-demand window.
-fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
+fn start_look(looking: &mut Probes, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
     if reader.namespace.is_some() {
         return Some(Reply::Refusal(pids::NOT_LOOKED_AT.into()));
     }
-    let seen = || socket::user(reader.stream()).map(Seen::by);
+    let seen = || socket::user(reader.stream()).map(Visibility::by);
     looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
 }
 
@@ -400,13 +400,14 @@ fn follow(following: &mut Following, reader: &Reader) -> Result<(), String> {
     if reader.namespace.is_some() {
         return Err(pids::NOT_FOLLOWED.into());
     }
-    let pid = pids::who(reader.stream())?;
+    let pid = pids::peer_pid(reader.stream())?;
     let &Reader { number, uid, came_ns, .. } = reader;
     following.ask(Asker { reader: number, uid, pid, came_ns })
 }
 
 fn follows(tree: u32) -> Result<Vec<u8>, String> {
-    let told = serde_json::to_vec(&ask::Told::Follows(tree)).map_err(|error| error.to_string())?;
+    let told =
+        serde_json::to_vec(&ask::AnswerRef::Follows(tree)).map_err(|error| error.to_string())?;
     stream::answer(told).map_err(|bad| bad.to_string())
 }
 

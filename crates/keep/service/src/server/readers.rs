@@ -4,9 +4,9 @@
 //! write wakes the reader. Windows that end in between are held back for it. So the cost of a
 //! reader depends on its own interval, not on the fastest reader's.
 
-use super::pids::{self, Whose};
+use super::pids::{self, PidNumbering};
 use super::refused_file;
-use crate::ask::{Hello, Look, Said, Window, LONGEST};
+use crate::ask::{Hello, Look, ReaderMessage, Window, LONGEST};
 use crate::beat::MOST_ENDS;
 use crate::schedule::SHORTEST_NS;
 use exactop_model::text::escape::escape_str;
@@ -40,7 +40,7 @@ const PIECES: usize = 32;
 
 /// Progress of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ReaderStage {
     /// Connected.
     New,
     /// The hello was received.
@@ -51,7 +51,7 @@ pub enum Place {
 
 /// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spoke {
+pub enum ReaderCommand {
     /// A window's end.
     Window(Window),
     /// An on-demand window.
@@ -63,7 +63,7 @@ pub enum Spoke {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Over {
+enum ReaderEnd {
     No,
     Gone,
     Stalled(usize),
@@ -74,7 +74,7 @@ enum Over {
 pub struct Reader {
     /// Reader number, unique in this server.
     pub number: u64,
-    pub place: Place,
+    pub place: ReaderStage,
     /// User id, from the socket.
     pub uid: u32,
     /// Last request for windows.
@@ -85,7 +85,7 @@ pub struct Reader {
     asked_ns: u64,
     /// PID namespace that it reads; `None` for the host.
     pub namespace: Option<Arc<PidNamespace>>,
-    whose: Whose,
+    whose: PidNumbering,
     /// A namespace file received with the hello.
     shown: Option<OwnedFd>,
     stream: UnixStream,
@@ -102,15 +102,20 @@ pub struct Reader {
     was_full: bool,
     /// It waits for the next window.
     is_awaited: bool,
-    over: Over,
+    over: ReaderEnd,
 }
 
 impl Reader {
     /// A new reader; `stream` is non-blocking.
-    pub fn new(number: u64, stream: UnixStream, (uid, whose): (u32, Whose), now_ns: u64) -> Reader {
+    pub fn new(
+        number: u64,
+        stream: UnixStream,
+        (uid, whose): (u32, PidNumbering),
+        now_ns: u64,
+    ) -> Reader {
         Reader {
             number,
-            place: Place::New,
+            place: ReaderStage::New,
             uid,
             wants: None,
             came_ns: since_boot_ns(),
@@ -127,7 +132,7 @@ impl Reader {
             is_full: false,
             was_full: false,
             is_awaited: false,
-            over: Over::No,
+            over: ReaderEnd::No,
         }
     }
 
@@ -169,7 +174,7 @@ impl Reader {
 
     /// True if the reader waits for the beginning of the stream.
     pub fn is_due(&self) -> bool {
-        self.place == Place::Greeted && self.wants.is_some()
+        self.place == ReaderStage::Greeted && self.wants.is_some()
     }
 
     /// True if the reader has requested windows: before that nothing is sent.
@@ -180,15 +185,15 @@ impl Reader {
     /// True if the connection is over.
     pub fn is_over(&self) -> bool {
         match self.over {
-            Over::No => false,
-            Over::Gone | Over::Stalled(_) => true,
+            ReaderEnd::No => false,
+            ReaderEnd::Gone | ReaderEnd::Stalled(_) => true,
         }
     }
 
     /// Unread bytes, if the reader was disconnected because of them.
     pub fn stalled(&self) -> Option<usize> {
         match self.over {
-            Over::Stalled(bytes) => Some(bytes),
+            ReaderEnd::Stalled(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -199,32 +204,32 @@ impl Reader {
     }
 
     /// Reads requests.
-    pub fn read(&mut self) -> Vec<Spoke> {
+    pub fn read(&mut self) -> Vec<ReaderCommand> {
         let mut bytes = [0; LONGEST];
         match self.receive(&mut bytes) {
-            Ok(0) => self.over = Over::Gone,
+            Ok(0) => self.over = ReaderEnd::Gone,
             Ok(n) => self.said.extend_from_slice(&bytes[..n]),
             Err(error) if is_for_later(&error) => {}
-            Err(_) => self.over = Over::Gone,
+            Err(_) => self.over = ReaderEnd::Gone,
         }
         let mut spoke = Vec::new();
         while let Some(end) = self.said.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.said.drain(..=end).collect();
             spoke.extend(self.line(&line[..end]));
-            if matches!(spoke.last(), Some(Spoke::Wrong(_))) {
+            if matches!(spoke.last(), Some(ReaderCommand::Wrong(_))) {
                 return spoke;
             }
         }
         if self.said.len() > LONGEST {
             self.said.clear();
-            spoke.push(Spoke::Wrong(format!("a line of more than {LONGEST} bytes")));
+            spoke.push(ReaderCommand::Wrong(format!("a line of more than {LONGEST} bytes")));
         }
         spoke
     }
 
     /// Reads bytes; a reader in a namespace may send its namespace file with the hello.
     fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let may_show = self.place == Place::New && matches!(self.whose, Whose::Theirs);
+        let may_show = self.place == ReaderStage::New && matches!(self.whose, PidNumbering::Theirs);
         if !may_show || refused_file::are_many() {
             return self.stream.read(bytes);
         }
@@ -255,31 +260,35 @@ impl Reader {
         speaks(hello)?;
         let shown = self.shown.take();
         self.namespace = match self.whose {
-            Whose::Hosts => None,
-            Whose::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
+            PidNumbering::Hosts => None,
+            PidNumbering::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
         };
-        self.place = Place::Greeted;
+        self.place = ReaderStage::Greeted;
         Ok(())
     }
 
-    fn line(&mut self, line: &[u8]) -> Option<Spoke> {
+    fn line(&mut self, line: &[u8]) -> Option<ReaderCommand> {
         let said = match serde_json::from_slice(line) {
             Ok(said) => said,
-            Err(error) => return Some(Spoke::Wrong(wrong(line, &error))),
+            Err(error) => return Some(ReaderCommand::Wrong(wrong(line, &error))),
         };
         match said {
-            Said::Hello(hello) if self.place == Place::New => {
-                self.greet(&hello).err().map(Spoke::Wrong)
+            ReaderMessage::Hello(hello) if self.place == ReaderStage::New => {
+                self.greet(&hello).err().map(ReaderCommand::Wrong)
             }
-            Said::Window(window) if self.place != Place::New => {
+            ReaderMessage::Window(window) if self.place != ReaderStage::New => {
                 self.wants = Some(window.clone());
-                Some(Spoke::Window(window))
+                Some(ReaderCommand::Window(window))
             }
-            Said::Look(look) if self.place != Place::New => Some(Spoke::Look(look)),
-            Said::Follow(_) if self.place != Place::New => Some(Spoke::Follow),
-            Said::Hello(_) => Some(Spoke::Wrong("a second hello".into())),
-            Said::Window(_) | Said::Look(_) | Said::Follow(_) => {
-                Some(Spoke::Wrong("the first line is not a hello".into()))
+            ReaderMessage::Look(look) if self.place != ReaderStage::New => {
+                Some(ReaderCommand::Look(look))
+            }
+            ReaderMessage::Follow(_) if self.place != ReaderStage::New => {
+                Some(ReaderCommand::Follow)
+            }
+            ReaderMessage::Hello(_) => Some(ReaderCommand::Wrong("a second hello".into())),
+            ReaderMessage::Window(_) | ReaderMessage::Look(_) | ReaderMessage::Follow(_) => {
+                Some(ReaderCommand::Wrong("the first line is not a hello".into()))
             }
         }
     }
@@ -291,7 +300,7 @@ impl Reader {
 
     /// Starts the stream; the reader gets the next piece at once.
     pub fn follow(&mut self, beginning: &Arc<[u8]>) {
-        self.place = Place::Follows;
+        self.place = ReaderStage::Follows;
         self.is_awaited = true;
         self.keep(beginning);
     }
@@ -313,12 +322,12 @@ impl Reader {
     }
 
     fn keep(&mut self, bytes: &Arc<[u8]>) {
-        if self.over != Over::No {
+        if self.over != ReaderEnd::No {
             return;
         }
         // One piece may exceed the limit: only earlier unread pieces count.
         if self.unread_bytes > self.most_unread {
-            self.over = Over::Stalled(self.unread_bytes);
+            self.over = ReaderEnd::Stalled(self.unread_bytes);
             return;
         }
         self.unread.push_back(bytes.clone());
@@ -330,18 +339,18 @@ impl Reader {
         if let Ok(bytes) = word(why) {
             self.send(&bytes.into());
         }
-        self.over = Over::Gone;
+        self.over = ReaderEnd::Gone;
     }
 
     /// Writes as much as the socket takes.
     pub fn write(&mut self) {
-        if self.over != Over::No {
+        if self.over != ReaderEnd::No {
             return;
         }
         match self.write_all() {
             Ok(()) => self.is_full = false,
             Err(error) if is_for_later(&error) => self.is_full = true,
-            Err(_) => self.over = Over::Gone,
+            Err(_) => self.over = ReaderEnd::Gone,
         }
     }
 

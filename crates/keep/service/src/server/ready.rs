@@ -17,7 +17,7 @@ pub struct Ready {
 
 /// A ready reader.
 #[derive(Clone, Copy, Debug)]
-pub struct For {
+pub struct Readiness {
     /// Number of the reader.
     pub number: u64,
     /// Readable, or closed.
@@ -56,7 +56,7 @@ impl Ready {
     }
 
     /// The readers that are ready now.
-    pub fn all(&self) -> Vec<For> {
+    pub fn all(&self) -> Vec<Readiness> {
         let mut events = [MaybeUninit::uninit(); AT_ONCE];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events, Some(&at_once)) else {
@@ -65,7 +65,7 @@ impl Ready {
         let over = epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
         let ready = events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);
-            For {
+            Readiness {
                 number: data.u64(),
                 read: flags.intersects(over),
                 written: flags.contains(epoll::EventFlags::OUT),

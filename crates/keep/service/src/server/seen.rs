@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// The processes that a reader may see.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Visibility {
     /// User of the processes; `None` for all users.
     uid: Option<u32>,
     /// Beginning of the current window, CLOCK_MONOTONIC ns.
@@ -20,11 +20,11 @@ pub struct Seen {
     known: RefCell<HashMap<u32, bool>>,
 }
 
-impl Seen {
+impl Visibility {
     /// All processes for root and the daemon's user; for others their own.
-    pub fn by(uid: u32) -> Seen {
+    pub fn by(uid: u32) -> Visibility {
         let all = uid == 0 || uid == rustix::process::geteuid().as_raw();
-        Seen { uid: (!all).then_some(uid), since_ns: 0, known: RefCell::default() }
+        Visibility { uid: (!all).then_some(uid), since_ns: 0, known: RefCell::default() }
     }
 
     /// User of the processes; `None` for all users.
@@ -93,14 +93,14 @@ mod tests {
     fn a_user_sees_its_own_processes_and_root_all() {
         let own = rustix::process::getuid().as_raw();
         let me = std::process::id();
-        let from_now_on = |mut seen: Seen| {
+        let from_now_on = |mut seen: Visibility| {
             std::thread::sleep(std::time::Duration::from_millis(50));
             seen.since(crate::server::now_ns());
             seen
         };
-        assert!(Seen::by(0).has(1) && Seen::by(0).has(me));
-        assert!(from_now_on(Seen::by(own)).has(me));
-        let other = from_now_on(Seen::by(own + 4711));
+        assert!(Visibility::by(0).has(1) && Visibility::by(0).has(me));
+        assert!(from_now_on(Visibility::by(own)).has(me));
+        let other = from_now_on(Visibility::by(own + 4711));
         assert!(!other.has(me) && !other.has(1) && !other.has(u32::MAX));
     }
 
@@ -126,7 +126,7 @@ mod tests {
         }
         let plain = theirs(&["setpriv", "--reuid=65534", "--clear-groups", "sleep", "600"]);
         let half = theirs(&["setpriv", "--euid=65534", "--clear-groups", "sleep", "600"]);
-        let mut seen = Seen::by(NOBODY);
+        let mut seen = Visibility::by(NOBODY);
         let all_theirs = |pid| is_of(pid, NOBODY);
         let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while !all_theirs(plain.0.id()) {

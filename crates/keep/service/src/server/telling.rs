@@ -1,14 +1,14 @@
 //! One stream for many readers: the same bytes for all of them, whenever they connect.
 
-use super::readers::{Place, Reader};
+use super::readers::{Reader, ReaderStage};
 use exactop_model::Snapshot;
 use exactop_recording::stream::Outgoing;
-use exactop_recording::{Bad, Machine};
+use exactop_recording::{FrameError, Machine};
 use rustix::time::{clock_gettime, ClockId};
 use std::sync::Arc;
 
 /// A window to send.
-pub struct Told<'a> {
+pub struct WindowEnd<'a> {
     /// Beginning of the window, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
     /// What changed in it.
@@ -19,26 +19,26 @@ pub struct Told<'a> {
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]
-pub struct Telling {
+pub struct SnapshotStream {
     outgoing: Option<Outgoing>,
 }
 
-impl Telling {
+impl SnapshotStream {
     /// Sends a window to these readers; some may be new.
     ///
     /// # Errors
-    /// [`Bad`]: a snapshot exceeds a limit. The readers' streams cannot continue then.
+    /// [`FrameError`]: a snapshot exceeds a limit. The readers' streams cannot continue then.
     pub fn tell(
         &mut self,
         machine: &Machine,
-        told: &Told,
+        told: &WindowEnd,
         readers: &mut [&mut Reader],
-    ) -> Result<(), Bad> {
+    ) -> Result<(), FrameError> {
         let Some(mut outgoing) = self.outgoing(machine, told.now.at_ns, readers)? else {
             return Ok(());
         };
         let wall_offset_ns = wall_offset_ns();
-        if readers.iter().any(|reader| reader.place == Place::Follows) {
+        if readers.iter().any(|reader| reader.place == ReaderStage::Follows) {
             let window = outgoing.window(told.t0_ns, told.now, wall_offset_ns)?;
             tell_all(readers, &window.into());
         }
@@ -64,7 +64,7 @@ impl Telling {
         machine: &Machine,
         at_ns: u64,
         readers: &[&mut Reader],
-    ) -> Result<Option<Outgoing>, Bad> {
+    ) -> Result<Option<Outgoing>, FrameError> {
         let outgoing = self.outgoing.take();
         match readers.is_empty() {
             true => Ok(None),
@@ -74,7 +74,7 @@ impl Telling {
 }
 
 fn tell_all(readers: &mut [&mut Reader], bytes: &Arc<[u8]>) {
-    let follow = readers.iter_mut().filter(|reader| reader.place == Place::Follows);
+    let follow = readers.iter_mut().filter(|reader| reader.place == ReaderStage::Follows);
     follow.for_each(|reader| reader.tell(bytes));
 }
 

@@ -58,7 +58,7 @@ fn an_idle_reader_is_disconnected_with_the_reason() {
     let silent = [comes(&dir, ""), comes(&dir, HELLO)];
     let _asks = comes(&dir, &format!("{HELLO}{{\"window\":{{}}}}\n"));
     until(&mut server, "all came", |server| {
-        let greeted = server.readers.iter().filter(|reader| reader.place == Place::Greeted);
+        let greeted = server.readers.iter().filter(|reader| reader.place == ReaderStage::Greeted);
         greeted.count() == 2 && server.readers() == 3
     });
     let now_ns = now_ns();
@@ -86,7 +86,7 @@ fn an_old_format_is_refused_with_the_versions() {
     };
     let (old, new) = (of(0), of(FORMAT + 1));
     until(&mut server, "one was refused", |server| {
-        let greeted = server.readers.iter().filter(|reader| reader.place == Place::Greeted);
+        let greeted = server.readers.iter().filter(|reader| reader.place == ReaderStage::Greeted);
         greeted.count() == 1 && server.readers() == 1
     });
     let said = last_words(&old);
@@ -150,10 +150,11 @@ fn a_slow_reader_has_extra_figures_in_every_window() {
 }
 
 /// Adds a reader of this user.
-fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
+fn add(server: &mut Server, uid: u32, place: ReaderStage) -> Result<(), String> {
     server.make_room(uid)?;
     let (stream, _) = UnixStream::pair().unwrap();
-    let mut reader = Reader::new(1000 + server.readers() as u64, stream, (uid, Whose::Hosts), 0);
+    let mut reader =
+        Reader::new(1000 + server.readers() as u64, stream, (uid, PidNumbering::Hosts), 0);
     reader.place = place;
     server.readers.push(reader);
     Ok(())
@@ -162,26 +163,27 @@ fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
 #[test]
 fn a_user_cannot_exceed_its_limit_and_root_gets_in() {
     let (mut server, _dir) = server();
-    let took = (0..1000).filter(|_| add(&mut server, SOMEBODY, Place::Greeted).is_ok()).count();
+    let took =
+        (0..1000).filter(|_| add(&mut server, SOMEBODY, ReaderStage::Greeted).is_ok()).count();
     assert_eq!(took, READERS.of_one);
-    let why = add(&mut server, SOMEBODY, Place::Greeted).unwrap_err();
+    let why = add(&mut server, SOMEBODY, ReaderStage::Greeted).unwrap_err();
     assert_eq!(why, "32 of your connections are served already");
-    assert!(add(&mut server, SOMEBODY + 1, Place::Greeted).is_ok());
-    (0..1000).for_each(|n| drop(add(&mut server, SOMEBODY + n, Place::Greeted)));
+    assert!(add(&mut server, SOMEBODY + 1, ReaderStage::Greeted).is_ok());
+    (0..1000).for_each(|n| drop(add(&mut server, SOMEBODY + n, ReaderStage::Greeted)));
     assert_eq!(server.readers(), READERS.all - READERS.for_root);
-    assert!(add(&mut server, 0, Place::Greeted).is_ok(), "there is a place for root");
+    assert!(add(&mut server, 0, ReaderStage::Greeted).is_ok(), "there is a place for root");
 }
 
 #[test]
 fn a_connection_without_a_hello_makes_room() {
     let (mut server, _dir) = server();
     for n in 0..READERS.of_one {
-        let place = if n == 5 { Place::New } else { Place::Greeted };
+        let place = if n == 5 { ReaderStage::New } else { ReaderStage::Greeted };
         add(&mut server, SOMEBODY, place).unwrap();
     }
-    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_ok());
+    assert!(add(&mut server, SOMEBODY, ReaderStage::Greeted).is_ok());
     assert_eq!(server.readers(), READERS.of_one);
-    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_err(), "each has greeted");
+    assert!(add(&mut server, SOMEBODY, ReaderStage::Greeted).is_err(), "each has greeted");
     assert_eq!(server.readers(), READERS.of_one, "and no connection was closed in vain");
 }
 

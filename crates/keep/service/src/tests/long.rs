@@ -3,7 +3,7 @@
 use super::{machine, now_ns, snapshot};
 use crate::server::Server;
 use exactop_model::{Book, Comm, Ident, Snapshot, TaskKey};
-use exactop_recording::stream::{Heard, Incoming};
+use exactop_recording::stream::{Incoming, StreamItem};
 use exactop_testkit::{samples, wait};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -66,8 +66,8 @@ fn a_long_running_reader_gets_a_keyframe_before_the_limit() {
         let before = windows;
         while let Some(heard) = incoming.next_heard().unwrap() {
             match heard {
-                Heard::Whole(_) => wholes += 1,
-                Heard::Window(..) => windows += 1,
+                StreamItem::Whole(_) => wholes += 1,
+                StreamItem::Window(..) => windows += 1,
                 _ => continue,
             }
             // The first answer is a keyframe; later keyframes come beside a window.

@@ -8,8 +8,8 @@ use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::{Programs, Subject, SubjectWindow, SyscallNr};
-use exactop_model::{Comm, Who};
-use exactop_recording::stream::{Heard, Incoming};
+use exactop_model::{Comm, TaskRef};
+use exactop_recording::stream::{Incoming, StreamItem};
 use exactop_testkit::wait;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -36,7 +36,7 @@ impl Programs for Counting {
         let row = |tgid, nr| SyscallRow {
             calls: t1_ns - t0_ns,
             ..SyscallRow::new(
-                Some(Who::thread(tgid, tgid, Comm::new(b"x"), Comm::new(b"x"))),
+                Some(TaskRef::thread(tgid, tgid, Comm::new(b"x"), Comm::new(b"x"))),
                 SyscallNr(nr),
             )
         };
@@ -183,7 +183,7 @@ fn fast_reconnects_leave_one_set_of_programs_which_is_read_each_second() {
 fn answer(stream: &mut UnixStream, incoming: &mut Incoming) -> Answer {
     let mut bytes = [0; 4096];
     loop {
-        if let Some(Heard::Answer(json)) = incoming.next_heard().unwrap() {
+        if let Some(StreamItem::Answer(json)) = incoming.next_heard().unwrap() {
             return serde_json::from_slice(&json).unwrap();
         }
         let n = stream.read(&mut bytes).unwrap();

@@ -9,7 +9,7 @@ use crate::notices::Notice;
 use crate::server::{Attach, Server};
 use crate::{Remote, ServiceError};
 use exactop_model::{Book, Counter, Ident, Snapshot, SourceKind, TaskKey};
-use exactop_recording::stream::{Heard, Incoming};
+use exactop_recording::stream::{Incoming, StreamItem};
 use exactop_recording::Machine;
 use exactop_sources::{Request, Source};
 use exactop_testkit::{samples, wait};
@@ -218,7 +218,7 @@ fn windows_are_sent_when_requested_and_not_before() {
         std::iter::from_fn(|| incoming.next_heard().unwrap()).collect::<Vec<_>>()
     };
     let mut all = Vec::new();
-    while !matches!(all.last(), Some(Heard::Whole(_))) {
+    while !matches!(all.last(), Some(StreamItem::Whole(_))) {
         all.extend(heard(&mut seldom, &mut incoming));
     }
     let ends = look(&daemon.path, 100, 10);
@@ -230,7 +230,7 @@ fn windows_are_sent_when_requested_and_not_before() {
     // All windows come at once, and none is missing.
     let told = heard(&mut seldom, &mut incoming);
     let told = told.iter().filter_map(|heard| match heard {
-        Heard::Window(span, now) => Some((span.t0_ns, now.at_ns)),
+        StreamItem::Window(span, now) => Some((span.t0_ns, now.at_ns)),
         _ => None,
     });
     let told: Vec<_> = told.collect();
@@ -265,7 +265,7 @@ fn ends_of_one_request_come_unasked_and_then_stop() {
         incoming.push(&bytes[..n]);
         let heard = std::iter::from_fn(|| incoming.next_heard().unwrap());
         ends.extend(heard.filter_map(|heard| match heard {
-            Heard::Whole(now) | Heard::Window(_, now) => Some(now.at_ns),
+            StreamItem::Whole(now) | StreamItem::Window(_, now) => Some(now.at_ns),
             _ => None,
         }));
     }

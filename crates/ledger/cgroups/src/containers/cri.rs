@@ -3,7 +3,7 @@
 
 use super::files::Files;
 use super::id::{is_id, is_plain};
-use super::Known;
+use super::ContainerFacts;
 use exactop_model::ledger::named::Runtime;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -42,10 +42,10 @@ impl Config {
     }
 
     /// Name by nerdctl or Kubernetes, from containerd's annotations.
-    fn of_containerd(&self) -> Known {
+    fn of_containerd(&self) -> ContainerFacts {
         let cri = |name: &str| self.annotation(&format!("io.kubernetes.cri.{name}"));
         let sandbox = cri("container-type").is_some_and(|kind| kind == "sandbox");
-        Known {
+        ContainerFacts {
             runtime: None,
             container: cri("container-name")
                 .or_else(|| self.annotation("nerdctl/name"))
@@ -57,7 +57,7 @@ impl Config {
 }
 
 /// A container of containerd. Containers of Kubernetes are in its namespace `k8s.io`.
-pub fn containerd(id: &str, files: &dyn Files) -> Option<Known> {
+pub fn containerd(id: &str, files: &dyn Files) -> Option<ContainerFacts> {
     if !is_id(id) {
         return None;
     }
@@ -71,7 +71,7 @@ pub fn containerd(id: &str, files: &dyn Files) -> Option<Known> {
 
 /// A container whose group is /NAMESPACE/ID, by containerd's namespace and the given id (`ctr
 /// run`), if containerd's configuration names this group.
-pub fn plain_containerd(path: &str, files: &dyn Files) -> Option<Known> {
+pub fn plain_containerd(path: &str, files: &dyn Files) -> Option<ContainerFacts> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let (namespace, id) = (parts.next()?, parts.next()?);
     if !is_plain(namespace) || !is_plain(id) {
@@ -84,11 +84,11 @@ pub fn plain_containerd(path: &str, files: &dyn Files) -> Option<Known> {
     }
     let known = config.of_containerd();
     let container = known.container.unwrap_or_else(|| id.into());
-    Some(Known { runtime: Some(Runtime::Containerd), container: Some(container), ..known })
+    Some(ContainerFacts { runtime: Some(Runtime::Containerd), container: Some(container), ..known })
 }
 
 /// A container of CRI-O.
-pub fn crio(id: &str, files: &dyn Files) -> Option<Known> {
+pub fn crio(id: &str, files: &dyn Files) -> Option<ContainerFacts> {
     if !is_id(id) {
         return None;
     }
@@ -96,7 +96,7 @@ pub fn crio(id: &str, files: &dyn Files) -> Option<Known> {
     let own = |name: &str| found.annotation(&format!("io.kubernetes.{name}"));
     let sandbox = own("cri-o.ContainerType").is_some_and(|kind| kind == "sandbox");
     let name = own("container.name").filter(|_| !sandbox);
-    Some(Known {
+    Some(ContainerFacts {
         runtime: None,
         container: name.or_else(|| sandbox.then(|| SANDBOX.into())),
         pod: own("pod.name"),

@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::id::is_id;
-use super::Known;
+use super::ContainerFacts;
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ struct Config {
 }
 
 /// Name by Docker, or by Kubernetes if that made the container (dockershim, cri-dockerd).
-pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
+pub fn of_id(id: &str, files: &dyn Files) -> Option<ContainerFacts> {
     if !is_id(id) {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
     let labels = kept.config.and_then(|config| config.labels);
     let label = |name: &str| labels.as_ref()?.get(name).filter(|label| !label.is_empty()).cloned();
     let name = kept.name.map(|name| name.trim_start_matches('/').to_string());
-    Some(Known {
+    Some(ContainerFacts {
         runtime: None,
         container: label("io.kubernetes.container.name").or(name.filter(|name| !name.is_empty())),
         pod: label("io.kubernetes.pod.name"),

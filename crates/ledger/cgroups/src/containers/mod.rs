@@ -19,7 +19,7 @@ mod systemd;
 pub use files::{Files, Machine, READ};
 
 use exactop_model::ledger::named::{Named, Runtime};
-use path::{Container, Place};
+use path::{Container, GroupLocation};
 
 /// Longest name, in characters; no runtime allows as many.
 const LONGEST: usize = 256;
@@ -27,16 +27,20 @@ const LONGEST: usize = 256;
 /// Names the group with this path (`/a/b`, below the root of its hierarchy).
 pub fn name(path: &[u8], files: &dyn Files) -> Named {
     let text = String::from_utf8_lossy(path);
-    let Place { unit, container, pod, .. } = path::parse(&text);
+    let GroupLocation { unit, container, pod, .. } = path::parse(&text);
     let mut named = Named { unit: unit.map(cut), ..Named::default() };
     let found = container.and_then(|container| match container {
-        Container::Called(runtime, name) => {
-            Some(Known { runtime: Some(runtime), container: Some(name), ..Known::default() })
-        }
+        Container::Called(runtime, name) => Some(ContainerFacts {
+            runtime: Some(runtime),
+            container: Some(name),
+            ..ContainerFacts::default()
+        }),
         Container::Id(runtimes, id) => Some(by_id(runtimes, id, files)),
-        Container::OfUser(runtimes, name) => {
-            Some(Known { runtime: only(runtimes), container: Some(name), ..Known::default() })
-        }
+        Container::OfUser(runtimes, name) => Some(ContainerFacts {
+            runtime: only(runtimes),
+            container: Some(name),
+            ..ContainerFacts::default()
+        }),
         Container::Perhaps => perhaps(&text, files),
     });
     if let Some(known) = found {
@@ -62,7 +66,7 @@ pub fn is_called_by_its_id(named: &Named) -> bool {
 
 /// A container's names from a runtime's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct ContainerFacts {
     pub runtime: Option<Runtime>,
     pub container: Option<String>,
     pub pod: Option<String>,
@@ -71,7 +75,7 @@ pub(crate) struct Known {
 
 /// Asks the runtimes that may have made the container. Without files its name is the beginning of
 /// its id.
-fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
+fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> ContainerFacts {
     let asked = runtimes.iter().find_map(|&runtime| {
         let known = match runtime {
             Runtime::Docker => docker::of_id(id, files),
@@ -80,7 +84,7 @@ fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
             Runtime::Podman => podman::of_id(id, files),
             Runtime::Nspawn | Runtime::Lxc | Runtime::Runc => None,
         };
-        known.map(|known| Known { runtime: Some(runtime), ..known })
+        known.map(|known| ContainerFacts { runtime: Some(runtime), ..known })
     });
     let mut known = asked.unwrap_or_default();
     known.runtime = only(runtimes).or(known.runtime);
@@ -98,14 +102,14 @@ fn only(runtimes: &[Runtime]) -> Option<Runtime> {
 
 /// A group whose path names no runtime. containerd without CRI uses /NAMESPACE/ID, runc the
 /// container's name; both keep a directory of that name while the container runs.
-fn perhaps(path: &str, files: &dyn Files) -> Option<Known> {
+fn perhaps(path: &str, files: &dyn Files) -> Option<ContainerFacts> {
     cri::plain_containerd(path, files).or_else(|| {
         let last = path.rsplit('/').next().filter(|last| id::is_plain(last))?;
         let there = ["/run/runc", "/run/crun"].iter().any(|kept| files.has(kept, last));
-        there.then(|| Known {
+        there.then(|| ContainerFacts {
             runtime: Some(Runtime::Runc),
             container: Some(last.into()),
-            ..Known::default()
+            ..ContainerFacts::default()
         })
     })
 }

@@ -6,7 +6,7 @@ use exactop_model::ledger::named::Runtime;
 
 /// The result of parsing a path.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct GroupLocation<'a> {
     /// The systemd unit of the group. If that is named after an id, the slice around it.
     pub unit: Option<String>,
     /// The outermost container.
@@ -53,9 +53,9 @@ const INFIXES: &[(&str, &[Runtime])] = &[
 
 /// Parses a path from the root. The first container and the first unit count; what is inside them
 /// belongs to them. The units of a user's own systemd are named below its name.
-pub fn parse(path: &str) -> Place<'_> {
+pub fn parse(path: &str) -> GroupLocation<'_> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let mut place = Place::default();
+    let mut place = GroupLocation::default();
     let mut alien = false;
     for (at, part) in parts.iter().enumerate() {
         let above = &parts[..at];
@@ -85,7 +85,7 @@ pub fn parse(path: &str) -> Place<'_> {
     place
 }
 
-impl<'a> Place<'a> {
+impl<'a> GroupLocation<'a> {
     /// Enters one component further in.
     fn enter(&mut self, part: &'a str, is_called_after_an_id: bool) {
         if let Some(name) = slice(part).filter(|_| self.unit.is_none()) {

@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::id::is_id;
-use super::Known;
+use super::ContainerFacts;
 use serde::Deserialize;
 
 /// Longest list, bytes; for a thousand containers it has some hundred kilobytes.
@@ -17,7 +17,7 @@ struct Listed {
 
 /// Name of a container of root's. Containers of other users have their files in homes, where the
 /// user can write anything, so they are named by their id.
-pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
+pub fn of_id(id: &str, files: &dyn Files) -> Option<ContainerFacts> {
     if !is_id(id) {
         return None;
     }
@@ -27,6 +27,6 @@ pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
         let listed: Vec<Listed> = serde_json::from_slice(&text).ok()?;
         let of_id = listed.into_iter().find(|one| one.id.as_deref() == Some(id))?;
         let container = of_id.names.and_then(|names| names.into_iter().find(|n| !n.is_empty()));
-        Some(Known { container, ..Known::default() })
+        Some(ContainerFacts { container, ..ContainerFacts::default() })
     })
 }

@@ -26,23 +26,23 @@ const TRIES: usize = 8;
 struct Maker {
     pid: u32,
     start: Option<u64>,
-    place: Place,
+    place: BootScope,
 }
 
 /// Boot and namespaces, as parts of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct BootScope {
     boot: String,
     pids: String,
     times: String,
 }
 
-impl Place {
-    fn here() -> Place {
+impl BootScope {
+    fn current() -> BootScope {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
         // The first part of the boot id is enough to tell boots apart.
         let boot = boot.ok().and_then(|id| id.split('-').next().map(String::from));
-        Place {
+        BootScope {
             boot: boot.unwrap_or_else(|| UNKNOWN.into()),
             pids: namespace("pid"),
             times: namespace("time"),
@@ -68,7 +68,7 @@ impl Maker {
     /// This process.
     fn this() -> Maker {
         let pid = std::process::id();
-        Maker { pid, start: start_time(pid), place: Place::here() }
+        Maker { pid, start: start_time(pid), place: BootScope::current() }
     }
 
     /// Name of its group.
@@ -79,21 +79,22 @@ impl Maker {
     }
 
     /// The maker of a group with this name, if it is one of ours.
-    fn of(name: &str) -> Option<Maker> {
+    fn from_name(name: &str) -> Option<Maker> {
         let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
         let [pid, start, boot, pids, times] = parts.as_slice() else { return None };
         let start = match *start {
             UNKNOWN => None,
             start => Some(start.parse().ok()?),
         };
-        let place = Place { boot: (*boot).into(), pids: (*pids).into(), times: (*times).into() };
+        let place =
+            BootScope { boot: (*boot).into(), pids: (*pids).into(), times: (*times).into() };
         Some(Maker { pid: pid.parse().ok()?, start, place })
     }
 
     /// True if its numbers are valid here and a process has them. False says nothing about a maker
     /// in another namespace.
     fn is_seen(&self) -> bool {
-        let here = Place::here();
+        let here = BootScope::current();
         here.is_known()
             && self.place == here
             && self.start.is_some_and(|start| start_time(self.pid) == Some(start))
@@ -151,7 +152,7 @@ fn is_at(open: &File, path: &Path) -> bool {
 /// no process can begin to use the group.
 pub fn hold_left_behind(directory: &Path) -> Option<File> {
     let name = directory.file_name()?.to_string_lossy();
-    if Maker::of(&name)?.is_seen() {
+    if Maker::from_name(&name)?.is_seen() {
         return None;
     }
     let held = File::open(directory).ok()?;
@@ -166,20 +167,20 @@ mod tests {
     #[test]
     fn a_name_tells_its_maker() {
         let this = Maker::this();
-        assert_eq!(Maker::of(&this.name()), Some(this.clone()), "{}", this.name());
+        assert_eq!(Maker::from_name(&this.name()), Some(this.clone()), "{}", this.name());
         assert!(this.is_seen());
         let start = this.start.unwrap();
         assert!(!Maker { start: Some(start + 1), ..this.clone() }.is_seen(), "a PID used again");
         assert!(!Maker { start: None, ..this.clone() }.is_seen());
         for elsewhere in [
-            Place { boot: "0".into(), ..this.place.clone() },
-            Place { pids: "1".into(), ..this.place.clone() },
-            Place { times: "1".into(), ..this.place.clone() },
+            BootScope { boot: "0".into(), ..this.place.clone() },
+            BootScope { pids: "1".into(), ..this.place.clone() },
+            BootScope { times: "1".into(), ..this.place.clone() },
         ] {
             assert!(!Maker { place: elsewhere, ..this.clone() }.is_seen());
         }
         for other in ["", "exactop-run-x", "exactop-run-1-2", "exactop-run-1-2-a-b-c-d", "else"] {
-            assert_eq!(Maker::of(other), None, "{other}");
+            assert_eq!(Maker::from_name(other), None, "{other}");
         }
     }
 

@@ -8,13 +8,13 @@ pub use nested::Nested;
 pub use transient::{doors, Transient};
 
 use crate::systemd::{systemd_runs, Scope};
-use crate::{CgroupError, Hierarchy, Wanted};
+use crate::{CgroupError, GroupLimits, Hierarchy};
 use std::fs::File;
 use std::path::Path;
 
 /// A group of ours. It is removed when this is dropped, or with its last process.
 #[derive(Debug)]
-pub enum Own {
+pub enum OwnGroup {
     /// A group of systemd.
     Scope(Scope),
     /// A group made directly, and why systemd did not make it, if it runs.
@@ -30,22 +30,22 @@ pub enum Entrance<'a> {
     Taken(&'a Scope),
 }
 
-impl Own {
+impl OwnGroup {
     /// Makes a group with limits. If systemd refuses, it tries directly: the user may have
     /// delegated a group to this process in another way.
     ///
     /// # Errors
     /// Why no group can be made, and what would permit it.
-    pub fn new(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Own, CgroupError> {
+    pub fn new(hierarchy: &Hierarchy, wanted: &GroupLimits) -> Result<OwnGroup, CgroupError> {
         if !systemd_runs() {
-            return Ok(Own::Made(made(hierarchy, wanted)?, None));
+            return Ok(OwnGroup::Made(made(hierarchy, wanted)?, None));
         }
         let systemd = match Scope::new(hierarchy, &maker::own_name(), wanted) {
-            Ok(scope) => return Ok(Own::Scope(scope)),
+            Ok(scope) => return Ok(OwnGroup::Scope(scope)),
             Err(error) => Box::new(error),
         };
         match made(hierarchy, wanted) {
-            Ok(group) => Ok(Own::Made(group, Some(systemd))),
+            Ok(group) => Ok(OwnGroup::Made(group, Some(systemd))),
             Err(here) => Err(CgroupError::NoWay { systemd, here: Box::new(here) }),
         }
     }
@@ -53,16 +53,16 @@ impl Own {
     /// Why systemd did not make it, if systemd runs.
     pub fn refused(&self) -> Option<&CgroupError> {
         match self {
-            Own::Scope(_) => None,
-            Own::Made(_, refused) => refused.as_deref(),
+            OwnGroup::Scope(_) => None,
+            OwnGroup::Made(_, refused) => refused.as_deref(),
         }
     }
 
     /// Directory of the group.
     pub fn directory(&self) -> &Path {
         match self {
-            Own::Scope(scope) => scope.directory(),
-            Own::Made(group, _) => group.directory(),
+            OwnGroup::Scope(scope) => scope.directory(),
+            OwnGroup::Made(group, _) => group.directory(),
         }
     }
 
@@ -72,31 +72,31 @@ impl Own {
     /// The kernel's error.
     pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
         match self {
-            Own::Scope(scope) => Ok(Entrance::Taken(scope)),
-            Own::Made(group, _) => group.doors().map(Entrance::Doors),
+            OwnGroup::Scope(scope) => Ok(Entrance::Taken(scope)),
+            OwnGroup::Made(group, _) => group.doors().map(Entrance::Doors),
         }
     }
 
     /// Processes of the command that are in the group.
     pub fn processes(&self) -> Vec<u32> {
         match self {
-            Own::Scope(scope) => scope.processes(),
-            Own::Made(group, _) => group.processes(),
+            OwnGroup::Scope(scope) => scope.processes(),
+            OwnGroup::Made(group, _) => group.processes(),
         }
     }
 
     /// Says who removes the group if processes stay in it.
     pub fn remover(&self) -> &'static str {
         match self {
-            Own::Scope(_) => "systemd removes it when they have ended",
-            Own::Made(..) => {
+            OwnGroup::Scope(_) => "systemd removes it when they have ended",
+            OwnGroup::Made(..) => {
                 "their limits last, and the next exactop run removes it when they have ended"
             }
         }
     }
 }
 
-fn made(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Transient, CgroupError> {
+fn made(hierarchy: &Hierarchy, wanted: &GroupLimits) -> Result<Transient, CgroupError> {
     let group = Transient::new(hierarchy)?;
     if let Some(weight) = wanted.weight {
         hierarchy.set_weight(group.directory(), weight)?;

@@ -1,7 +1,7 @@
 //! FIFOs, devices and endless files in place of a file.
 
 use exactop_files::{
-    read, read_configuration, replace, Await, Directory, FileError, Kind, Output, CONFIGURATION,
+    read, read_configuration, replace, Await, Directory, FileError, FileKind, Output, CONFIGURATION,
 };
 use rustix::fs::{mknodat, FileType, Mode, CWD};
 use std::fs::{self, File, OpenOptions};
@@ -56,7 +56,7 @@ fn only_a_regular_file_is_read() {
     }
     let (inside, name) = (home.path().to_path_buf(), "fifo");
     let found = ends(move || Directory::open_to_read(&inside).and_then(|d| d.read(name, 9)));
-    assert!(matches!(found, Err(FileError::Kind { found: Kind::Fifo, .. })), "{found:?}");
+    assert!(matches!(found, Err(FileError::Kind { found: FileKind::Fifo, .. })), "{found:?}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn devices_are_written_to_and_return_their_errors() {
     assert!(fs::metadata("/dev/null").is_ok_and(|null| !null.is_file()), "it is still there");
     assert!(matches!(
         Output::open(Path::new("/")),
-        Err(FileError::Kind { found: Kind::Directory, .. })
+        Err(FileError::Kind { found: FileKind::Directory, .. })
     ));
 }
 
@@ -185,7 +185,7 @@ fn a_fifo_is_not_appended_to_and_is_replaced_by_a_file() {
     fifo(&home.path().join("fifo"));
     let (path, inside) = (home.path().join("fifo"), home.path().to_path_buf());
     let found = ends(move || Directory::open(&inside).and_then(|d| d.append("fifo").map(drop)));
-    assert!(matches!(found, Err(FileError::Kind { found: Kind::Fifo, .. })), "{found:?}");
+    assert!(matches!(found, Err(FileError::Kind { found: FileKind::Fifo, .. })), "{found:?}");
     ends(move || replace(&path, b"x")).expect("a file takes the name");
     assert!(home.path().join("fifo").is_file());
 }

@@ -6,7 +6,7 @@ pub mod limits;
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::window::Window;
-use crate::owner::{charge, By, Owner};
+use crate::owner::{charge, Grouping, Owner};
 use crate::run::CpuStat;
 use rustc_hash::FxHashMap;
 
@@ -52,7 +52,7 @@ pub struct GroupUse {
 impl GroupUse {
     /// The use in `delta`. A counter that is missing counts as 0: the window's books do not charge
     /// it either.
-    pub(crate) fn of(delta: &Counters, exited: u64) -> GroupUse {
+    pub(crate) fn from_counters(delta: &Counters, exited: u64) -> GroupUse {
         let of = |counter| delta.get(counter).map_or(0, |ns| ns);
         GroupUse {
             run_ns: of(Counter::RunNs),
@@ -79,9 +79,9 @@ impl GroupUse {
 /// whose group is unknown.
 pub fn all_uses(window: &Window, book: &Book) -> FxHashMap<Option<u64>, GroupUse> {
     let mut uses: FxHashMap<Option<u64>, GroupUse> = FxHashMap::default();
-    charge(window, book, By::Cgroup, &mut |owner, charge| {
+    charge(window, book, Grouping::Cgroup, &mut |owner, charge| {
         let Owner::Group(id) = owner else { return };
-        uses.entry(id).or_default().add(&GroupUse::of(charge.counters, charge.exited));
+        uses.entry(id).or_default().add(&GroupUse::from_counters(charge.counters, charge.exited));
     });
     uses
 }

@@ -9,7 +9,7 @@ use crate::frame::Row;
 /// Subject of a column; it decides the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
-pub enum Kind {
+pub enum ColumnKind {
     /// Name or number of the task.
     Identity,
     /// CPU time of any kind.
@@ -69,7 +69,7 @@ pub struct Column {
     /// Unit of its values.
     pub unit: Unit,
     /// Subject; it decides the colour.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// What the source reads for this column.
     pub needs: Needs,
     /// Explanation in one or two sentences.
@@ -156,19 +156,19 @@ impl Column {
     /// True if a task that did nothing in the window has 0 in this column. Sorting by such a column
     /// puts all still tasks last, in the order of their PIDs.
     pub fn is_activity(&self) -> bool {
-        use Kind::{Cpu, Events, Interrupt, Steal, System, User};
+        use ColumnKind::{Cpu, Events, Interrupt, Steal, System, User};
         matches!(self.kind, Cpu | User | System | Interrupt | Steal | Events)
     }
 
     /// True for a figure of the window, which differs between windows; false for identity.
     pub fn is_figure(&self) -> bool {
         use Unit::{Bytes, Count, Ns, Pct, Time};
-        self.kind != Kind::Identity && matches!(self.unit, Pct | Ns | Time | Count | Bytes)
+        self.kind != ColumnKind::Identity && matches!(self.unit, Pct | Ns | Time | Count | Bytes)
     }
 
     /// True for a share of the row's own time. A task that did not exist has no value here, not 0.
     pub fn is_of_own_time(&self) -> bool {
-        use Kind::{Lock, RunQueue, Sleep, Throttle};
+        use ColumnKind::{Lock, RunQueue, Sleep, Throttle};
         let waits = matches!(self.kind, RunQueue | Throttle | Lock | Sleep);
         self.rounding == Rounding::States || self.unit == Unit::Pct && waits
     }

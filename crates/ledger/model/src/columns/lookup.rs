@@ -55,7 +55,7 @@ pub fn find(name: &str) -> Result<&'static Column, UnknownColumn> {
 }
 
 /// The registry's entries of these columns.
-pub fn of(ids: &[ColumnId]) -> Vec<&'static Column> {
+pub fn by_ids(ids: &[ColumnId]) -> Vec<&'static Column> {
     ids.iter().map(|id| id.column()).collect()
 }
 

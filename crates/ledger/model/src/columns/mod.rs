@@ -14,9 +14,9 @@ use crate::feed::needs::Needs;
 use crate::frame::value::{Datum, Missing, Value};
 use crate::frame::{Row, RowKind};
 use crate::ledger::counters::Counter;
-use crate::owner::By;
-pub use definition::{Column, Context, Kind, Rounding};
-pub use lookup::{find, needs, of, UnknownColumn};
+use crate::owner::Grouping;
+pub use definition::{Column, ColumnKind, Context, Rounding};
+pub use lookup::{by_ids, find, needs, UnknownColumn};
 use serde::{Deserialize, Serialize};
 pub use unit::Unit;
 pub use values::{command, policy};
@@ -77,7 +77,7 @@ const PLAIN: Column = Column {
     name: "",
     title: "",
     unit: Unit::Text,
-    kind: Kind::Identity,
+    kind: ColumnKind::Identity,
     needs: Needs::NONE,
     help: "",
     source: "",
@@ -98,7 +98,7 @@ macro_rules! column {
             name: $name,
             title: $title,
             unit: Unit::$unit,
-            kind: Kind::$kind,
+            kind: ColumnKind::$kind,
             $($field: $value,)+
             ..PLAIN
         }
@@ -566,18 +566,18 @@ columns! {
         text_width: 20,
     );
     Container = named_column!(
-        "container", "CONTAINER", By::Container,
+        "container", "CONTAINER", Grouping::Container,
         "The container it runs in: its name, in a pod NAMESPACE/POD/CONTAINER; or the first digits of \
          its id."
     );
     Pod = named_column!(
-        "pod", "POD", By::Pod, "The pod it runs in, as NAMESPACE/POD; or the pod's UID."
+        "pod", "POD", Grouping::Pod, "The pod it runs in, as NAMESPACE/POD; or the pod's UID."
     );
     Namespace = named_column!(
-        "namespace", "NAMESPACE", By::Namespace, "The kubernetes namespace of its pod."
+        "namespace", "NAMESPACE", Grouping::Namespace, "The kubernetes namespace of its pod."
     );
     SystemdUnit = named_column!(
-        "unit", "UNIT", By::Unit,
+        "unit", "UNIT", Grouping::Unit,
         "The unit of systemd it runs in, the innermost outside of containers; else the slice."
     );
     StartNs = column!(

@@ -6,7 +6,7 @@ use crate::frame::{Row, RowKind};
 use crate::ledger::counters::{Counter, CounterUnit};
 use crate::ledger::key::Ident;
 use crate::ledger::system::DiskRate;
-use crate::owner::By;
+use crate::owner::Grouping;
 use crate::text::escape;
 
 pub(super) fn state(row: &Row, counter: Counter) -> Result<u64, Missing> {
@@ -44,7 +44,7 @@ pub(super) fn text<T: AsRef<[u8]>>(text: &Result<T, Missing>) -> Value {
 }
 
 /// The name under which totals sum the row's control group.
-pub(super) fn named(row: &Row, by: By) -> Value {
+pub(super) fn named(row: &Row, by: Grouping) -> Value {
     match &row.detail.named {
         Err(missing) => Value::Missing(*missing),
         Ok(named) => named.under(by).map_or(Value::Missing(Missing::NotApplicable), Value::text),

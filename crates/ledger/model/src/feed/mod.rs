@@ -7,7 +7,7 @@ mod first_look;
 mod only;
 
 pub use first_look::FirstLook;
-pub use only::Only;
+pub use only::ProcessFilter;
 
 pub mod needs;
 pub mod tap;

@@ -1,19 +1,19 @@
 //! A feed of selected processes and their exited descendants.
 
 use super::{Ask, Feed};
-use crate::frame::{Frame, Row, RowKind, Still};
+use crate::frame::{Frame, IdleRows, Row, RowKind};
 
 /// A feed that shows selected processes and their exited descendants. The books stay those of the
 /// whole machine.
-pub struct Only {
+pub struct ProcessFilter {
     pids: Vec<u32>,
     feed: Box<dyn Feed>,
 }
 
-impl Only {
+impl ProcessFilter {
     /// Selects these processes or threads; with no `pids`, all.
-    pub fn new(pids: Vec<u32>, feed: Box<dyn Feed>) -> Only {
-        Only { pids, feed }
+    pub fn new(pids: Vec<u32>, feed: Box<dyn Feed>) -> ProcessFilter {
+        ProcessFilter { pids, feed }
     }
 
     fn only(&self, mut frame: Frame) -> Frame {
@@ -31,14 +31,14 @@ impl Only {
     /// Ask for still tasks too: a selected process may sleep.
     fn ask(&self, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
-        if !self.pids.is_empty() && ask.options.still != Still::Hide {
-            ask.options.still = Still::All;
+        if !self.pids.is_empty() && ask.options.still != IdleRows::Hide {
+            ask.options.still = IdleRows::All;
         }
         ask
     }
 }
 
-impl Feed for Only {
+impl Feed for ProcessFilter {
     fn inner(&mut self) -> Option<&mut dyn Feed> {
         Some(&mut *self.feed)
     }

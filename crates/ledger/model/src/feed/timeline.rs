@@ -24,7 +24,7 @@ pub enum Travel {
 
 /// What is notable about the window after a move.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Noted {
+pub enum TimelineNote {
     /// CPU use changed between the window before and this one.
     Spike {
         /// CPUs in use in the window before.
@@ -51,7 +51,7 @@ pub enum Noted {
 /// recorded wall clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Place {
+pub struct TimelinePosition {
     pub from_wall_ns: i128,
     pub to_wall_ns: i128,
     /// Length of the window by the monotonic clock, ns.
@@ -62,7 +62,7 @@ pub struct Place {
     pub windows: usize,
 }
 
-impl Place {
+impl TimelinePosition {
     /// Begin and end of the recording.
     pub fn bounds(&self) -> (i128, i128) {
         let begin = self.recorded.iter().map(|(from, _)| *from).min();
@@ -79,7 +79,7 @@ pub trait Timeline {
     ///
     /// # Errors
     /// One line for a person.
-    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String>;
+    fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String>;
 
     /// Joins windows to sums of about `length_ns`, aligned to multiples of it on the wall clock.
     /// `None`: windows as they were recorded.
@@ -89,10 +89,10 @@ pub trait Timeline {
     fn join(&mut self, length_ns: Option<u64>) -> Result<(), String>;
 
     /// What is notable about the first window, if the user asked for a time.
-    fn arrived(&self) -> Option<Noted>;
+    fn arrived(&self) -> Option<TimelineNote>;
 
     /// The window on the screen.
-    fn place(&self) -> Place;
+    fn place(&self) -> TimelinePosition;
 
     /// True if the task's process has exited by the end of the window on the screen.
     fn has_exited(&self, task: TaskKey) -> bool;

@@ -17,7 +17,7 @@ use crate::ledger::key::{Comm, TaskKey};
 use crate::ledger::provenance::SourceKind;
 use crate::ledger::snapshot::ExitSample;
 use crate::ledger::window::{TaskDelta, Window};
-use crate::owner::By;
+use crate::owner::Grouping;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -55,7 +55,7 @@ pub const MOST_OF_A_KIND: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Kind of finding, with its figures.
-    pub what: What,
+    pub what: FindingKind,
     /// CPU time or wait that the finding is about, ns; the worst finding has most.
     pub about_ns: u64,
     /// True if the figures come from a source that samples.
@@ -64,7 +64,7 @@ pub struct Finding {
 
 /// Kind of finding.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum FindingKind {
     /// A quota held back a control group's tasks.
     Throttled(Throttled),
     /// Programs of one name waited for a CPU most of the time that they wanted one.
@@ -155,7 +155,7 @@ pub enum Leads {
     /// A process's page.
     Process(TaskKey),
     /// Totals by this key.
-    Totals(By),
+    Totals(Grouping),
     /// The page on the window's quality.
     Quality,
 }
@@ -175,49 +175,53 @@ impl Finding {
     /// The subject of this finding.
     pub fn subject(&self) -> Subject {
         match &self.what {
-            What::Throttled(group) => Subject::Group(group.cgroup_id),
-            What::Waited(program) => Subject::Program(program.comm),
+            FindingKind::Throttled(group) => Subject::Group(group.cgroup_id),
+            FindingKind::Waited(program) => Subject::Program(program.comm),
             _ => Subject::Machine(self.id()),
         }
     }
 
-    fn new(what: What, about_ns: u64) -> Finding {
+    fn new(what: FindingKind, about_ns: u64) -> Finding {
         Finding { what, about_ns, sampled: false }
     }
 
     /// Id of the finding in the documentation.
     pub const fn id(&self) -> &'static str {
         match self.what {
-            What::Throttled(_) => "throttled",
-            What::Waited(_) => "waiting",
-            What::ShortLived(_) => "short-lived",
-            What::Stolen { .. } => "steal",
-            What::Unnamed { .. } => "unnamed",
-            What::Residual { .. } => "residual",
-            What::Missed(_) => "missed",
+            FindingKind::Throttled(_) => "throttled",
+            FindingKind::Waited(_) => "waiting",
+            FindingKind::ShortLived(_) => "short-lived",
+            FindingKind::Stolen { .. } => "steal",
+            FindingKind::Unnamed { .. } => "unnamed",
+            FindingKind::Residual { .. } => "residual",
+            FindingKind::Missed(_) => "missed",
         }
     }
 
     /// The view that shows more, if there is one.
     pub fn leads(&self) -> Option<Leads> {
         match &self.what {
-            What::Throttled(_) => Some(Leads::Groups),
-            What::Waited(Waited { worst: Some(key), .. }) => Some(Leads::Process(*key)),
-            What::Waited(_) | What::ShortLived(_) => Some(Leads::Totals(By::Command)),
-            What::Stolen { .. } => None,
-            What::Unnamed { .. } | What::Residual { .. } | What::Missed(_) => Some(Leads::Quality),
+            FindingKind::Throttled(_) => Some(Leads::Groups),
+            FindingKind::Waited(Waited { worst: Some(key), .. }) => Some(Leads::Process(*key)),
+            FindingKind::Waited(_) | FindingKind::ShortLived(_) => {
+                Some(Leads::Totals(Grouping::Command))
+            }
+            FindingKind::Stolen { .. } => None,
+            FindingKind::Unnamed { .. } | FindingKind::Residual { .. } | FindingKind::Missed(_) => {
+                Some(Leads::Quality)
+            }
         }
     }
 }
 
 /// All findings of a window: missed events first, then the worst first. `book` yielded the window
 /// and has not advanced since. A frame since boot has no findings.
-pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
+pub fn find(window: &Window, book: &Book) -> Vec<Finding> {
     if window.is_since_boot() {
         return Vec::new();
     }
-    let books = Books::of(window);
-    let looking = Looking {
+    let books = Books::from_window(window);
+    let looking = FindingSearch {
         window,
         book,
         used_ns: books.tasks_ns
@@ -237,7 +241,7 @@ pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     let sampled = !window.end.provenance.source.keeps_books();
     found.iter_mut().for_each(|finding| finding.sampled = sampled);
     // Missed events stand first: they decide how far the other figures can be relied on.
-    let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
+    let is_missed = |finding: &Finding| matches!(finding.what, FindingKind::Missed(_));
     found.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     found
 }
@@ -246,7 +250,7 @@ fn part(of_ns: u64, all_ns: u64) -> f64 {
     of_ns as f64 / all_ns.max(1) as f64
 }
 
-struct Looking<'a> {
+struct FindingSearch<'a> {
     window: &'a Window,
     book: &'a Book,
     used_ns: u64,
@@ -283,7 +287,7 @@ impl Losers {
     }
 }
 
-impl Looking<'_> {
+impl FindingSearch<'_> {
     fn tasks(&self) -> impl Iterator<Item = &TaskDelta> {
         self.window.tasks.iter().chain(&self.still)
     }
@@ -294,7 +298,7 @@ impl Looking<'_> {
         let groups = self.held_back().1.into_iter().filter(told);
         let finding = |group: Throttled| {
             let about_ns = group.throttle_ns;
-            Finding::new(What::Throttled(group), about_ns)
+            Finding::new(FindingKind::Throttled(group), about_ns)
         };
         most(groups.map(finding).collect())
     }
@@ -402,7 +406,7 @@ impl Looking<'_> {
         let told = part(all_ns, self.used_ns) >= SHORT_LIVED;
         let (used_ns, mean_life_ns) = (self.used_ns, life_ns / tasks.max(1));
         let what = ShortLived { all_ns, used_ns, comm, under, processes, run_ns, mean_life_ns };
-        told.then(|| Finding::new(What::ShortLived(what), all_ns))
+        told.then(|| Finding::new(FindingKind::ShortLived(what), all_ns))
     }
 
     /// Name of the nearest living ancestor.
@@ -416,7 +420,7 @@ impl Looking<'_> {
         let source = self.window.end.provenance.source;
         let least = least_unnamed(source);
         let (unnamed_ns, used_ns) = (books.unnamed_ns, self.used_ns);
-        let what = What::Unnamed { unnamed_ns, used_ns, source };
+        let what = FindingKind::Unnamed { unnamed_ns, used_ns, source };
         // Without books, the past time of a thread that is read for the first time is unnamed.
         let first_read = !source.keeps_books()
             && self.window.tasks.iter().any(|task| task.delta.get(Counter::RunNs).is_none());
@@ -449,7 +453,7 @@ impl Waited {
 
 impl Program {
     fn add(&mut self, delta: &Counters) {
-        self.sum.add(&GroupUse::of(delta, 0));
+        self.sum.add(&GroupUse::from_counters(delta, 0));
     }
 
     fn finding(self, comm: Comm) -> Finding {
@@ -458,7 +462,7 @@ impl Program {
         let living = self.processes.iter().filter(|(_, &lat_ns)| lat_ns > 0);
         let worst = living.max_by_key(|(key, lat_ns)| (**lat_ns, **key)).map(|(key, _)| *key);
         let what = Waited { comm, processes, worst, run_ns, lat_ns, throttle_ns };
-        Finding::new(What::Waited(what), lat_ns)
+        Finding::new(FindingKind::Waited(what), lat_ns)
     }
 }
 
@@ -482,7 +486,7 @@ fn stolen(books: &Books) -> Option<Finding> {
     let steal_ns = books.steal_ns?;
     let busy_ns = books.total_ns.saturating_sub(books.idle_ns).saturating_sub(books.offline_ns);
     let told = part(steal_ns, busy_ns) >= STOLEN;
-    told.then(|| Finding::new(What::Stolen { steal_ns, busy_ns }, steal_ns))
+    told.then(|| Finding::new(FindingKind::Stolen { steal_ns, busy_ns }, steal_ns))
 }
 
 /// Missing time in the accounting, of any size. A source that counts ticks always has some, so it
@@ -491,8 +495,8 @@ fn missing(window: &Window, books: &Books) -> Vec<Finding> {
     let source = window.end.provenance.source;
     let residual_ns = books.residual_ns;
     let residual = (source.keeps_books() && residual_ns != 0)
-        .then(|| Finding::new(What::Residual { residual_ns }, residual_ns.unsigned_abs()));
+        .then(|| Finding::new(FindingKind::Residual { residual_ns }, residual_ns.unsigned_abs()));
     let missed = (window.errors.inexact() > 0)
-        .then(|| Finding::new(What::Missed(window.errors.only_inexact()), 0));
+        .then(|| Finding::new(FindingKind::Missed(window.errors.only_inexact()), 0));
     residual.into_iter().chain(missed).collect()
 }

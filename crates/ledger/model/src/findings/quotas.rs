@@ -1,7 +1,9 @@
 //! Merges throttled groups below one quota into one finding on the group that has the quota. One
 //! application often spreads its tasks over several groups below its quota.
 
-use super::{most, part, Finding, Looking, Throttled, What, LEAST_OF_A_CPU, THROTTLED};
+use super::{
+    most, part, Finding, FindingKind, FindingSearch, Throttled, LEAST_OF_A_CPU, THROTTLED,
+};
 use crate::cgroups::GroupUse;
 use crate::ledger::book::Book;
 use crate::ledger::window::Window;
@@ -25,7 +27,7 @@ pub fn by_quota(
     book: &Book,
     mut quota_of: impl FnMut(&Throttled) -> Option<Quota>,
 ) -> Vec<Finding> {
-    let looking = Looking { window, book, used_ns: 0, still: book.waited_throughout(window) };
+    let looking = FindingSearch { window, book, used_ns: 0, still: book.waited_throughout(window) };
     let (uses, groups) = looking.held_back();
     let mut told: Vec<Throttled> = Vec::new();
     let mut quotas: FxHashMap<u64, Throttled> = FxHashMap::default();
@@ -61,7 +63,7 @@ pub fn by_quota(
     told.retain(is_worth_it);
     let finding = |group: Throttled| {
         let about_ns = group.throttle_ns;
-        Finding::new(What::Throttled(group), about_ns)
+        Finding::new(FindingKind::Throttled(group), about_ns)
     };
     most(told.into_iter().map(finding).collect())
 }

@@ -5,7 +5,7 @@ use crate::frame::row::{Row, RowKind};
 use crate::frame::Frame;
 use crate::ledger::named::UNKNOWN;
 use crate::owner::workers::Workers;
-use crate::owner::By;
+use crate::owner::Grouping;
 use crate::text::escape::{escape, escape_str};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ pub enum Belonging {
     /// A row of totals ([`crate::frame::named_sums`]).
     Sum {
         /// The key of the totals.
-        by: By,
+        by: Grouping,
         /// Name of the total's row, escaped.
         name: String,
         /// True for the row of the rest.
@@ -40,8 +40,10 @@ impl Belonging {
     /// What must be read of each row to decide its membership.
     pub fn needs(&self) -> Needs {
         match self {
-            Belonging::Sum { by: By::Command | By::Process | By::Host, .. } => Needs::NONE,
-            Belonging::Sum { by: By::User, .. } => Needs::USER,
+            Belonging::Sum {
+                by: Grouping::Command | Grouping::Process | Grouping::Host, ..
+            } => Needs::NONE,
+            Belonging::Sum { by: Grouping::User, .. } => Needs::USER,
             Belonging::Sum { .. } | Belonging::Below(_) => Needs::NAMES,
         }
     }
@@ -74,24 +76,24 @@ impl Members<'_> {
 
     /// The name of the row's total, and whether it is the rest; the same as in
     /// [`crate::frame::named_sums`].
-    fn name(&self, row: &Row, by: By) -> (String, bool) {
+    fn name(&self, row: &Row, by: Grouping) -> (String, bool) {
         let named = |name: Option<String>| match name {
             Some(name) => (name, false),
             None => (by.none().into(), true),
         };
         match by {
-            By::User => named(user(self.process(row).map_or(row, |process| process))),
-            By::Command => {
+            Grouping::User => named(user(self.process(row).map_or(row, |process| process))),
+            Grouping::Command => {
                 let who = self.process(row).map_or(row, |process| process);
                 let pool = Workers::of_comm(&who.ident.comm).filter(|_| self.is_kthread(who));
                 named(Some(pool.map_or(who.ident.comm.to_string(), |pool| pool.name().into())))
             }
-            By::Process => named(Some(match self.process(row) {
+            Grouping::Process => named(Some(match self.process(row) {
                 Some(process) => format!("{} ({})", process.ident.comm, process.key.tgid),
                 None => format!("{} (exited)", row.ident.comm),
             })),
-            By::Host => named(None),
-            By::Cgroup => match &row.detail.cgroup {
+            Grouping::Host => named(None),
+            Grouping::Cgroup => match &row.detail.cgroup {
                 Ok(path) => named(Some(escape(path))),
                 Err(_) => (UNKNOWN.into(), true),
             },

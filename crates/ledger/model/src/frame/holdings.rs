@@ -14,7 +14,7 @@ pub enum Part {
 
 /// A request for the holdings of a process. Its key is never reused by a later process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct HoldingsRequest {
     /// A task of the process: its leader, or another task if the leader was never seen.
     pub key: TaskKey,
     /// The part to read.
@@ -53,7 +53,7 @@ pub struct File {
     /// Descriptor number.
     pub number: u32,
     /// Type of the file.
-    pub kind: Kind,
+    pub kind: OpenFileKind,
     /// Path, or the kernel's name for it (`socket:[4711]`).
     pub name: Vec<u8>,
     /// Size of a regular file, bytes.
@@ -67,7 +67,7 @@ pub struct File {
 /// Type of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
-pub enum Kind {
+pub enum OpenFileKind {
     Regular,
     Directory,
     CharacterDevice,
@@ -84,7 +84,7 @@ pub enum Kind {
 /// A request for disk I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskOf {
-    /// A task of the process, as in [`Wanted::key`]; or the thread itself.
+    /// A task of the process, as in [`HoldingsRequest::key`]; or the thread itself.
     pub key: TaskKey,
     /// Only the thread, not its process.
     pub is_thread: bool,

@@ -10,7 +10,7 @@ pub mod value;
 use crate::cgroups::Groups;
 use crate::findings::{self, Finding};
 use crate::frame::named_sums::NamedSums;
-pub use crate::frame::row::{Detail, Doing, Row, RowKind};
+pub use crate::frame::row::{Activity, Detail, Row, RowKind};
 use crate::ledger::audit::Audit;
 use crate::ledger::book::{Book, ProcessEntry};
 pub use crate::ledger::books::Books;
@@ -23,7 +23,7 @@ use crate::ledger::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::ledger::system::{StatTicks, System};
 use crate::ledger::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use crate::on_demand::SubjectWindows;
-use crate::owner::By;
+use crate::owner::Grouping;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The figures of one CPU.
@@ -124,14 +124,14 @@ impl Frame {
     /// window. User and system time then come from the tick-sampled ratio.
     pub fn split_is_sampled(&self) -> bool {
         let exact_source = self.provenance.source == SourceKind::Ledger;
-        exact_source && self.provenance.of(Counter::UserNs) == Quality::Missing
+        exact_source && self.provenance.quality(Counter::UserNs) == Quality::Missing
     }
 }
 
 /// Which tasks that did nothing in the window get a row.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
-pub enum Still {
+pub enum IdleRows {
     /// No task.
     #[default]
     Hide,
@@ -146,12 +146,12 @@ pub struct FrameOptions {
     /// One row for each thread instead of each process.
     pub threads: bool,
     /// Rows for tasks that did nothing.
-    pub still: Still,
+    pub still: IdleRows,
     /// Also make one row for each thread of this process, still threads included, for the process's
     /// page. These rows have the kind `Task` and stand beside the others.
     pub threads_of: Option<u32>,
     /// Also make totals by this key.
-    pub by: Option<By>,
+    pub by: Option<Grouping>,
     /// Also look for findings.
     pub findings: bool,
 }
@@ -177,21 +177,21 @@ impl Frame {
         }
         let exited = builder.exited_rows();
         builder.credit_parents(&exited);
-        let books = Books::of(window);
+        let books = Books::from_window(window);
         builder.assert_partition(&exited, &books);
         if !options.threads {
             builder.page_rows(options.threads_of);
         }
         let exited_in_rows_ns = builder.exited_in_rows_ns();
         let rows = builder.rows;
-        let state = WindowState::of(window, &books);
+        let state = WindowState::from_window(window, &books);
         Frame {
             t0_ns: window.t0_ns,
             t1_ns: window.t1_ns,
             exact: state != WindowState::Inexact,
             state,
             missed_switches: window.missed_switches(),
-            repaired: Repairs::of(window),
+            repaired: Repairs::from_window(window),
             audit: window.audit,
             books,
             errors: window.errors,
@@ -205,8 +205,8 @@ impl Frame {
             tasks: book.census(),
             subjects: SubjectWindows::default(),
             groups: None,
-            sums: options.by.map(|by| NamedSums::of(window, book, by)),
-            findings: if options.findings { findings::of(window, book) } else { Vec::new() },
+            sums: options.by.map(|by| NamedSums::from_window(window, book, by)),
+            findings: if options.findings { findings::find(window, book) } else { Vec::new() },
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),
@@ -233,7 +233,7 @@ struct Builder<'a> {
 fn nothing_yet(provenance: &Provenance) -> Counters {
     let mut zero = Counters::zero();
     for &counter in Counter::ALL {
-        let measured = provenance.of(counter) != Quality::Missing;
+        let measured = provenance.quality(counter) != Quality::Missing;
         if !measured && !provenance.source.keeps_books() {
             zero.forget(counter);
         }
@@ -254,7 +254,7 @@ impl Builder<'_> {
             ident: task.sample.ident,
             exited_uid: None,
             letter: task.sample.letter,
-            doing: Doing::of(task),
+            doing: Activity::from_task(task),
             last_cpu: task.sample.last_cpu,
             threads: task.sample.threads.or(Some(1)),
             exited_processes: 0,
@@ -278,7 +278,7 @@ impl Builder<'_> {
         Some(task)
     }
 
-    fn thread_rows(&mut self, still: &Still) {
+    fn thread_rows(&mut self, still: &IdleRows) {
         let mut seen = FxHashSet::default();
         for task in &self.window.tasks {
             seen.insert(task.sample.account);
@@ -302,13 +302,13 @@ impl Builder<'_> {
         &mut self,
         kind: RowKind,
         accounts: impl Iterator<Item = AccountId>,
-        still: &Still,
+        still: &IdleRows,
         seen: impl Fn(AccountId) -> bool,
     ) {
         let limit = match still {
-            Still::Hide => return,
-            Still::Some(n) => *n,
-            Still::All => usize::MAX,
+            IdleRows::Hide => return,
+            IdleRows::Some(n) => *n,
+            IdleRows::All => usize::MAX,
         };
         for account in accounts.filter(|&a| !seen(a)).take(limit) {
             let task = self.book.task(account).copied();
@@ -323,7 +323,7 @@ impl Builder<'_> {
         }
     }
 
-    fn process_rows(&mut self, still: &Still) {
+    fn process_rows(&mut self, still: &IdleRows) {
         let mut changed: FxHashMap<u32, Vec<&TaskDelta>> = FxHashMap::default();
         for task in &self.window.tasks {
             changed.entry(task.sample.key.tgid).or_default().push(task);
@@ -372,8 +372,8 @@ impl Builder<'_> {
             if task.sample.letter == 'R' {
                 row.letter = 'R';
             }
-            if Doing::of(task).nearness() > row.doing.nearness() {
-                row.doing = Doing::of(task);
+            if Activity::from_task(task).nearness() > row.doing.nearness() {
+                row.doing = Activity::from_task(task);
             }
         }
         self.at.insert(tgid, self.rows.len());
@@ -512,7 +512,7 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
         exited_uid: sample.uid,
         letter: 'X',
-        doing: Doing::default(),
+        doing: Activity::default(),
         last_cpu: None,
         threads: Some(0),
         exited_processes: 0,

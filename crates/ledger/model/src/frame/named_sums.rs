@@ -1,4 +1,4 @@
-//! Totals of a window by a key ([`By`]): command, user, control group, unit, container, pod,
+//! Totals of a window by a key ([`Grouping`]): command, user, control group, unit, container, pod,
 //! namespace or process.
 //!
 //! Each nanosecond of task time is in exactly one row, exited tasks included. So the rows' CPU time
@@ -9,7 +9,7 @@ use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::provenance::Quality;
 use crate::ledger::window::Window;
-use crate::owner::{charge, By, Owner};
+use crate::owner::{charge, Grouping, Owner};
 use crate::text::escape::{escape_str, unescape};
 use rustc_hash::FxHashMap;
 
@@ -58,7 +58,7 @@ impl NamedSum {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedSums {
     /// The key.
-    pub by: By,
+    pub by: Grouping,
     /// Rows, the busiest first.
     pub rows: Vec<NamedSum>,
 }
@@ -73,10 +73,10 @@ struct Part {
 }
 
 impl Part {
-    fn of(delta: &Counters, exited: u64) -> Part {
+    fn from_counters(delta: &Counters, exited: u64) -> Part {
         let lacks = |counter| delta.get(Counter::RunNs).is_some() && delta.get(counter).is_none();
         Part {
-            used: GroupUse::of(delta, exited),
+            used: GroupUse::from_counters(delta, exited),
             processes: 0,
             lacks_lat: lacks(Counter::LatNs),
             lacks_throttle: lacks(Counter::ThrottleNs),
@@ -94,13 +94,16 @@ impl Part {
 impl NamedSums {
     /// Sums a window. `book` yielded the window and has not advanced since.
     /// [`NamedSums::name_users`] replaces user numbers by names.
-    pub fn of(window: &Window, book: &Book, by: By) -> NamedSums {
+    pub fn from_window(window: &Window, book: &Book, by: Grouping) -> NamedSums {
         let mut parts: FxHashMap<Owner, Part> = FxHashMap::default();
         for leader in book.processes().filter_map(|(_, process)| book.task(process.leader?)) {
             parts.entry(Owner::of_task(by, leader, book)).or_default().processes += 1;
         }
         charge(window, book, by, &mut |owner, charge| {
-            parts.entry(owner).or_default().add(&Part::of(charge.counters, charge.exited));
+            parts
+                .entry(owner)
+                .or_default()
+                .add(&Part::from_counters(charge.counters, charge.exited));
         });
         NamedSums { by, rows: rows(window, book, by, parts) }
     }
@@ -141,7 +144,7 @@ impl NamedSums {
 
     /// Replaces user numbers by the names that `of` knows.
     pub fn name_users(&mut self, mut of: impl FnMut(u32) -> Option<String>) {
-        if self.by != By::User {
+        if self.by != Grouping::User {
             return;
         }
         for row in self.rows.iter_mut().filter(|row| !row.is_rest) {
@@ -154,9 +157,14 @@ impl NamedSums {
 }
 
 /// Merges the parts of one name into one row.
-fn rows(window: &Window, book: &Book, by: By, parts: FxHashMap<Owner, Part>) -> Vec<NamedSum> {
+fn rows(
+    window: &Window,
+    book: &Book,
+    by: Grouping,
+    parts: FxHashMap<Owner, Part>,
+) -> Vec<NamedSum> {
     let provenance = &window.end.provenance;
-    let told = |counter| provenance.of(counter) != Quality::Missing;
+    let told = |counter| provenance.quality(counter) != Quality::Missing;
     let (lat, throttle) = (told(Counter::LatNs), told(Counter::ThrottleNs));
     let sees_exits = provenance.source.sees_exits();
     let mut sums: FxHashMap<(String, bool), Part> = FxHashMap::default();

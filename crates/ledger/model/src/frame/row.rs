@@ -65,15 +65,15 @@ impl Default for Detail {
 /// State of a thread at the window's end, and the CPU that it is on or was on last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Doing {
+pub struct Activity {
     /// State, if the source knows it.
     pub state: MicroState,
     pub cpu: Option<u32>,
 }
 
-impl Doing {
-    pub(crate) fn of(task: &TaskDelta) -> Doing {
-        Doing { state: task.sample.state, cpu: task.sample.last_cpu }
+impl Activity {
+    pub(crate) fn from_task(task: &TaskDelta) -> Activity {
+        Activity { state: task.sample.state, cpu: task.sample.last_cpu }
     }
 
     /// Distance from a CPU: 3 on it, then waiting for it, then throttled, then none of these.
@@ -106,7 +106,7 @@ pub struct Row {
     /// letter, or R if another thread runs.
     pub letter: char,
     /// State at the window's end. For a process, the state of its thread that is nearest to a CPU.
-    pub doing: Doing,
+    pub doing: Activity,
     /// The CPU that the task was on last.
     pub last_cpu: Option<u32>,
     /// Threads alive at the window's end, if known; 0 for exited groups.

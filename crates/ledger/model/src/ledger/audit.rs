@@ -137,7 +137,7 @@ pub struct Worst {
 /// Audit of one figure over all tasks of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Held {
+pub struct AuditFigure {
     /// Largest error of one task, ns.
     pub max_ns: u64,
     /// Sum of all errors, ns.
@@ -148,7 +148,7 @@ pub struct Held {
     pub worst: Option<Worst>,
 }
 
-impl Held {
+impl AuditFigure {
     /// Adds one task or one exited group.
     pub(crate) fn add(&mut self, error_ns: u64, bias_ns: u64, whose: Worst) {
         self.sum_ns = self.sum_ns.saturating_add(error_ns);
@@ -164,19 +164,19 @@ impl Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Audit {
-    pub run: Option<Held>,
-    pub lat: Option<Held>,
+    pub run: Option<AuditFigure>,
+    pub lat: Option<AuditFigure>,
 }
 
 impl Audit {
     /// An audit without a difference, for a kernel that counts both figures.
     pub fn nothing() -> Audit {
-        Audit { run: Some(Held::default()), lat: Some(Held::default()) }
+        Audit { run: Some(AuditFigure::default()), lat: Some(AuditFigure::default()) }
     }
 
     /// Adds the next window. The largest error stays that of one task in one window.
     pub fn add(&mut self, next: &Audit) {
-        let sum = |a: Option<Held>, b: Option<Held>| {
+        let sum = |a: Option<AuditFigure>, b: Option<AuditFigure>| {
             let (mut sum, b) = (a?, b?);
             sum.sum_ns = sum.sum_ns.saturating_add(b.sum_ns);
             sum.bias_ns = sum.bias_ns.saturating_add(b.bias_ns);

@@ -1,7 +1,7 @@
 //! The audit of a window, over all of its tasks and exited groups.
 
 use crate::ledger::audit::{
-    Audit, Difference, ExitAudit, ExitedDifference, Held, TaskAudit, Worst,
+    Audit, AuditFigure, Difference, ExitAudit, ExitedDifference, TaskAudit, Worst,
 };
 use crate::ledger::key::TaskKey;
 use crate::ledger::provenance::{Provenance, Quality};
@@ -9,14 +9,14 @@ use crate::ledger::window::{ExitDelta, TaskDelta};
 
 impl Audit {
     /// Sums the audits of a window's tasks and exited groups.
-    pub fn of<'a>(
+    pub fn from_deltas<'a>(
         provenance: &Provenance,
         tasks: impl Iterator<Item = &'a TaskDelta> + Clone,
         exited: impl Iterator<Item = &'a ExitDelta> + Clone,
     ) -> Audit {
         let there = |quality| quality != Quality::Missing;
-        let run = || held(tasks.clone(), exited.clone(), |a| a.run, |a| a.run);
-        let lat = || held(tasks.clone(), exited.clone(), |a| a.lat, |a| a.lat);
+        let run = || audit_figure(tasks.clone(), exited.clone(), |a| a.run, |a| a.run);
+        let lat = || audit_figure(tasks.clone(), exited.clone(), |a| a.lat, |a| a.lat);
         Audit {
             run: there(provenance.audit_run).then(run),
             lat: there(provenance.audit_lat).then(lat),
@@ -24,13 +24,13 @@ impl Audit {
     }
 }
 
-fn held<'a>(
+fn audit_figure<'a>(
     tasks: impl Iterator<Item = &'a TaskDelta>,
     exited: impl Iterator<Item = &'a ExitDelta>,
     of_task: fn(&TaskAudit) -> Difference,
     of_group: fn(&ExitAudit) -> ExitedDifference,
-) -> Held {
-    let mut held = Held::default();
+) -> AuditFigure {
+    let mut held = AuditFigure::default();
     for task in tasks {
         // A task in its first window has no audit: its past is unknown.
         let Some(audit) = task.audit else { continue };

@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct LastSample {
     sample: TaskSample,
     as_of_ns: u64,
     round: u64,
 }
 
-impl Known {
+impl LastSample {
     /// The counters at a later instant, if the task has no event until then.
     fn counters_at(&self, at_ns: u64) -> Counters {
         self.sample.counters_after(at_ns.saturating_sub(self.as_of_ns))
@@ -74,7 +74,7 @@ impl ProcessEntry {
 pub struct Book {
     last: Option<Snapshot>,
     /// Boxed, because a hash table of such large values wastes memory on its free slots.
-    tasks: FxHashMap<AccountId, Box<Known>>,
+    tasks: FxHashMap<AccountId, Box<LastSample>>,
     /// Ordered, so that the first few processes for a screen are found without a scan.
     processes: BTreeMap<u32, ProcessEntry>,
     exits: FxHashMap<AccountId, ExitSample>,
@@ -134,7 +134,7 @@ impl Book {
         t0_ns: Option<u64>,
         t1_ns: u64,
     ) -> (Option<TaskDelta>, u64) {
-        let known = Known { sample, as_of_ns: t1_ns, round: self.round };
+        let known = LastSample { sample, as_of_ns: t1_ns, round: self.round };
         let before = match self.tasks.entry(sample.account) {
             Entry::Occupied(mut place) => Some(std::mem::replace(&mut **place.get_mut(), known)),
             Entry::Vacant(place) => {

@@ -33,7 +33,7 @@ impl Books {
     /// The balance. Task time and task steal come from the tasks' accounts, idle and the rest from
     /// the CPUs' accounts. No figure is computed as a remainder, so a lost charge shows in the
     /// residual.
-    pub fn of(window: &Window) -> Books {
+    pub fn from_window(window: &Window) -> Books {
         let of_tasks = |c: Counter| window.tasks.iter().filter_map(|t| t.delta.get(c)).sum::<u64>();
         let of_exited =
             |c: Counter| window.exited.iter().filter_map(|e| e.delta.get(c)).sum::<u64>();

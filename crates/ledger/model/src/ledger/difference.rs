@@ -49,7 +49,7 @@ pub(crate) fn difference(
         now.zip(then).map(|(now, then)| now.since(&then))
     };
     let then_ticks = |cpu| last.system.cpu_ticks.iter().find(|(n, _)| *n == cpu).map(|t| t.1);
-    let audit = Audit::of(&now.provenance, tasks.iter(), exited.iter());
+    let audit = Audit::from_deltas(&now.provenance, tasks.iter(), exited.iter());
     // The same sources give both figures. A recording older than both has neither.
     let set_right = now.repaired_wait_ns.map(|_| repaired_tasks(&tasks, &exited));
     Window {

@@ -32,7 +32,7 @@ impl WindowState {
     /// State of a window with these books. The number of repaired tasks is read at the window's
     /// end, the error counts some 100 us later. A repair in between marks its task in the next
     /// window only.
-    pub fn of(window: &Window, books: &Books) -> Self {
+    pub fn from_window(window: &Window, books: &Books) -> Self {
         let set_right = window.errors.repaired() > 0
             || window.missed_switches() > Some(0)
             || window.repaired_tasks > Some(0);
@@ -50,7 +50,7 @@ impl WindowState {
 impl Window {
     /// State of this window; see [`WindowState`].
     pub fn state(&self) -> WindowState {
-        WindowState::of(self, &Books::of(self))
+        WindowState::from_window(self, &Books::from_window(self))
     }
 }
 
@@ -75,7 +75,7 @@ impl Repairs {
     }
 
     /// Repairs in this window.
-    pub fn of(window: &Window) -> Repairs {
+    pub fn from_window(window: &Window) -> Repairs {
         Repairs {
             events: window.end.provenance.source.keeps_books().then(|| window.errors.repaired()),
             tasks: window.repaired_tasks,

@@ -94,7 +94,7 @@ impl Ident {
 
 /// A process or one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Who {
+pub struct TaskRef {
     /// Process; 0: the kernel itself (an interrupt or idle).
     pub tgid: u32,
     /// Thread; `None`: the whole process.
@@ -107,31 +107,31 @@ pub struct Who {
     pub process: Comm,
 }
 
-impl Who {
+impl TaskRef {
     /// An interrupt. It runs in the context of the task that it interrupted and belongs to no task.
-    pub const INTERRUPT: Who = Who::named(Comm(*b"interrupt\0\0\0\0\0\0\0"));
+    pub const INTERRUPT: TaskRef = TaskRef::named(Comm(*b"interrupt\0\0\0\0\0\0\0"));
     /// The idle CPU, without a task to run.
-    pub const IDLE: Who = Who::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
+    pub const IDLE: TaskRef = TaskRef::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
 
     /// A part of the kernel.
-    const fn named(name: Comm) -> Who {
-        Who { tgid: 0, tid: None, comm: name, process: name }
+    const fn named(name: Comm) -> TaskRef {
+        TaskRef { tgid: 0, tid: None, comm: name, process: name }
     }
 
     /// A thread with its own name and its process's name.
-    pub const fn thread(tgid: u32, tid: u32, comm: Comm, process: Comm) -> Who {
-        Who { tgid, tid: Some(tid), comm, process }
+    pub const fn thread(tgid: u32, tid: u32, comm: Comm, process: Comm) -> TaskRef {
+        TaskRef { tgid, tid: Some(tid), comm, process }
     }
 
     /// The whole process, with the process's name.
-    pub fn process(self) -> Who {
+    pub fn process(self) -> TaskRef {
         let told = !self.process.bytes().is_empty();
         let comm = if told { self.process } else { self.comm };
-        Who { tid: None, comm, ..self }
+        TaskRef { tid: None, comm, ..self }
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for TaskRef {
     /// `name/tid` for a thread, as in prstat; `name (pid)` for a process. Escaped for the terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.tid {

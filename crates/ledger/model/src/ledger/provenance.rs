@@ -120,7 +120,7 @@ impl Provenance {
     }
 
     /// The quality of one counter.
-    pub fn of(&self, counter: Counter) -> Quality {
+    pub fn quality(&self, counter: Counter) -> Quality {
         self.counters[counter as usize]
     }
 }

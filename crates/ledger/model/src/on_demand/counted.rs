@@ -1,7 +1,7 @@
 //! The traits that each subject implements for its windows, and a reader's choice among the rows.
 
 use super::syscall_nr::SyscallNr;
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use serde::{Deserialize, Serialize};
 
 /// Key by which rows of system calls are summed.
@@ -61,7 +61,7 @@ pub trait Counted: Sized {
     fn bytes(&self) -> usize;
 
     /// The part that a reader chose and may see. `is_theirs` decides by thread.
-    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> Self;
+    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> Self;
 
     /// Adds the rows of the next window.
     fn merge(&mut self, later: Self);

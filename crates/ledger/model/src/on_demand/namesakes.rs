@@ -1,6 +1,6 @@
 //! Groups the processes of one name into one party, such as the short-lived children of a shell.
 
-use crate::ledger::key::{Comm, Who};
+use crate::ledger::key::{Comm, TaskRef};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -9,7 +9,7 @@ use std::hash::Hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Party {
     /// The process or thread; for several processes their name, without a number.
-    pub who: Who,
+    pub who: TaskRef,
     /// Number of processes; 0: the kernel itself.
     pub processes: u64,
 }
@@ -24,7 +24,7 @@ pub struct Namesakes {
 
 impl Namesakes {
     /// The names of the processes of these tasks.
-    pub fn among(tasks: impl Iterator<Item = Who>) -> Namesakes {
+    pub fn among(tasks: impl Iterator<Item = TaskRef>) -> Namesakes {
         let mut of = Namesakes::default();
         for who in tasks.filter(|who| who.tgid != 0) {
             if let Entry::Vacant(place) = of.names.entry(who.tgid) {
@@ -36,15 +36,15 @@ impl Namesakes {
     }
 
     /// The party of a task: its own process or thread, unless other processes have the same name.
-    pub fn party(&self, who: Who) -> Party {
+    pub fn party(&self, who: TaskRef) -> Party {
         let Some(&name) = self.names.get(&who.tgid) else { return Party { who, processes: 0 } };
         match (self.processes.get(&name), who.tid) {
             (Some(&processes @ 2..), _) => {
-                let who = Who { tgid: 0, tid: None, comm: name, process: name };
+                let who = TaskRef { tgid: 0, tid: None, comm: name, process: name };
                 Party { who, processes }
             }
             (_, Some(_)) => Party { who, processes: 1 },
-            (_, None) => Party { who: Who { comm: name, process: name, ..who }, processes: 1 },
+            (_, None) => Party { who: TaskRef { comm: name, process: name, ..who }, processes: 1 },
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::counted::{Choice, Counted, Panel, Shown};
 use super::losses::Losses;
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use crate::subjects;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub trait Listed: Counted + Into<SubjectWindow> {
     const SUBJECT: Subject;
 
     /// The window of this subject; `None` if it belongs to another subject.
-    fn of(window: &SubjectWindow) -> Option<&Self>;
+    fn from_window(window: &SubjectWindow) -> Option<&Self>;
 }
 
 /// The programs of a subject; dropping this detaches them.
@@ -98,7 +98,7 @@ macro_rules! list {
             /// The part that a reader chose and may see.
             pub fn visible_to(&self, choice: &Choice, shown: Shown) -> SubjectWindow {
                 let is_asked = |tgid| choice.pids.is_empty() || choice.pids.contains(&tgid);
-                let is_theirs = |who: &Who| is_asked(who.tgid) && shown(who.tgid);
+                let is_theirs = |who: &TaskRef| is_asked(who.tgid) && shown(who.tgid);
                 match self {
                     $(SubjectWindow::$Name(window) => {
                         SubjectWindow::$Name(window.visible_to(choice, &is_theirs))
@@ -143,7 +143,7 @@ macro_rules! list {
             impl Listed for super::$file::$Window {
                 const SUBJECT: Subject = Subject::$Name;
 
-                fn of(window: &SubjectWindow) -> Option<&Self> {
+                fn from_window(window: &SubjectWindow) -> Option<&Self> {
                     match window {
                         SubjectWindow::$Name(window) => Some(window),
                         _ => None,
@@ -189,9 +189,9 @@ impl SubjectWindows {
 
     /// The window of a subject or its error; `None` if no reader asked for it or none has ended
     /// yet.
-    pub fn of<W: Listed>(&self) -> Option<Result<&W, &str>> {
+    pub fn get<W: Listed>(&self) -> Option<Result<&W, &str>> {
         Some(match self.0[W::SUBJECT as usize].as_ref()? {
-            Ok(window) => W::of(window).ok_or("the programs returned another subject"),
+            Ok(window) => W::from_window(window).ok_or("the programs returned another subject"),
             Err(why) => Err(why),
         })
     }

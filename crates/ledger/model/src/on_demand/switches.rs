@@ -3,7 +3,7 @@
 use super::counted::{Choice, Counted};
 use super::losses::Losses;
 use super::sums::{leave, merge};
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -11,7 +11,7 @@ use std::mem::size_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchRow {
     /// The thread or process.
-    pub who: Who,
+    pub who: TaskRef,
     /// Switches of a runnable thread to another task.
     pub preempted: u64,
     /// Switches into a sleep.
@@ -68,7 +68,7 @@ impl Counted for SwitchWindow {
         self.rows.len() * size_of::<SwitchRow>()
     }
 
-    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> SwitchWindow {
+    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> SwitchWindow {
         let rows = self.rows.iter().filter(|row| is_theirs(&row.who));
         SwitchWindow { rows: rows.copied().collect(), ..*self }
     }
@@ -89,7 +89,7 @@ mod tests {
     use crate::Comm;
 
     fn row(tid: u32, preempted: u64, exited: u64) -> SwitchRow {
-        let who = Who::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"));
+        let who = TaskRef::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"));
         SwitchRow { who, preempted, blocked: 2, yielded: 3, exited }
     }
 

@@ -14,7 +14,7 @@ mod state {
 
 /// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum SwitchEventKind {
     /// The CPU went from `prev` to `next`.
     Switch {
         /// True if `prev` was still runnable.
@@ -37,7 +37,7 @@ pub struct SwitchEvent {
     pub at_ns: u64,
     /// CPU of the event.
     pub cpu: u32,
-    pub what: What,
+    pub what: SwitchEventKind,
     /// Thread id; 0: idle.
     pub prev_tid: u32,
     /// Kernel priority of `prev`: nice + 120 for normal tasks.

@@ -5,7 +5,7 @@ use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
 use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -14,7 +14,7 @@ use std::mem::size_of;
 #[allow(missing_docs)] // Their names say it.
 pub struct SyscallRow {
     /// The thread or process; `None` if the row sums all.
-    pub who: Option<Who>,
+    pub who: Option<TaskRef>,
     /// The system call.
     pub nr: SyscallNr,
     pub calls: u64,
@@ -36,7 +36,7 @@ pub struct SyscallRow {
 
 impl SyscallRow {
     /// A row without calls.
-    pub fn new(who: Option<Who>, nr: SyscallNr) -> SyscallRow {
+    pub fn new(who: Option<TaskRef>, nr: SyscallNr) -> SyscallRow {
         SyscallRow {
             who,
             nr,
@@ -72,7 +72,7 @@ impl SyscallRow {
 #[allow(missing_docs)] // Their names say it.
 pub struct Failures {
     /// The thread or process, as in the call's row.
-    pub who: Option<Who>,
+    pub who: Option<TaskRef>,
     pub nr: SyscallNr,
     /// errno(3).
     pub errno: u32,
@@ -92,7 +92,7 @@ impl Failures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Dispatches {
-    pub who: Who,
+    pub who: TaskRef,
     pub count: u64,
 }
 
@@ -128,7 +128,7 @@ impl SyscallWindow {
 
     /// The errors of a row, the most frequent first.
     pub fn failures_of(&self, row: &SyscallRow) -> Vec<Failures> {
-        let whose = |who: &Option<Who>| who.map(|who| (who.tgid, who.tid));
+        let whose = |who: &Option<TaskRef>| who.map(|who| (who.tgid, who.tid));
         let same = |f: &&Failures| f.nr == row.nr && whose(&f.who) == whose(&row.who);
         let mut failures: Vec<Failures> = self.failures.iter().filter(same).copied().collect();
         failures.sort_by_key(|f| (std::cmp::Reverse(f.count), f.errno));
@@ -142,7 +142,7 @@ impl SyscallWindow {
         failures: impl IntoIterator<Item = Failures>,
         dispatches: impl IntoIterator<Item = Dispatches>,
     ) {
-        let whose = |who: &Option<Who>| who.map(|who| (who.tgid, who.tid));
+        let whose = |who: &Option<TaskRef>| who.map(|who| (who.tgid, who.tid));
         merge(&mut self.rows, rows, |row| (whose(&row.who), row.nr), SyscallRow::add);
         let key = |one: &Failures| (whose(&one.who), one.nr, one.errno);
         merge(&mut self.failures, failures, key, |sum, one| sum.count += one.count);
@@ -151,7 +151,7 @@ impl SyscallWindow {
     }
 
     /// Dispatches of a row's process or thread.
-    pub fn dispatches_of(&self, who: &Who) -> u64 {
+    pub fn dispatches_of(&self, who: &TaskRef) -> u64 {
         let same = |d: &&Dispatches| (d.who.tgid, d.who.tid) == (who.tgid, who.tid);
         self.dispatches.iter().filter(same).map(|d| d.count).sum()
     }
@@ -170,13 +170,13 @@ impl Counted for SyscallWindow {
             + self.dispatches.len() * size_of::<Dispatches>()
     }
 
-    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> SyscallWindow {
-        let whose = |who: Who| match choice.by {
+    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> SyscallWindow {
+        let whose = |who: TaskRef| match choice.by {
             SyscallsBy::Call => None,
             SyscallsBy::Process => Some(who.process()),
             SyscallsBy::Thread => Some(who),
         };
-        let is_wanted = |nr: SyscallNr, who: &Option<Who>| {
+        let is_wanted = |nr: SyscallNr, who: &Option<TaskRef>| {
             let calls = &choice.calls;
             (calls.is_empty() || calls.contains(&nr)) && who.as_ref().is_some_and(is_theirs)
         };

@@ -2,14 +2,14 @@
 
 use super::losses::Losses;
 use super::syscalls::{Dispatches, Failures, SyscallRow, SyscallWindow, SyscallsBy};
-use super::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
+use super::waits::{Latency, OtherShare, Sleep, WaitKind, WaitRow, WaitWindow};
 use super::wakeups::{Edge, Fan, WakeupWindow};
 use super::*;
-use crate::{Comm, Who};
+use crate::{Comm, TaskRef};
 use serde::Serialize;
 
-fn who(tgid: u32, tid: u32) -> Who {
-    Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"))
+fn who(tgid: u32, tid: u32) -> TaskRef {
+    TaskRef::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"))
 }
 
 fn losses(lost: u64) -> Losses {
@@ -17,7 +17,7 @@ fn losses(lost: u64) -> Losses {
 }
 
 /// A window from second `n` to the next.
-fn calls_of(n: u64, rows: &[(Who, i32, u64, u64)]) -> SubjectWindow {
+fn calls_of(n: u64, rows: &[(TaskRef, i32, u64, u64)]) -> SubjectWindow {
     let rows = rows.iter().map(|&(who, nr, calls, in_flight)| SyscallRow {
         calls,
         in_flight,
@@ -162,7 +162,7 @@ fn waits_of_two_windows_merge_into_one_row_for_each_thread() {
         }],
         woken: Latency { count: 1, ns, max_ns: Some(ns), ..Latency::default() },
         queued: 1,
-        woken_by: vec![Other { who: Who::INTERRUPT, amount: 2 }],
+        woken_by: vec![OtherShare { who: TaskRef::INTERRUPT, amount: 2 }],
         ..WaitRow::new(who(5, tid))
     };
     let window = |n: u64, rows| {
@@ -197,7 +197,7 @@ fn a_window_survives_serialization() {
 /// Thread 1 slept for 1 ns, thread 2 for 2 ns, and so on.
 fn waits(threads: u32) -> SubjectWindow {
     let row = |tid: u32| {
-        let mut row = WaitRow::new(Who::thread(1, tid, Comm::new(b"x"), Comm::new(b"x")));
+        let mut row = WaitRow::new(TaskRef::thread(1, tid, Comm::new(b"x"), Comm::new(b"x")));
         let ns = u64::from(tid);
         let nr = SyscallNr(0);
         row.add_sleep(Sleep { kind: WaitKind::Sleep, nr, count: 1, ns, max_ns: None });
@@ -228,7 +228,7 @@ fn a_row_with_long_lists_takes_more_than_one_without() {
     let (few, many) = (waits(10).bytes(), waits(20).bytes());
     assert_eq!(many, 2 * few);
     let SubjectWindow::Waits(mut window) = waits(10) else { panic!("waits") };
-    let other = Other { who: Who::INTERRUPT, amount: 1 };
+    let other = OtherShare { who: TaskRef::INTERRUPT, amount: 1 };
     window.rows[0].woken_by = vec![other; 1000];
     assert!(SubjectWindow::Waits(window).bytes() > few + 10_000);
 }

@@ -6,7 +6,7 @@ use super::losses::Losses;
 use super::namesakes::{sum_by, Namesakes, Party};
 use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -137,15 +137,15 @@ fn upper_ns(bucket: usize) -> u64 {
 /// The share of another task in a thread's waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
-pub struct Other {
-    pub who: Who,
+pub struct OtherShare {
+    pub who: TaskRef,
     /// Time in ns, or number of wake-ups.
     pub amount: u64,
 }
 
 /// Shares with the processes of one name summed, the largest first. The threads of any other
 /// process stay separate.
-pub fn by_name(parts: &[Other]) -> Vec<(Party, u64)> {
+pub fn by_name(parts: &[OtherShare]) -> Vec<(Party, u64)> {
     let names = Namesakes::among(parts.iter().map(|part| part.who));
     let parties = parts.iter().map(|part| (names.party(part.who), part.amount));
     let mut sums = sum_by(parties, |sum, amount| *sum += amount);
@@ -157,7 +157,7 @@ pub fn by_name(parts: &[Other]) -> Vec<(Party, u64)> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct WaitRow {
-    pub who: Who,
+    pub who: TaskRef,
     /// Number of threads.
     pub threads: usize,
     /// Sleeps by kind and call, longest first.
@@ -170,14 +170,14 @@ pub struct WaitRow {
     pub queued: u64,
     /// Tasks that had the CPU meanwhile, ns, most first; reaches back over the last 32 switches of
     /// that CPU.
-    pub ran_instead: Vec<Other>,
+    pub ran_instead: Vec<OtherShare>,
     /// Tasks that woke the thread, number of wake-ups, most first.
-    pub woken_by: Vec<Other>,
+    pub woken_by: Vec<OtherShare>,
 }
 
 impl WaitRow {
     /// A row without waits.
-    pub fn new(who: Who) -> WaitRow {
+    pub fn new(who: TaskRef) -> WaitRow {
         WaitRow {
             who,
             threads: usize::from(who.tid.is_some()),
@@ -245,8 +245,8 @@ impl WaitRow {
     }
 }
 
-fn add_other(parts: &mut Vec<Other>, part: Other) {
-    let same = |o: &&mut Other| (o.who.tgid, o.who.tid) == (part.who.tgid, part.who.tid);
+fn add_other(parts: &mut Vec<OtherShare>, part: OtherShare) {
+    let same = |o: &&mut OtherShare| (o.who.tgid, o.who.tid) == (part.who.tgid, part.who.tid);
     match parts.iter_mut().find(same) {
         Some(same) => same.amount += part.amount,
         None => parts.push(part),
@@ -300,12 +300,12 @@ impl Counted for WaitWindow {
         let bytes = |row: &WaitRow| {
             size_of::<WaitRow>()
                 + row.sleeps.len() * size_of::<Sleep>()
-                + (row.ran_instead.len() + row.woken_by.len()) * size_of::<Other>()
+                + (row.ran_instead.len() + row.woken_by.len()) * size_of::<OtherShare>()
         };
         self.rows.iter().map(bytes).sum()
     }
 
-    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> WaitWindow {
+    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> WaitWindow {
         let rows = self.rows.iter().filter(|row| is_theirs(&row.who));
         WaitWindow { rows: rows.cloned().collect(), ..*self }
     }
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn threads_sum_to_their_process() {
-        let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
+        let who = |tid| TaskRef::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let sleep = |nr, ns| Sleep {
             kind: WaitKind::Sleep,
             nr: SyscallNr(nr),
@@ -389,7 +389,7 @@ mod tests {
         };
         let row = |tid, ns| WaitRow {
             sleeps: vec![sleep(1, ns), sleep(tid as i32 + 10, 1)],
-            woken_by: vec![Other { who: Who::INTERRUPT, amount: 2 }],
+            woken_by: vec![OtherShare { who: TaskRef::INTERRUPT, amount: 2 }],
             ..WaitRow::new(who(tid))
         };
         let waits = WaitWindow {
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!((sum.who, sum.threads), (who(5).process(), 2));
         assert_eq!(sum.sleeps[0], Sleep { count: 2, ns: 27, max_ns: Some(20), ..sleep(1, 0) });
         assert_eq!(sum.sleeps.len(), 3);
-        assert_eq!(sum.woken_by, [Other { who: Who::INTERRUPT, amount: 4 }]);
+        assert_eq!(sum.woken_by, [OtherShare { who: TaskRef::INTERRUPT, amount: 4 }]);
         assert_eq!(sum.waited_ns(), 29);
         let mut nameless = waits;
         nameless.rows[1].who.comm = Comm::default();
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn windows_join_to_sums_and_keep_the_open_waits_of_the_end() {
-        let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
+        let who = |tid| TaskRef::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let losses = |lost| Losses {
             lost,
             skipped: Some(2),

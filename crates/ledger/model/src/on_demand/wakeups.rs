@@ -5,7 +5,7 @@ use super::losses::Losses;
 use super::namesakes::{sum_by, Namesakes, Party};
 use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
@@ -15,10 +15,10 @@ use std::mem::size_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Edge {
-    /// The waking task; [`Who::INTERRUPT`] for an interrupt.
-    pub waker: Who,
+    /// The waking task; [`TaskRef::INTERRUPT`] for an interrupt.
+    pub waker: TaskRef,
     /// The woken task.
-    pub wakee: Who,
+    pub wakee: TaskRef,
     pub wakeups: u64,
     /// Waits that this waker ended and whose consequence is known: the woken task did something, or
     /// went back to the wait.
@@ -38,7 +38,7 @@ pub struct Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fan {
     /// The waking thread.
-    pub waker: Who,
+    pub waker: TaskRef,
     /// The system call.
     pub nr: SyscallNr,
     /// Address of the futex (eight bytes). Each lock of a thread is counted separately.
@@ -72,7 +72,7 @@ impl Edge {
 
 /// Wake-ups between two processes; processes of one name count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Between {
+pub struct ProcessWakeups {
     /// The waking process.
     pub waker: Party,
     /// The woken process.
@@ -119,10 +119,10 @@ pub struct WakeupWindow {
 
 impl WakeupWindow {
     /// Edges summed over the threads of a process and over processes of one name.
-    pub fn between_processes(&self) -> Vec<Between> {
+    pub fn between_processes(&self) -> Vec<ProcessWakeups> {
         let ends = self.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
         let names = Namesakes::among(ends);
-        let of_party = |who: Who| names.party(who.process());
+        let of_party = |who: TaskRef| names.party(who.process());
         let edges =
             self.edges.iter().map(|edge| ((of_party(edge.waker), of_party(edge.wakee)), *edge));
         let mut woken: FxHashMap<_, FxHashSet<_>> = FxHashMap::default();
@@ -130,7 +130,7 @@ impl WakeupWindow {
             woken.entry(parties).or_default().insert((edge.wakee.tgid, edge.wakee.tid));
         }
         let sums = sum_by(edges, |sum, edge| sum.add(&edge)).into_iter();
-        sums.map(|(parties, sum)| Between {
+        sums.map(|(parties, sum)| ProcessWakeups {
             waker: parties.0,
             wakee: parties.1,
             sum: Edge { waker: parties.0.who, wakee: parties.1.who, ..sum },
@@ -149,7 +149,7 @@ impl Counted for WakeupWindow {
         self.edges.len() * size_of::<Edge>() + self.fans.len() * size_of::<Fan>()
     }
 
-    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> WakeupWindow {
+    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> WakeupWindow {
         let edges = self.edges.iter().copied();
         WakeupWindow {
             edges: edges.filter(|e| is_theirs(&e.waker) || is_theirs(&e.wakee)).collect(),
@@ -159,7 +159,7 @@ impl Counted for WakeupWindow {
     }
 
     fn merge(&mut self, later: WakeupWindow) {
-        let thread = |who: &Who| (who.tgid, who.tid);
+        let thread = |who: &TaskRef| (who.tgid, who.tid);
         let key = |edge: &Edge| (thread(&edge.waker), thread(&edge.wakee));
         merge(&mut self.edges, later.edges, key, Edge::add);
         let key = |fan: &Fan| (thread(&fan.waker), fan.nr, fan.futex);
@@ -202,7 +202,7 @@ pub const HERD_LATE: f64 = 0.1;
 /// - there were at least as many unproductive wake-ups as calls.
 pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
     let window_ns = wakeups.t1_ns.saturating_sub(wakeups.t0_ns).max(1) as f64;
-    let late = LateTime::of(wakeups);
+    let late = LateTime::from_wakeups(wakeups);
     let is_herd = |fan: &&Fan| {
         fan.calls >= HERD_CALLS
             && fan.mean() >= HERD_FAN
@@ -227,7 +227,7 @@ struct LateTime<'a> {
 }
 
 impl LateTime<'_> {
-    fn of(wakeups: &WakeupWindow) -> LateTime<'_> {
+    fn from_wakeups(wakeups: &WakeupWindow) -> LateTime<'_> {
         let mut by_process = FxHashMap::default();
         for edge in wakeups.edges.iter().filter(|edge| edge.late_ns > 0) {
             *by_process.entry(edge.wakee.tgid).or_default() += edge.late_ns;
@@ -250,7 +250,7 @@ mod tests {
 
     fn fan(calls: u64, wakeups: u64, chains: u64, unproductive: u64) -> Fan {
         Fan {
-            waker: Who::thread(7, 8, Comm::new(b"tserver"), Comm::new(b"tserver")),
+            waker: TaskRef::thread(7, 8, Comm::new(b"tserver"), Comm::new(b"tserver")),
             nr: SyscallNr(202),
             futex: Some(0x7000),
             calls,
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_cost_with_too_much_unseen_time_is_not_shown() {
-        let who = |tgid, tid| Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
+        let who = |tgid, tid| TaskRef::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
         let edge = |waker, wakee, late_ns| Edge {
             waker,
             wakee,
@@ -327,7 +327,7 @@ mod tests {
     fn threads_sum_to_processes() {
         let who = |tgid, tid| {
             let name = Comm::new(if tgid == 1 { b"server" } else { b"client" });
-            Who::thread(tgid, tid, name, name)
+            TaskRef::thread(tgid, tid, name, name)
         };
         let edge = |waker, wakee, wakeups| Edge {
             waker,
@@ -342,12 +342,12 @@ mod tests {
             edge(who(1, 1), who(2, 2), 3),
             edge(who(1, 9), who(2, 2), 4),
             edge(who(1, 1), who(2, 3), 5),
-            edge(Who::INTERRUPT, who(2, 3), 1),
+            edge(TaskRef::INTERRUPT, who(2, 3), 1),
         ];
         let mut sums = WakeupWindow { edges, ..window(vec![]) }.between_processes();
         sums.sort_by_key(|between| between.sum.wakeups);
         assert_eq!(sums.len(), 2);
-        let Between { waker, sum, threads, .. } = &sums[1];
+        let ProcessWakeups { waker, sum, threads, .. } = &sums[1];
         assert_eq!((sum.wakeups, sum.unproductive_ns, *threads), (12, 15, 2));
         assert_eq!(sum.late_ns, 6);
         assert_eq!(waker.who, who(1, 1).process());
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn processes_of_one_name_sum_to_one() {
-        let who = |tgid, name: &[u8]| Who::thread(tgid, tgid, Comm::new(name), Comm::new(name));
+        let who = |tgid, name: &[u8]| TaskRef::thread(tgid, tgid, Comm::new(name), Comm::new(name));
         let edge = |waker, wakee, wakeups| Edge {
             waker,
             wakee,
@@ -368,7 +368,7 @@ mod tests {
         let make = who(5, b"make");
         let up = (100..412).map(|pid| edge(who(pid, b"sh"), make, 2));
         let down = (100..103).map(|pid| edge(make, who(pid, b"sh"), 1));
-        let edges = up.chain(down).chain([edge(Who::INTERRUPT, make, 7)]).collect();
+        let edges = up.chain(down).chain([edge(TaskRef::INTERRUPT, make, 7)]).collect();
         let mut sums = WakeupWindow { edges, ..window(vec![]) }.between_processes();
         sums.sort_by_key(|between| std::cmp::Reverse(between.sum.wakeups));
         let told: Vec<_> = sums

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Key by which time is summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum By {
+pub enum Grouping {
     /// Command name of the process; kernel workers by pool.
     Command,
     /// Effective user of the task.
@@ -28,31 +28,50 @@ pub enum By {
     Host,
 }
 
-impl By {
+impl Grouping {
     /// All keys for the time of one machine.
-    pub const MACHINE: [By; 8] = [
-        By::Command,
-        By::User,
-        By::Cgroup,
-        By::Unit,
-        By::Container,
-        By::Pod,
-        By::Namespace,
-        By::Process,
+    pub const MACHINE: [Grouping; 8] = [
+        Grouping::Command,
+        Grouping::User,
+        Grouping::Cgroup,
+        Grouping::Unit,
+        Grouping::Container,
+        Grouping::Pod,
+        Grouping::Namespace,
+        Grouping::Process,
     ];
 
     /// Pages of totals, in the order of the key that turns them. The process list is a page of its
     /// own.
-    pub const PAGES: [By; 7] =
-        [By::Command, By::User, By::Cgroup, By::Unit, By::Container, By::Pod, By::Namespace];
+    pub const PAGES: [Grouping; 7] = [
+        Grouping::Command,
+        Grouping::User,
+        Grouping::Cgroup,
+        Grouping::Unit,
+        Grouping::Container,
+        Grouping::Pod,
+        Grouping::Namespace,
+    ];
 
     /// Labels of metrics and columns of `charges`, in their order.
-    pub const LABELS: [By; 6] =
-        [By::Namespace, By::Pod, By::Container, By::Unit, By::Command, By::User];
+    pub const LABELS: [Grouping; 6] = [
+        Grouping::Namespace,
+        Grouping::Pod,
+        Grouping::Container,
+        Grouping::Unit,
+        Grouping::Command,
+        Grouping::User,
+    ];
 
     /// Keys of the fleet's tables.
-    pub const FLEET: [By; 6] =
-        [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command];
+    pub const FLEET: [Grouping; 6] = [
+        Grouping::Host,
+        Grouping::Namespace,
+        Grouping::Pod,
+        Grouping::Container,
+        Grouping::Unit,
+        Grouping::Command,
+    ];
 
     /// Name in options, settings, JSON and labels.
     pub const fn name(self) -> &'static str {
@@ -73,33 +92,39 @@ impl By {
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         const UNTOLD: &str = "(exited, owner unknown)";
         match self {
-            By::Command => (
+            Grouping::Command => (
                 "command",
                 "Command names, what exited included; the kernel's workers by pool",
                 UNTOLD,
             ),
-            By::User => ("user", "Users; of what exited, at its end", UNTOLD),
-            By::Cgroup => ("cgroup", "Control groups, each for itself", UNKNOWN),
-            By::Unit => {
+            Grouping::User => ("user", "Users; of what exited, at its end", UNTOLD),
+            Grouping::Cgroup => ("cgroup", "Control groups, each for itself", UNKNOWN),
+            Grouping::Unit => {
                 ("unit", "Units of systemd, the innermost outside of containers", "(in no unit)")
             }
-            By::Container => (
+            Grouping::Container => (
                 "container",
                 "Containers, by name; those of pods as NAMESPACE/POD/CONTAINER",
                 "(in no container)",
             ),
-            By::Pod => ("pod", "Pods, as NAMESPACE/POD", "(in no pod)"),
-            By::Namespace => ("namespace", "Namespaces of kubernetes", "(in no namespace)"),
-            By::Process => ("process", "Single processes; what exited by command name", UNTOLD),
-            By::Host => ("host", "Machines", "(no host)"),
+            Grouping::Pod => ("pod", "Pods, as NAMESPACE/POD", "(in no pod)"),
+            Grouping::Namespace => ("namespace", "Namespaces of kubernetes", "(in no namespace)"),
+            Grouping::Process => {
+                ("process", "Single processes; what exited by command name", UNTOLD)
+            }
+            Grouping::Host => ("host", "Machines", "(no host)"),
         }
     }
 
     /// True if the control group decides the owner.
     pub const fn is_of_group(self) -> bool {
         match self {
-            By::Cgroup | By::Unit | By::Container | By::Pod | By::Namespace => true,
-            By::Command | By::User | By::Process | By::Host => false,
+            Grouping::Cgroup
+            | Grouping::Unit
+            | Grouping::Container
+            | Grouping::Pod
+            | Grouping::Namespace => true,
+            Grouping::Command | Grouping::User | Grouping::Process | Grouping::Host => false,
         }
     }
 
@@ -107,26 +132,26 @@ impl By {
     ///
     /// # Errors
     /// The name is none of `offered`.
-    pub fn parse(word: &str, offered: &[By]) -> Result<By, UnknownBy> {
+    pub fn parse(word: &str, offered: &[Grouping]) -> Result<Grouping, UnknownGrouping> {
         let found = offered.iter().copied().find(|by| by.name() == word);
         found.ok_or_else(|| {
             let offered: Vec<&'static str> = offered.iter().map(|by| by.name()).collect();
             let meant = nearest(word, offered.iter().copied());
             let meant = offered.iter().copied().find(|name| Some(*name) == meant);
-            UnknownBy { word: word.into(), meant, offered }
+            UnknownGrouping { word: word.into(), meant, offered }
         })
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Grouping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// A name that is no [`By`].
+/// A name that is no [`Grouping`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownBy {
+pub struct UnknownGrouping {
     /// The text.
     pub word: String,
     /// The name that the user probably meant.
@@ -135,7 +160,7 @@ pub struct UnknownBy {
     pub offered: Vec<&'static str>,
 }
 
-impl fmt::Display for UnknownBy {
+impl fmt::Display for UnknownGrouping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is none of {}", self.word.escape_debug(), self.offered.join(", "))?;
         match self.meant {
@@ -145,7 +170,7 @@ impl fmt::Display for UnknownBy {
     }
 }
 
-impl std::error::Error for UnknownBy {}
+impl std::error::Error for UnknownGrouping {}
 
 #[cfg(test)]
 mod tests {
@@ -153,20 +178,22 @@ mod tests {
 
     #[test]
     fn a_name_parses_only_where_it_is_offered() {
-        for offered in [&By::MACHINE[..], &By::PAGES, &By::LABELS, &By::FLEET] {
-            for by in By::MACHINE.into_iter().chain([By::Host]) {
+        for offered in
+            [&Grouping::MACHINE[..], &Grouping::PAGES, &Grouping::LABELS, &Grouping::FLEET]
+        {
+            for by in Grouping::MACHINE.into_iter().chain([Grouping::Host]) {
                 let is_offered = offered.contains(&by);
-                assert_eq!(By::parse(by.name(), offered).is_ok(), is_offered, "{by}");
+                assert_eq!(Grouping::parse(by.name(), offered).is_ok(), is_offered, "{by}");
             }
         }
     }
 
     #[test]
     fn a_typo_is_answered_with_the_nearest_name() {
-        let error = By::parse("comand", &By::LABELS).expect_err("a slip").to_string();
+        let error = Grouping::parse("comand", &Grouping::LABELS).expect_err("a slip").to_string();
         let words = "namespace, pod, container, unit, command, user";
         assert_eq!(error, format!("'comand' is none of {words}: did you mean 'command'?"));
-        let error = By::parse("p\x1bid", &By::FLEET).expect_err("no word");
+        let error = Grouping::parse("p\x1bid", &Grouping::FLEET).expect_err("no word");
         assert_eq!(error.to_string().matches('\x1b').count(), 0);
     }
 }

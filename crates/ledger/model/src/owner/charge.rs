@@ -1,7 +1,7 @@
 //! Charges all time of a window to its owners.
 
 use super::moves::{transfers, Moved, Transfer, MOVED};
-use super::{By, Owner};
+use super::{Grouping, Owner};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::window::{ExitDelta, TaskDelta, Window};
@@ -46,7 +46,7 @@ pub struct Share<'a> {
 
 impl Share<'_> {
     /// The owner under this key. `book` stands at the window's end.
-    pub fn owner(&self, by: By, book: &Book) -> Owner {
+    pub fn owner(&self, by: Grouping, book: &Book) -> Owner {
         match (by.is_of_group(), self.bearer) {
             (true, _) => Owner::Group(self.group),
             (_, Bearer::Task(task) | Bearer::Still(task)) => Owner::of_task(by, &task.sample, book),
@@ -57,7 +57,12 @@ impl Share<'_> {
 
 /// Charges all time of a window to its owners: tasks with an event, tasks that waited for a CPU or
 /// a quota throughout, and exited tasks. `book` yielded the window and has not advanced since.
-pub fn charge(window: &Window, book: &Book, by: By, post: &mut impl FnMut(Owner, Charge<'_>)) {
+pub fn charge(
+    window: &Window,
+    book: &Book,
+    by: Grouping,
+    post: &mut impl FnMut(Owner, Charge<'_>),
+) {
     let still = book.waited_throughout(window);
     share(window, still, &mut |share| post(share.owner(by, book), share.charge));
 }
@@ -84,11 +89,11 @@ pub fn share(
     };
     for (at, task) in window.tasks.iter().enumerate() {
         let charge = Charge { counters: &task.delta, tasks: 1, exited: 0 };
-        one(Bearer::Task(task), Place::Task(at), task.sample.ident.cgroup_id, charge);
+        one(Bearer::Task(task), RowIndex::Task(at), task.sample.ident.cgroup_id, charge);
     }
     for (at, exit) in window.exited.iter().enumerate() {
         let charge = Charge { counters: &exit.delta, tasks: 0, exited: exit.processes };
-        one(Bearer::Exit(exit), Place::Exit(at), exit.sample.cgroup_id, charge);
+        one(Bearer::Exit(exit), RowIndex::Exit(at), exit.sample.cgroup_id, charge);
     }
     for task in still {
         let charge = Charge { counters: &task.delta, tasks: 0, exited: 0 };
@@ -123,7 +128,7 @@ fn post_one(
 
 /// Index of a row of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum RowIndex {
     Task(usize),
     Exit(usize),
 }
@@ -133,13 +138,13 @@ enum Place {
 fn deal(
     window: &Window,
     mut transfers: BTreeMap<u64, Vec<Transfer>>,
-) -> BTreeMap<Place, Vec<Transfer>> {
-    let mut dealt: BTreeMap<Place, Vec<Transfer>> = BTreeMap::new();
+) -> BTreeMap<RowIndex, Vec<Transfer>> {
+    let mut dealt: BTreeMap<RowIndex, Vec<Transfer>> = BTreeMap::new();
     for (place, group) in rows_in_order(window, &transfers) {
         let Some(left) = transfers.get_mut(&group) else { continue };
         let delta = match place {
-            Place::Task(at) => &window.tasks[at].delta,
-            Place::Exit(at) => &window.exited[at].delta,
+            RowIndex::Task(at) => &window.tasks[at].delta,
+            RowIndex::Exit(at) => &window.exited[at].delta,
         };
         // A row with an unknown figure has nothing to take; the figure stays unknown.
         let mut has = MOVED.map(|counter| delta.get(counter).unwrap_or(0));
@@ -155,20 +160,23 @@ fn deal(
 
 /// The rows of groups that tasks moved into, in an order that does not depend on the window's
 /// order.
-fn rows_in_order(window: &Window, transfers: &BTreeMap<u64, Vec<Transfer>>) -> Vec<(Place, u64)> {
+fn rows_in_order(
+    window: &Window,
+    transfers: &BTreeMap<u64, Vec<Transfer>>,
+) -> Vec<(RowIndex, u64)> {
     let concerned = |id: Option<u64>| id.filter(|id| transfers.contains_key(id));
     let mut tasks = Vec::new();
     for (at, task) in window.tasks.iter().enumerate() {
         if let Some(id) = concerned(task.sample.ident.cgroup_id) {
             let order = (Reverse(task.sample.since_ns), task.sample.account.0);
-            tasks.push((order, Place::Task(at), id));
+            tasks.push((order, RowIndex::Task(at), id));
         }
     }
     let mut exits = Vec::new();
     for (at, exit) in window.exited.iter().enumerate() {
         if let Some(id) = concerned(exit.sample.cgroup_id) {
             let run_ns = exit.delta.get(Counter::RunNs);
-            exits.push(((exit.sample.account.0, run_ns), Place::Exit(at), id));
+            exits.push(((exit.sample.account.0, run_ns), RowIndex::Exit(at), id));
         }
     }
     tasks.sort_unstable();

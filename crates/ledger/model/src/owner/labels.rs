@@ -3,7 +3,7 @@
 //! Names come from the system and may be hostile: here they are escaped and limited in length
 //! before they become labels.
 
-use super::{share, By, Charge, Owner, Share};
+use super::{share, Charge, Grouping, Owner, Share};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::named::Named;
@@ -151,22 +151,22 @@ pub struct Labels(pub Vec<Option<String>>);
 
 impl Labels {
     /// The same value for each key, for a group that is made up here.
-    pub fn all(by: &[By], value: &str) -> Labels {
+    pub fn all(by: &[Grouping], value: &str) -> Labels {
         Labels(by.iter().map(|_| Some(value.to_string())).collect())
     }
 }
 
-/// All time of a window, by labels. `by` is a part of [`By::LABELS`]. `book` yielded the window and
-/// has not advanced since.
+/// All time of a window, by labels. `by` is a part of [`Grouping::LABELS`]. `book` yielded the
+/// window and has not advanced since.
 pub fn labelled(
     window: &Window,
     book: &Book,
-    by: &[By],
+    by: &[Grouping],
     names: &dyn Names,
 ) -> FxHashMap<Labels, Usage> {
     let mut sums: FxHashMap<Raw, Usage> = FxHashMap::default();
     share(window, book.stood(window), &mut |share| {
-        sums.entry(Raw::of(&share, by, book)).or_default().post(&share.charge);
+        sums.entry(Raw::from_share(&share, by, book)).or_default().post(&share.charge);
     });
     let mut naming = Naming::new(by, names);
     let mut labelled: FxHashMap<Labels, Usage> = FxHashMap::default();
@@ -185,15 +185,15 @@ struct Raw {
 }
 
 impl Raw {
-    fn of(share: &Share<'_>, by: &[By], book: &Book) -> Raw {
-        let owner = |is: fn(&By) -> bool| {
+    fn from_share(share: &Share<'_>, by: &[Grouping], book: &Book) -> Raw {
+        let owner = |is: fn(&Grouping) -> bool| {
             let by = by.iter().copied().find(is);
             by.map(|by| share.owner(by, book))
         };
         Raw {
-            command: owner(|by| *by == By::Command),
+            command: owner(|by| *by == Grouping::Command),
             group: owner(|by| by.is_of_group()),
-            user: owner(|by| *by == By::User),
+            user: owner(|by| *by == Grouping::User),
         }
     }
 }
@@ -224,14 +224,14 @@ fn is_an_id(name: &str) -> bool {
 
 /// Cache of names for one window.
 struct Naming<'a> {
-    by: &'a [By],
+    by: &'a [Grouping],
     names: &'a dyn Names,
     cgroups: FxHashMap<u64, Option<CgroupNames>>,
     users: FxHashMap<u32, String>,
 }
 
 impl<'a> Naming<'a> {
-    fn new(by: &'a [By], names: &'a dyn Names) -> Naming<'a> {
+    fn new(by: &'a [Grouping], names: &'a dyn Names) -> Naming<'a> {
         Naming { by, names, cgroups: FxHashMap::default(), users: FxHashMap::default() }
     }
 
@@ -239,12 +239,12 @@ impl<'a> Naming<'a> {
         Labels(self.by.iter().map(|&by| self.label(by, raw)).collect())
     }
 
-    fn label(&mut self, by: By, raw: &Raw) -> Option<String> {
+    fn label(&mut self, by: Grouping, raw: &Raw) -> Option<String> {
         let owner = match by {
-            By::Command => raw.command,
-            By::User => raw.user,
-            By::Unit | By::Container | By::Pod | By::Namespace => raw.group,
-            By::Cgroup | By::Process | By::Host => None,
+            Grouping::Command => raw.command,
+            Grouping::User => raw.user,
+            Grouping::Unit | Grouping::Container | Grouping::Pod | Grouping::Namespace => raw.group,
+            Grouping::Cgroup | Grouping::Process | Grouping::Host => None,
         };
         match owner? {
             Owner::Command(comm) | Owner::Exited(comm) => Some(value(comm.bytes())),
@@ -257,7 +257,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    fn group(&mut self, by: By, id: Option<u64>) -> Option<String> {
+    fn group(&mut self, by: Grouping, id: Option<u64>) -> Option<String> {
         let names = self.names;
         let known = match id {
             Some(id) => self.cgroups.entry(id).or_insert_with(|| names.cgroup(id)).as_ref(),
@@ -265,9 +265,9 @@ impl<'a> Naming<'a> {
         };
         let Some(known) = known else { return Some(LABEL_UNKNOWN.into()) };
         let (name, may_be_an_id) = match by {
-            By::Namespace => (&known.namespace, false),
-            By::Pod => (&known.pod, true),
-            By::Container => (&known.container, true),
+            Grouping::Namespace => (&known.namespace, false),
+            Grouping::Pod => (&known.pod, true),
+            Grouping::Container => (&known.container, true),
             _ => (&known.unit, false),
         };
         name.as_ref().map(|name| match may_be_an_id && is_an_id(name) {
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn all_containers_and_pods_without_a_name_share_one_label() {
-        let by = &By::LABELS[..5];
+        let by = &Grouping::LABELS[..5];
         let mut naming = Naming::new(by, &Ids);
         let command = Some(Owner::Command(Comm::new(b"x")));
         let raw = |id| Raw { command, group: Some(Owner::Group(Some(id))), user: None };

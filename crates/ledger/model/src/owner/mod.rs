@@ -2,7 +2,7 @@
 //!
 //! [`charge`] hands out all time of a window, each part once: of a task, of an exited group, and of
 //! a task before it changed its control group. The parts sum to the books' tasks and exited under
-//! every key. A new [`By`] needs its variant, its words in `by.rs`, and its arms in
+//! every key. A new [`Grouping`] needs its variant, its words in `by.rs`, and its arms in
 //! [`Owner::of_task`] and [`Owner::of_exit`].
 
 mod by;
@@ -12,7 +12,7 @@ mod labels;
 mod moves;
 pub mod workers;
 
-pub use by::{By, UnknownBy};
+pub use by::{Grouping, UnknownGrouping};
 pub use charge::{charge, share, Bearer, Charge, Share};
 pub use labels::{
     labelled, BookNames, CgroupNames, Labels, Names, NoNames, Usage, LABEL_LEFT, LABEL_OTHER,
@@ -47,36 +47,38 @@ pub enum Owner {
 impl Owner {
     /// The owner of a living task's time, as of the window's end. A thread's process owns its time;
     /// control group and user are the task's own.
-    pub fn of_task(by: By, task: &TaskSample, book: &Book) -> Owner {
+    pub fn of_task(by: Grouping, task: &TaskSample, book: &Book) -> Owner {
         match by {
-            By::Command => {
+            Grouping::Command => {
                 let process = book.leader(task);
                 let pool = Workers::of_task(process).map(Owner::Workers);
                 pool.unwrap_or(Owner::Command(process.ident.comm))
             }
-            By::Process => {
+            Grouping::Process => {
                 let key = book.leader(task).key;
                 Owner::Process(ProcessRef { tgid: key.tgid, start_ns: key.start_ns })
             }
-            By::User => Owner::User(Some(task.ident.uid)),
-            By::Cgroup | By::Unit | By::Container | By::Pod | By::Namespace => {
-                Owner::Group(task.ident.cgroup_id)
-            }
-            By::Host => Owner::Machine,
+            Grouping::User => Owner::User(Some(task.ident.uid)),
+            Grouping::Cgroup
+            | Grouping::Unit
+            | Grouping::Container
+            | Grouping::Pod
+            | Grouping::Namespace => Owner::Group(task.ident.cgroup_id),
+            Grouping::Host => Owner::Machine,
         }
     }
 
     /// The owner of an exited group's time. Exited threads of a living process belong to that
     /// process.
-    pub fn of_exit(by: By, exit: &ExitSample, book: &Book) -> Owner {
+    pub fn of_exit(by: Grouping, exit: &ExitSample, book: &Book) -> Owner {
         if by.is_of_group() {
             return Owner::Group(exit.cgroup_id);
         }
         match (by, book.living(exit.of)) {
-            (By::Host, _) => Owner::Machine,
+            (Grouping::Host, _) => Owner::Machine,
             (_, Some(process)) => Owner::of_task(by, process, book),
-            (By::User, None) => Owner::User(exit.uid),
-            (By::Process, None) => Owner::Exited(exit.comm),
+            (Grouping::User, None) => Owner::User(exit.uid),
+            (Grouping::Process, None) => Owner::Exited(exit.comm),
             (_, None) => {
                 let pool = Workers::of_exited(exit, book).map(Owner::Workers);
                 pool.unwrap_or(Owner::Command(exit.comm))
@@ -85,7 +87,7 @@ impl Owner {
     }
 
     /// Name of its row, escaped, and true if the row is the rest. A user's name is its number.
-    pub fn name(self, by: By, book: &Book) -> (String, bool) {
+    pub fn name(self, by: Grouping, book: &Book) -> (String, bool) {
         let named = |name: Option<String>| match name {
             Some(name) => (name, false),
             None => (by.none().into(), true),

@@ -3,7 +3,7 @@
 use super::books::SINCE_BOOT;
 use super::units::{duration, thousands};
 use crate::frame::Frame;
-use crate::ledger::audit::{Audit, Held, Worst};
+use crate::ledger::audit::{Audit, AuditFigure, Worst};
 use crate::ledger::exactness::{Repairs, WindowState};
 
 /// `3 tasks: ran 2.40ms, waited 175ms`; times of 0 are left out.
@@ -85,11 +85,12 @@ pub fn lines(audit: &Audit) -> [String; 2] {
     [line("Run time", audit.run.as_ref()), line("Wait for a CPU", audit.lat.as_ref())]
 }
 
-fn line(what: &str, held: Option<&Held>) -> String {
+fn line(what: &str, held: Option<&AuditFigure>) -> String {
     let Some(held) = held else {
         return format!("{what} against the kernel's count: - (it has none)");
     };
-    let worst = held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", whose(worst)));
+    let worst =
+        held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", worst_name(worst)));
     format!(
         "{what} against the kernel's count: {} off at most{worst}, {} in all; its clock explains {} more",
         duration(held.max_ns),
@@ -99,7 +100,7 @@ fn line(what: &str, held: Option<&Held>) -> String {
 }
 
 /// The task with the largest difference; names are escaped.
-fn whose(worst: &Worst) -> String {
+fn worst_name(worst: &Worst) -> String {
     match (worst.exited, worst.key.tid) {
         (true, _) => format!("{}, exited", worst.comm),
         (false, tid) => format!("{} {tid}", worst.comm),
@@ -116,7 +117,8 @@ mod tests {
         let key = TaskKey { tgid: 7, tid: 8, start_ns: 1 };
         let comm = Comm::new(b"e\x1bvil");
         let worst = Worst { key, comm, exited: false, error_ns: 1_500 };
-        let held = Held { max_ns: 1_500, sum_ns: 2_000, bias_ns: 3_000_000, worst: Some(worst) };
+        let held =
+            AuditFigure { max_ns: 1_500, sum_ns: 2_000, bias_ns: 3_000_000, worst: Some(worst) };
         let [run, lat] = lines(&Audit { run: Some(held), lat: None });
         assert!(
             run.contains(

@@ -3,7 +3,7 @@
 
 use super::units::{self, duration, thousands};
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
-use crate::findings::{Finding, ShortLived, Throttled, Waited, What};
+use crate::findings::{Finding, FindingKind, ShortLived, Throttled, Waited};
 use crate::text::escape::escape;
 
 /// The finding in one line; `window_ns` is the length of the window.
@@ -12,7 +12,7 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
     let cpus = |ns: u64| format!("{tilde}{:.2}", ns as f64 / window_ns.max(1) as f64);
     let percent = |part_ns, all_ns| format!("{tilde}{}", percent(part_ns, all_ns));
     match &finding.what {
-        What::Throttled(group) => {
+        FindingKind::Throttled(group) => {
             let lost = percent(group.throttle_ns, group.wanted_ns());
             let got = match group.allowed_cpus {
                 Some(allowed) => format!("may use {allowed:.2} CPUs"),
@@ -20,7 +20,7 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
             };
             format!("throttled: {} {got}, lost {lost} waiting for its quota", named(group))
         }
-        What::Waited(program) => {
+        FindingKind::Waited(program) => {
             let Waited { comm, processes, lat_ns, .. } = program;
             let many = match processes {
                 0 | 1 => String::new(),
@@ -29,20 +29,20 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
             let waited = percent(*lat_ns, program.wanted_ns());
             format!("{comm}{many}: {waited} waiting for a CPU")
         }
-        What::ShortLived(lives) => short_lived(lives, tilde),
-        What::Stolen { steal_ns, busy_ns } => {
+        FindingKind::ShortLived(lives) => short_lived(lives, tilde),
+        FindingKind::Stolen { steal_ns, busy_ns } => {
             let others = cpus(*steal_ns);
             let stolen = percent(*steal_ns, *busy_ns);
             format!("steal {stolen}: the hypervisor ran others on {others} CPUs")
         }
-        What::Unnamed { unnamed_ns, used_ns, source } => {
+        FindingKind::Unnamed { unnamed_ns, used_ns, source } => {
             let why = if source.sees_exits() { "" } else { ": this source does not see who exits" };
             format!("{} of the CPU time used has no name{why}", percent(*unnamed_ns, *used_ns))
         }
-        What::Residual { residual_ns } => {
+        FindingKind::Residual { residual_ns } => {
             format!("the balance does not come out: {} off", signed(*residual_ns))
         }
-        What::Missed(errors) => {
+        FindingKind::Missed(errors) => {
             let kinds: Vec<String> = errors
                 .nonzero()
                 .map(|(kind, n)| format!("{} {}", kind.id(), thousands(n)))
@@ -85,7 +85,7 @@ pub fn evidence(finding: &Finding) -> String {
         format!("ran {ran} · waited for a CPU {waited} · throttled {throttled} · {told}")
     };
     match &finding.what {
-        What::Throttled(group) => {
+        FindingKind::Throttled(group) => {
             let Throttled { run_ns, lat_ns, throttle_ns, worst, comm, .. } = group;
             let figures = of_wanted(*run_ns, *lat_ns, *throttle_ns, THROTTLED);
             let who = worst.map_or("(exited)".into(), |key| key.tgid.to_string());
@@ -96,11 +96,11 @@ pub fn evidence(finding: &Finding) -> String {
             };
             format!("{figures}{below} · most of it {comm} {who}")
         }
-        What::Waited(program) => {
+        FindingKind::Waited(program) => {
             let Waited { run_ns, lat_ns, throttle_ns, .. } = program;
             of_wanted(*run_ns, *lat_ns, *throttle_ns, WAITED)
         }
-        What::ShortLived(lives) => format!(
+        FindingKind::ShortLived(lives) => format!(
             "they used {} of {} · {} used {} · lived {} on average, below {} is short · {}",
             duration(lives.all_ns),
             duration(lives.used_ns),
@@ -110,21 +110,21 @@ pub fn evidence(finding: &Finding) -> String {
             units::duration(SHORT_LIFE_NS),
             told("of the CPU time used", SHORT_LIVED),
         ),
-        What::Stolen { steal_ns, busy_ns } => format!(
+        FindingKind::Stolen { steal_ns, busy_ns } => format!(
             "stolen {} of {} in which CPUs were not idle · {}",
             duration(*steal_ns),
             duration(*busy_ns),
             told("of that", STOLEN),
         ),
-        What::Unnamed { unnamed_ns, used_ns, source } => {
+        FindingKind::Unnamed { unnamed_ns, used_ns, source } => {
             let least = least_unnamed(*source);
             let (unnamed, used) = (duration(*unnamed_ns), duration(*used_ns));
             format!("unnamed {unnamed} of {used} · {}", told("of that", least))
         }
-        What::Residual { residual_ns } => {
+        FindingKind::Residual { residual_ns } => {
             format!("residual {} · threshold 1 ns", signed(*residual_ns))
         }
-        What::Missed(errors) => {
+        FindingKind::Missed(errors) => {
             let meaning: Vec<&str> = errors.nonzero().map(|(kind, _)| kind.meaning()).collect();
             meaning.join(" ")
         }

@@ -1,6 +1,6 @@
 //! A process's environment and open files as text.
 
-use crate::frame::holdings::{Environment, Files, Kind, Part, Refusal};
+use crate::frame::holdings::{Environment, Files, OpenFileKind, Part, Refusal};
 use crate::words::plural::counted;
 use crate::words::units::thousands;
 
@@ -52,17 +52,17 @@ pub fn not_recorded(part: Part) -> String {
 }
 
 /// Type of a file.
-pub fn kind(kind: Kind) -> &'static str {
+pub fn kind(kind: OpenFileKind) -> &'static str {
     match kind {
-        Kind::Regular => "file",
-        Kind::Directory => "dir",
-        Kind::CharacterDevice => "char",
-        Kind::BlockDevice => "block",
-        Kind::Pipe => "pipe",
-        Kind::Socket => "socket",
-        Kind::Link => "link",
-        Kind::Anonymous => "kernel",
-        Kind::Unknown => "-",
+        OpenFileKind::Regular => "file",
+        OpenFileKind::Directory => "dir",
+        OpenFileKind::CharacterDevice => "char",
+        OpenFileKind::BlockDevice => "block",
+        OpenFileKind::Pipe => "pipe",
+        OpenFileKind::Socket => "socket",
+        OpenFileKind::Link => "link",
+        OpenFileKind::Anonymous => "kernel",
+        OpenFileKind::Unknown => "-",
     }
 }
 

@@ -8,11 +8,11 @@ use crate::words::units::{duration, thousands};
 pub fn by_cause(moves: &MoveWindow) -> Option<String> {
     let causes = moves.by_cause();
     let counted = causes.iter().filter(|(cause, sums)| cause.is_counted() && sums.moves > 0);
-    let texts: Vec<String> = counted.map(|(cause, sums)| told(*cause, sums)).collect();
+    let texts: Vec<String> = counted.map(|(cause, sums)| describe(*cause, sums)).collect();
     (!texts.is_empty()).then(|| texts.join(" · "))
 }
 
-fn told(cause: Cause, sums: &MoveSums) -> String {
+fn describe(cause: Cause, sums: &MoveSums) -> String {
     let before = sums.mean_before_ns().map(|ns| format!("waited {} before", duration(ns)));
     let after = sums.mean_after_ns().map(|ns| format!("{} after", duration(ns)));
     let waited: Vec<String> = before.into_iter().chain(after).collect();
@@ -32,11 +32,11 @@ mod tests {
     use super::*;
     use crate::on_demand::losses::Losses;
     use crate::on_demand::moves::MoveRow;
-    use crate::{Comm, Who};
+    use crate::{Comm, TaskRef};
 
     #[test]
     fn causes_have_their_waits_and_births_are_left_out() {
-        let who = Who::thread(5, 5, Comm::new(b"loop"), Comm::new(b"loop"));
+        let who = TaskRef::thread(5, 5, Comm::new(b"loop"), Comm::new(b"loop"));
         let row = |cause, sums| MoveRow { who, from: 0, to: 1, cause, sums };
         let periodic = MoveSums {
             moves: 4,

@@ -1,6 +1,6 @@
 //! Waits as text, the same in every view.
 
-use crate::on_demand::waits::{by_name, Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
+use crate::on_demand::waits::{by_name, Latency, OtherShare, Sleep, WaitKind, WaitRow, WaitWindow};
 use crate::words::units::duration;
 
 /// Number of parts shown of each list: tasks that ran instead, tasks that woke the thread, and
@@ -76,7 +76,7 @@ pub fn queue(latency: &Latency, seconds: f64) -> String {
 
 /// The largest parts with their shares, processes of one name summed: `make/12 60 % (90), sh × 312
 /// 40 % (60)`. `None` without parts.
-pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
+pub fn shares(parts: &[OtherShare], by_time: bool) -> Option<String> {
     let total: u64 = parts.iter().map(|p| p.amount).sum();
     if total == 0 {
         return None;
@@ -94,11 +94,11 @@ pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
 mod tests {
     use super::*;
     use crate::on_demand::SyscallNr;
-    use crate::{Comm, Who};
+    use crate::{Comm, TaskRef};
 
     #[test]
     fn a_used_up_quota_is_shown_and_is_no_call() {
-        let who = Who::thread(5, 5, Comm::new(b"web"), Comm::new(b"web"));
+        let who = TaskRef::thread(5, 5, Comm::new(b"web"), Comm::new(b"web"));
         let sleep = |kind, nr, ns| Sleep { kind, nr, count: 1, ns, max_ns: Some(ns) };
         let mut row = WaitRow::new(who);
         row.sleeps = vec![
@@ -111,20 +111,21 @@ mod tests {
 
     #[test]
     fn processes_of_one_name_sum_with_their_number() {
-        let part = |tgid, tid, thread: &[u8], process: &[u8], amount| Other {
-            who: Who::thread(tgid, tid, Comm::new(thread), Comm::new(process)),
+        let part = |tgid, tid, thread: &[u8], process: &[u8], amount| OtherShare {
+            who: TaskRef::thread(tgid, tid, Comm::new(thread), Comm::new(process)),
             amount,
         };
-        let mut parts: Vec<Other> = (100..412).map(|pid| part(pid, pid, b"sh", b"sh", 1)).collect();
+        let mut parts: Vec<OtherShare> =
+            (100..412).map(|pid| part(pid, pid, b"sh", b"sh", 1)).collect();
         parts.push(part(500, 501, b"timer", b"sh", 88));
         parts.push(part(7, 8, b"worker", b"api", 300));
         parts.push(part(7, 9, b"worker", b"api", 200));
-        parts.push(Other { who: Who::INTERRUPT, amount: 100 });
+        parts.push(OtherShare { who: TaskRef::INTERRUPT, amount: 100 });
         let told = shares(&parts, false).expect("parts");
         assert_eq!(told, "sh × 313 40 % (400), worker/8 30 % (300), worker/9 20 % (200), ...");
-        let processes: Vec<Other> = parts
+        let processes: Vec<OtherShare> = parts
             .iter()
-            .map(|part| Other { who: part.who.process(), ..*part })
+            .map(|part| OtherShare { who: part.who.process(), ..*part })
             .filter(|part| part.who.tgid < 102 || part.who.tgid == 500)
             .collect();
         let told = shares(&processes, false).expect("parts");
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn each_thread_has_the_call_it_slept_in_longest() {
         let row = |tid, sleeps: &[(i32, u64)]| {
-            let who = Who::thread(5, tid, Comm::new(b"web"), Comm::new(b"web"));
+            let who = TaskRef::thread(5, tid, Comm::new(b"web"), Comm::new(b"web"));
             let sleep = |&(nr, ns): &(i32, u64)| Sleep {
                 kind: WaitKind::Sleep,
                 nr: SyscallNr(nr),

@@ -1,6 +1,6 @@
 //! Tests of layers over a feed: each method that a layer does not change reaches the feed below.
 
-use exactop_model::feed::{FirstLook, Only};
+use exactop_model::feed::{FirstLook, ProcessFilter};
 use exactop_model::{Ask, Feed};
 use exactop_testkit::{not_forwarded, Made};
 
@@ -19,7 +19,7 @@ impl Feed for Nothing {}
 #[test]
 fn a_layer_that_changes_nothing_forwards_every_method() {
     assert_eq!(not_forwarded(|feed| Box::new(Through(feed))), [""; 0]);
-    assert_eq!(not_forwarded(|feed| Box::new(Only::new(vec![7], feed))), [""; 0]);
+    assert_eq!(not_forwarded(|feed| Box::new(ProcessFilter::new(vec![7], feed))), [""; 0]);
 }
 
 #[test]

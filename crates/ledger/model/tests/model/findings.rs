@@ -1,10 +1,10 @@
 //! Tests of findings on made-up machines: each finding's figures are compared with those of its
 //! tasks.
 
-use exactop_model::findings::{self, Finding, Leads, What};
+use exactop_model::findings::{self, Finding, FindingKind, Leads};
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::ProcessRef;
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::{
     Book, Comm, Counter, CpuSample, ErrorKind, ExitSample, Ident, MicroState, Snapshot, SourceKind,
@@ -119,7 +119,7 @@ fn window_of(drawn: &Drawn, groups: &[(u64, &str)]) -> (Window, Book) {
 
 fn found(drawn: &Drawn) -> Vec<Finding> {
     let (window, book) = window(drawn);
-    findings::of(&window, &book)
+    findings::find(&window, &book)
 }
 
 /// The sentences of a window with these tasks.
@@ -198,7 +198,7 @@ fn groups_below_one_quota_merge_into_its_group() {
     assert!(figures.contains(" · in 2 groups below it · most of it serve "), "{figures}");
     // Without quotas each group stands for itself.
     let apart = findings::by_quota(&window, &book, |_| None);
-    let all: Vec<Finding> = findings::of(&window, &book);
+    let all: Vec<Finding> = findings::find(&window, &book);
     let throttled = all.into_iter().filter(|finding| finding.id() == "throttled");
     assert_eq!(apart, throttled.collect::<Vec<_>>());
 }
@@ -228,7 +228,7 @@ fn a_task_that_waits_throughout_is_found_without_an_event() {
         let mut book = Book::new();
         book.advance(snapshot);
         let window = book.advance(later).expect("a window");
-        let all = findings::of(&window, &book);
+        let all = findings::find(&window, &book);
         let said: Vec<String> = all.iter().map(|finding| sentence(finding, SECOND)).collect();
         let lost = match state {
             MicroState::Throttle => "throttled: the group of dd got 0.00 CPUs, lost 100 %",
@@ -248,7 +248,7 @@ fn short_lives_are_found_with_their_parent() {
         sentence(&all[0], SECOND),
         "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
-    assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
+    assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(Grouping::Command))));
     // The same time in one long life is no finding.
     let long = exited("cc1", 1, 400 * MILLE, 800 * MILLE);
     assert_eq!(found(&Drawn { exited: vec![long], ..drawn }), []);
@@ -279,9 +279,9 @@ fn steal_unnamed_time_and_residual_are_found() {
 fn a_frame_since_boot_has_no_findings() {
     let starved = Did { run: 10, lat: 900, ..NOTHING };
     let (mut window, book) = window(&Drawn { tasks: vec![starved], ..Drawn::default() });
-    assert_eq!(findings::of(&window, &book).len(), 1);
+    assert_eq!(findings::find(&window, &book).len(), 1);
     window.t0_ns = 0;
-    assert_eq!(findings::of(&window, &book), []);
+    assert_eq!(findings::find(&window, &book), []);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn an_old_process_that_ends_as_the_window_begins_is_not_short_lived() {
     // In such a short window every life is short.
     let (mut window, book) = window(&Drawn { exited: vec![many], ..drawn });
     window.t0_ns = window.t1_ns - findings::LEAST_WINDOW_NS + 1;
-    assert!(findings::of(&window, &book).iter().all(|found| found.id() != "short-lived"));
+    assert!(findings::find(&window, &book).iter().all(|found| found.id() != "short-lived"));
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_deadline_tasks_own_budget_is_no_quota_of_its_group() {
             window(&Drawn { tasks: vec![one, Did { throttle: 100, ..one }], ..Drawn::default() });
         let theirs = window.tasks.iter_mut().enumerate().filter(|(n, _)| by_deadline.contains(n));
         theirs.for_each(|(_, task)| task.sample.ident.policy = SCHED_DEADLINE);
-        let found = findings::of(&window, &book);
+        let found = findings::find(&window, &book);
         found.first().map(|found| found.leads())
     };
     assert!(of(&[]).is_some());
@@ -340,7 +340,7 @@ fn the_worst_process_has_the_longest_wait_over_its_threads() {
             // The third task is a thread of the second.
             window.tasks[2].sample.key.tgid = key(1).tgid;
         }
-        findings::of(&window, &book)[0].leads()
+        findings::find(&window, &book)[0].leads()
     };
     assert_eq!(of(false), Some(Leads::Process(key(0))));
     assert_eq!(of(true), Some(Leads::Process(key(1))));
@@ -405,13 +405,13 @@ proptest! {
         let mut told = (0, 0);
         for finding in &all {
             match &finding.what {
-                What::Throttled(group) => {
+                FindingKind::Throttled(group) => {
                     let figures = [group.run_ns, group.lat_ns, group.throttle_ns];
                     prop_assert_eq!(figures, groups[&group.cgroup_id]);
                     prop_assert_eq!(finding.about_ns, group.throttle_ns);
                     told.0 += 1;
                 }
-                What::Waited(program) => {
+                FindingKind::Waited(program) => {
                     let figures = [program.run_ns, program.lat_ns, program.throttle_ns];
                     prop_assert_eq!(figures, programs[&program.comm]);
                     prop_assert_eq!(finding.about_ns, program.lat_ns);

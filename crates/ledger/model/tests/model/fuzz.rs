@@ -7,7 +7,7 @@ use exactop_model::columns::{Context, COLUMNS};
 use exactop_model::text::escape::{escape, escape_str, unescape};
 use exactop_model::words::units;
 use exactop_model::{
-    AccountId, Comm, Counter, Counters, Detail, Doing, Ident, MicroState, Missing, Row, RowKind,
+    AccountId, Activity, Comm, Counter, Counters, Detail, Ident, MicroState, Missing, Row, RowKind,
     TaskKey,
 };
 
@@ -138,7 +138,7 @@ fn row(choices: &mut Choices) -> Row {
         },
         exited_uid: choices.once_in(2).then(|| choices.number() as u32),
         letter: *choices.pick(&['R', 'S', 'X']),
-        doing: Doing {
+        doing: Activity {
             state: *choices.pick(&[MicroState::Run, MicroState::Lat]),
             cpu: Some(choices.byte().into()),
         },

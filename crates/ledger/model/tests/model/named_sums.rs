@@ -5,7 +5,7 @@ use exactop_model::cgroups::{self, GroupSample, Groups};
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::ledger::named::{GroupName, Named, Runtime, UNKNOWN};
 use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::words::named_sums::{lost, without_groups};
 use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
 use exactop_testkit::snapshot as made_up;
@@ -59,9 +59,9 @@ fn rows_are_tasks_and_exited_to_the_nanosecond() {
     let moved = |from, to, run_ns| GroupMove { from, to, run_ns, ..GroupMove::default() };
     for moves in [vec![], vec![moved(101, 102, 1_000), moved(102, 101, 7), moved(104, 103, 40)]] {
         let (window, book) = window(&moves);
-        let books = Books::of(&window);
-        for by in By::MACHINE {
-            let sums = NamedSums::of(&window, &book, by);
+        let books = Books::from_window(&window);
+        for by in Grouping::MACHINE {
+            let sums = NamedSums::from_window(&window, &book, by);
             let all: u64 = sums.rows.iter().map(|row| row.run_ns).sum();
             assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
             let exited: u64 = sums.rows.iter().filter_map(|row| row.exited).sum();
@@ -74,7 +74,7 @@ fn rows_are_tasks_and_exited_to_the_nanosecond() {
 fn moved_time_counts_in_the_group_where_it_was_used() {
     let run = |moves: &[GroupMove], name| {
         let (window, book) = window(moves);
-        row(&NamedSums::of(&window, &book, By::Unit), name).run_ns
+        row(&NamedSums::from_window(&window, &book, Grouping::Unit), name).run_ns
     };
     let moved = [GroupMove { from: 101, to: 102, run_ns: 1_000, ..GroupMove::default() }];
     assert_eq!(run(&moved, "a.scope"), run(&[], "a.scope") + 1_000);
@@ -85,7 +85,7 @@ fn moved_time_counts_in_the_group_where_it_was_used() {
 fn each_kind_of_sum_has_its_rest() {
     let (window, book) = window(&[]);
     let names = |by| {
-        let sums = NamedSums::of(&window, &book, by);
+        let sums = NamedSums::from_window(&window, &book, by);
         let mut names: Vec<(String, bool)> =
             sums.rows.iter().map(|row| (row.name.clone(), row.is_rest)).collect();
         names.sort();
@@ -95,12 +95,12 @@ fn each_kind_of_sum_has_its_rest() {
     let rest = |name: &str| (name.to_string(), true);
     let pods = [rest("(control group not read)"), rest("(in no pod)")];
     let expected = pods.into_iter().chain([named("shop/web-0"), named("shop/web-1")]);
-    assert_eq!(names(By::Pod), expected.collect::<Vec<_>>());
-    assert!(names(By::Unit).contains(&named("cron\\x1b.service")), "escaped");
-    assert!(names(By::Namespace).contains(&named("shop")));
-    assert!(names(By::Container).contains(&named("shop/web-1/app")));
-    assert!(names(By::User).contains(&named("0")));
-    assert!(names(By::Unit).contains(&rest(UNKNOWN)));
+    assert_eq!(names(Grouping::Pod), expected.collect::<Vec<_>>());
+    assert!(names(Grouping::Unit).contains(&named("cron\\x1b.service")), "escaped");
+    assert!(names(Grouping::Namespace).contains(&named("shop")));
+    assert!(names(Grouping::Container).contains(&named("shop/web-1/app")));
+    assert!(names(Grouping::User).contains(&named("0")));
+    assert!(names(Grouping::Unit).contains(&rest(UNKNOWN)));
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn exited_time_belongs_to_its_user_if_known() {
     let mut book = Book::new();
     book.advance(told(0));
     let window = book.advance(told(1)).expect("a window");
-    let sums = NamedSums::of(&window, &book, By::User);
+    let sums = NamedSums::from_window(&window, &book, Grouping::User);
     let theirs = row(&sums, "4711");
-    let exited_ns = Books::of(&window).exited_ns;
+    let exited_ns = Books::from_window(&window).exited_ns;
     assert!(exited_ns > 0 && !theirs.is_rest);
     assert_eq!(theirs.run_ns, exited_ns);
     assert!(sums.rows.iter().all(|row| !row.is_rest), "{:?}", sums.rows);
@@ -169,7 +169,7 @@ fn limits_stand_beside_the_use() {
     let mut late = snapshot(2);
     late.groups = vec![name(110, None, Some(("web-0", "app")))];
     book.advance(late);
-    let mut sums = NamedSums::of(&window, &book, By::Container);
+    let mut sums = NamedSums::from_window(&window, &book, Grouping::Container);
     sums.beside(&groups(), &book);
     let may = row(&sums, "shop/web-0/app").may.clone().expect("its group is there");
     assert_eq!((may.weight, may.cpus), (Some(200), Some(0.5)), "the pod's quota is tighter");
@@ -179,7 +179,7 @@ fn limits_stand_beside_the_use() {
         "of its own group, not of a group below"
     );
     assert_eq!(row(&sums, "shop/web-1/app").may, None, "its group is gone");
-    let mut units = NamedSums::of(&window, &book, By::Unit);
+    let mut units = NamedSums::from_window(&window, &book, Grouping::Unit);
     units.beside(&groups(), &book);
     let cron = row(&units, "cron\\x1b.service").may.clone().expect("there");
     assert_eq!((cron.weight, cron.cpus), (Some(100), None));
@@ -188,7 +188,7 @@ fn limits_stand_beside_the_use() {
 #[test]
 fn lost_time_is_explained_in_words() {
     let (window, book) = window(&[]);
-    let options = FrameOptions { by: Some(By::Container), ..FrameOptions::default() };
+    let options = FrameOptions { by: Some(Grouping::Container), ..FrameOptions::default() };
     let frame = Frame::new(&window, &book, &options);
     let length = frame.length_ns();
     let sums = frame.sums.clone().expect("asked for");
@@ -225,7 +225,7 @@ fn a_source_without_groups_is_reported() {
     let mut next = made_up(SourceKind::Procfs, 1, None);
     next.tasks.iter_mut().for_each(|task| task.ident.cgroup_id = None);
     let window = book.advance(next).expect("a window");
-    let options = FrameOptions { by: Some(By::Unit), ..FrameOptions::default() };
+    let options = FrameOptions { by: Some(Grouping::Unit), ..FrameOptions::default() };
     let frame = Frame::new(&window, &book, &options);
     let sums = frame.sums.as_ref().expect("asked for");
     assert!(sums.rows.iter().all(|row| row.lat_ns.is_none() && row.exited.is_none()));
@@ -237,7 +237,7 @@ fn a_source_without_groups_is_reported() {
 #[test]
 fn by_command_a_program_is_one_row_for_all_parents_and_threads() {
     let (window, book) = window(&[]);
-    let sums = NamedSums::of(&window, &book, By::Command);
+    let sums = NamedSums::from_window(&window, &book, Grouping::Command);
     let run = |delta: &exactop_model::Counters| delta.get(Counter::RunNs).expect("it is known");
     let exits = window.exited.iter().filter(|exit| exit.sample.comm.bytes() == b"true");
     let told = exits.fold((0, 0), |(ns, n), exit| (ns + run(&exit.delta), n + exit.tasks));
@@ -269,7 +269,7 @@ fn kernel_workers_sum_by_pool_and_threads_by_process() {
     };
     book.advance(named(0));
     let window = book.advance(named(1)).expect("a window");
-    let sums = NamedSums::of(&window, &book, By::Command);
+    let sums = NamedSums::from_window(&window, &book, Grouping::Command);
     assert_eq!(row(&sums, "kworker (each CPU's)").processes, 1);
     assert_eq!(row(&sums, "kworker/1:2-ev").processes, 1, "a process that only has the name");
     assert!(sums.rows.iter().all(|row| row.name != "own-name"), "{sums:?}");
@@ -285,7 +285,7 @@ fn by_control_group_each_row_has_its_path() {
     let mut book = Book::new();
     book.advance(opened);
     let window = book.advance(snapshot(1)).expect("a window");
-    let sums = NamedSums::of(&window, &book, By::Cgroup);
+    let sums = NamedSums::from_window(&window, &book, Grouping::Cgroup);
     let names: Vec<(&str, bool)> =
         sums.rows.iter().map(|row| (row.name.as_str(), row.is_rest)).collect();
     for wanted in [("/a", false), ("/a/b\\x1b", false), (UNKNOWN, true)] {
@@ -306,11 +306,11 @@ fn the_root_has_one_name_everywhere_without_a_source() {
     let mut book = Book::new();
     book.advance(in_root(0));
     let window = book.advance(in_root(1)).expect("a window");
-    let sums = NamedSums::of(&window, &book, By::Cgroup);
+    let sums = NamedSums::from_window(&window, &book, Grouping::Cgroup);
     assert_eq!(sums.rows.len(), 1, "{sums:?}");
     assert!(sums.rows[0].name == "/" && !sums.rows[0].is_rest);
-    let units = NamedSums::of(&window, &book, By::Unit);
-    assert_eq!(units.rows[0].name, By::Unit.none(), "it is in no unit");
+    let units = NamedSums::from_window(&window, &book, Grouping::Unit);
+    assert_eq!(units.rows[0].name, Grouping::Unit.none(), "it is in no unit");
     let mut frame = Frame::new(&window, &book, &FrameOptions::default());
     assert!(!frame.exited.is_empty());
     for row in frame.exited.iter_mut().chain(&mut frame.rows) {

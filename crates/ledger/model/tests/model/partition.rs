@@ -1,7 +1,7 @@
 //! Rows partition the accounts of tasks: their CPU time sums to the books', even if some figures
 //! are unknown.
 
-use exactop_model::frame::{Frame, FrameOptions, Still};
+use exactop_model::frame::{Frame, FrameOptions, IdleRows};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Book, Counter, Counters, ExitSample, Ident, MicroState, Row, Snapshot, SourceKind, TaskKey,
@@ -33,7 +33,7 @@ fn frame(first: Snapshot, second: Snapshot, threads: bool) -> Frame {
     let mut book = Book::new();
     book.advance(first);
     let window = book.advance(second).expect("a window");
-    let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
+    let options = FrameOptions { threads, still: IdleRows::All, ..FrameOptions::default() };
     let frame = Frame::new(&window, &book, &options);
     let rows = run_ns(&frame.rows) + run_ns(&frame.exited);
     assert_eq!(rows, frame.books.tasks_ns + frame.books.exited_ns, "threads: {threads}");

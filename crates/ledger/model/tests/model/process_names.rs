@@ -6,11 +6,11 @@ use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
 use exactop_model::on_demand::{Choice, SubjectWindow};
-use exactop_model::{Comm, SyscallNr, Who};
+use exactop_model::{Comm, SyscallNr, TaskRef};
 
 /// A worker thread of a process whose main thread did nothing.
-fn worker() -> Who {
-    Who::thread(1, 68, Comm::new(b"tokio-rt-worker"), Comm::new(b"process_api"))
+fn worker() -> TaskRef {
+    TaskRef::thread(1, 68, Comm::new(b"tokio-rt-worker"), Comm::new(b"process_api"))
 }
 
 const NAME: &str = "process_api (1)";
@@ -71,6 +71,6 @@ fn system_calls_by_process_have_its_name() {
 #[test]
 fn without_a_process_name_the_threads_name_is_used() {
     let told = r#"{"tgid":7,"tid":8,"comm":[119,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#;
-    let who: Who = serde_json::from_str(told).expect("the old format parses");
+    let who: TaskRef = serde_json::from_str(told).expect("the old format parses");
     assert_eq!(who.process().to_string(), "w (7)");
 }

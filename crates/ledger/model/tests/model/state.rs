@@ -1,6 +1,6 @@
 //! Tests of a window's exactness.
 
-use exactop_model::ledger::audit::Held;
+use exactop_model::ledger::audit::AuditFigure;
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::{SourceKind, Window};
 
@@ -12,7 +12,7 @@ fn state(change: impl Fn(&mut Window)) -> WindowState {
 }
 
 fn off(window: &mut Window) {
-    window.audit.run = Some(Held { max_ns: 1, sum_ns: 1, ..Held::default() });
+    window.audit.run = Some(AuditFigure { max_ns: 1, sum_ns: 1, ..AuditFigure::default() });
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_window_with_a_run_time_difference_in_its_audit_is_not_exact() {
         window.repaired_tasks = Some(1);
     });
     assert_eq!(repaired, WindowState::Repaired, "the repair explains it");
-    let of_waits = Held { max_ns: 9_000, sum_ns: 9_000, ..Held::default() };
+    let of_waits = AuditFigure { max_ns: 9_000, sum_ns: 9_000, ..AuditFigure::default() };
     assert_eq!(state(|window| window.audit.lat = Some(of_waits)), WindowState::Exact);
     assert_eq!(state(|window| window.audit.run = None), WindowState::Exact, "no such count");
 }

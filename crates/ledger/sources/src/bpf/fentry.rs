@@ -17,7 +17,7 @@ const NO_ROOM: [i32; 3] = [libc::ENOMEM, libc::ENFILE, libc::EMFILE];
 /// # Errors
 /// Memory or descriptors are short, so the check was not possible.
 pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<String>> {
-    let programs = kernel_programs::of(object);
+    let programs = kernel_programs::by_object(object);
     let at_functions = programs.filter(|program| program.kernels == Kernels::WithFentry);
     let mut named = at_functions.filter_map(|program| {
         program.section.strip_prefix("fentry/").map(|function| (program.name, function))

@@ -15,7 +15,7 @@ const ROOM: usize = 1 << 16;
 /// # Errors
 /// The kernel's error.
 pub fn run(program: &ProgramMut<'_>) -> Result<Vec<u8>, SourceError> {
-    told(program, IterOpts::None)
+    read_all(program, IterOpts::None)
 }
 
 /// Runs an iterator over a map and returns its output.
@@ -23,10 +23,10 @@ pub fn run(program: &ProgramMut<'_>) -> Result<Vec<u8>, SourceError> {
 /// # Errors
 /// The kernel's error.
 pub fn run_over(map: BorrowedFd<'_>, program: &ProgramMut<'_>) -> Result<Vec<u8>, SourceError> {
-    told(program, IterOpts::Map(MapIterOpts::from_fd(map)))
+    read_all(program, IterOpts::Map(MapIterOpts::from_fd(map)))
 }
 
-fn told(program: &ProgramMut<'_>, over: IterOpts<'_>) -> Result<Vec<u8>, SourceError> {
+fn read_all(program: &ProgramMut<'_>, over: IterOpts<'_>) -> Result<Vec<u8>, SourceError> {
     let link = program.attach_iter_with_opts(over);
     let link = link.map_err(failed("cannot start an iterator"))?;
     let mut iter = libbpf_rs::Iter::new(&link).map_err(failed("cannot open an iterator"))?;

@@ -31,9 +31,11 @@ impl Attempt {
     /// True if the object has a program that only this attempt loads.
     fn is_for(self, object: &str) -> bool {
         let kernels = |program: &Program| program.kernels;
-        (!self.tried || kernel_programs::of(object).map(kernels).any(Kernels::is_tried))
+        (!self.tried || kernel_programs::by_object(object).map(kernels).any(Kernels::is_tried))
             && (!self.old_switch
-                || kernel_programs::of(object).map(kernels).any(|k| k == Kernels::Before5_18))
+                || kernel_programs::by_object(object)
+                    .map(kernels)
+                    .any(|k| k == Kernels::Before5_18))
     }
 
     fn takes(self, program: &Program, types: Option<&Names>) -> bool {
@@ -99,7 +101,8 @@ pub fn load_those<B: Builder>(
         let takes =
             |program: &Program| wanted(program.attach) && attempt.takes(program, types.as_ref());
         let in_two = has_room_for_two()
-            && kernel_programs::of(object).any(|row| takes(row) && Part::Beside.has(object, row));
+            && kernel_programs::by_object(object)
+                .any(|row| takes(row) && Part::Beside.has(object, row));
         let is_in = |part: Part, row: &Program| !in_two || part.has(object, row);
         let prepare =
             |part: Part| prepare::<B>(object, |row| takes(row) && is_in(part, row), &set_up);
@@ -135,7 +138,7 @@ fn prepare<B: Builder>(
     // The skeleton borrows its storage; its users live about as long as the process does.
     let mut open = B::default().open(Box::leak(Box::new(MaybeUninit::uninit())))?;
     for mut program in open.open_object_mut().progs_mut() {
-        let row = kernel_programs::of(object).find(|row| program.name() == row.name);
+        let row = kernel_programs::by_object(object).find(|row| program.name() == row.name);
         program.set_autoload(row.is_some_and(&takes));
     }
     set_up(&mut open)?;
@@ -153,7 +156,7 @@ pub fn loaded<'a>(
         let at = programs.iter().position(|program| program.name() == row.name)?;
         Some((row, programs.swap_remove(at)))
     };
-    kernel_programs::of(name).filter_map(&mut take).collect()
+    kernel_programs::by_object(name).filter_map(&mut take).collect()
 }
 
 /// Attaches the programs of an object whose `Attach` is `wanted`.

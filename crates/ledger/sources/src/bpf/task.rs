@@ -81,7 +81,7 @@ impl RawIdent {
 /// Makes a thread from the names in an entry (`struct names` in bpf/on_demand/on_demand.h).
 macro_rules! thread {
     ($tgid:expr, $tid:expr, $names:expr) => {
-        exactop_model::Who::thread(
+        exactop_model::TaskRef::thread(
             $tgid,
             $tid,
             $crate::bpf::task::comm($names.thread),

@@ -19,7 +19,7 @@ use crate::procfs::TaskStat;
 use command_lines::CommandLines;
 use exactop_cgroups::path_in;
 use exactop_model::{Detail, Missing, Needs, Row, RowKind};
-pub(crate) use open_files::{Held, OpenFiles};
+pub(crate) use open_files::{DescriptorCount, OpenFiles};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;

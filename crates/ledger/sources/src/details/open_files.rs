@@ -93,9 +93,9 @@ fn counted(row: &Row) -> Option<u64> {
 
 /// Number of open descriptors of all rows.
 #[derive(Default)]
-pub(crate) struct Held(usize);
+pub(crate) struct DescriptorCount(usize);
 
-impl Held {
+impl DescriptorCount {
     /// True if a row may keep its files open.
     pub fn has_room(&self) -> bool {
         self.0 + 2 <= most()

@@ -3,7 +3,7 @@
 use super::why;
 use crate::procfs::files::{open_at, read_record};
 use crate::procfs::ticks::number;
-use exactop_model::frame::holdings::{File, Files, Kind, Refusal};
+use exactop_model::frame::holdings::{File, Files, OpenFileKind, Refusal};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{readlinkat, statx, AtFlags, Dir, FileType, StatxFlags};
 use rustix::io::Errno;
@@ -59,32 +59,32 @@ fn file(dir: BorrowedFd<'_>, number: u32) -> Result<Option<File>, Refusal> {
 }
 
 /// Type of a file by the kernel's name; `None` if the name is a path.
-pub(super) fn called(name: &[u8]) -> Option<Kind> {
+pub(super) fn called(name: &[u8]) -> Option<OpenFileKind> {
     match name {
         [b'/', ..] => None,
-        _ if name.starts_with(b"socket:[") => Some(Kind::Socket),
-        _ if name.starts_with(b"pipe:[") => Some(Kind::Pipe),
-        _ => Some(Kind::Anonymous),
+        _ if name.starts_with(b"socket:[") => Some(OpenFileKind::Socket),
+        _ if name.starts_with(b"pipe:[") => Some(OpenFileKind::Pipe),
+        _ => Some(OpenFileKind::Anonymous),
     }
 }
 
 /// Type and size of the file, without a request to a network file system.
-fn looked_at(dir: BorrowedFd<'_>, link: &str) -> (Kind, Option<u64>) {
+fn looked_at(dir: BorrowedFd<'_>, link: &str) -> (OpenFileKind, Option<u64>) {
     let wanted = StatxFlags::TYPE | StatxFlags::SIZE;
     let Ok(status) = statx(dir, link, AtFlags::STATX_DONT_SYNC, wanted) else {
-        return (Kind::Unknown, None);
+        return (OpenFileKind::Unknown, None);
     };
     let kind = match FileType::from_raw_mode(status.stx_mode.into()) {
-        FileType::RegularFile => Kind::Regular,
-        FileType::Directory => Kind::Directory,
-        FileType::CharacterDevice => Kind::CharacterDevice,
-        FileType::BlockDevice => Kind::BlockDevice,
-        FileType::Fifo => Kind::Pipe,
-        FileType::Socket => Kind::Socket,
-        FileType::Symlink => Kind::Link,
-        FileType::Unknown => Kind::Unknown,
+        FileType::RegularFile => OpenFileKind::Regular,
+        FileType::Directory => OpenFileKind::Directory,
+        FileType::CharacterDevice => OpenFileKind::CharacterDevice,
+        FileType::BlockDevice => OpenFileKind::BlockDevice,
+        FileType::Fifo => OpenFileKind::Pipe,
+        FileType::Socket => OpenFileKind::Socket,
+        FileType::Symlink => OpenFileKind::Link,
+        FileType::Unknown => OpenFileKind::Unknown,
     };
-    (kind, (kind == Kind::Regular).then_some(status.stx_size))
+    (kind, (kind == OpenFileKind::Regular).then_some(status.stx_size))
 }
 
 /// Position and flags.

@@ -1,5 +1,5 @@
 use super::*;
-use exactop_model::frame::holdings::{DiskBytes, Kind};
+use exactop_model::frame::holdings::{DiskBytes, OpenFileKind};
 use exactop_testkit::wait;
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Seek, SeekFrom, Write};
@@ -68,7 +68,7 @@ fn open_files_have_their_kinds_places_and_positions() {
     files.truncate(3);
     assert_eq!(files.iter().map(|file| file.number).collect::<Vec<_>>(), [0, 1, 2]);
     let kinds = files.iter().map(|file| file.kind).collect::<Vec<_>>();
-    assert_eq!(kinds, [Kind::Regular, Kind::Pipe, Kind::CharacterDevice]);
+    assert_eq!(kinds, [OpenFileKind::Regular, OpenFileKind::Pipe, OpenFileKind::CharacterDevice]);
     assert_eq!((&*files[0].name, files[0].size, files[0].position), (path, Some(10), Some(4)));
     assert_eq!(files[0].flags.map(|flags| flags & 3), Some(2), "read and written");
     assert!(files[1].name.starts_with(b"pipe:["));
@@ -77,8 +77,8 @@ fn open_files_have_their_kinds_places_and_positions() {
 
 #[test]
 fn names_and_figures_parse_in_the_kernels_format() {
-    assert_eq!(files::called(b"socket:[1]"), Some(Kind::Socket));
-    assert_eq!(files::called(b"anon_inode:[eventpoll]"), Some(Kind::Anonymous));
+    assert_eq!(files::called(b"socket:[1]"), Some(OpenFileKind::Socket));
+    assert_eq!(files::called(b"anon_inode:[eventpoll]"), Some(OpenFileKind::Anonymous));
     assert_eq!(files::called(b"/socket:[1]"), None);
     let text = b"pos:\t42\nflags:\t0100002\nmnt_id:\t9\n";
     assert_eq!(files::parsed(text), (Some(42), Some(0o100_002)));

@@ -5,7 +5,7 @@ use super::{footprint, growth, Options, OPENING_EPOCH};
 use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
-use crate::source::When;
+use crate::source::MeasurePolicy;
 use exactop_cgroups::cpu_controller_is_v1;
 use libbpf_rs::skel::OpenSkel;
 
@@ -20,8 +20,8 @@ pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceErro
         OBJECT,
         "the ledger's",
         |attach| match attach {
-            Attach::Split => split.split != When::Never,
-            Attach::Interrupts => split.irq != When::Never,
+            Attach::Split => split.split != MeasurePolicy::Never,
+            Attach::Interrupts => split.irq != MeasurePolicy::Never,
             _ => true,
         },
         |open| set_up(open, options, of_v1),

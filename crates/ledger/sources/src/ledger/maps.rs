@@ -5,7 +5,7 @@
 
 use super::skel::types;
 use crate::bpf::wire::{ex_error, ex_table};
-use crate::source::Followed;
+use crate::source::FollowedProcess;
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
@@ -108,7 +108,7 @@ impl Globals {
     /// Writes an entry of the followed processes. The tree number is cleared first and set last, and
     /// programs read it before and after the rest. So a program reads no entry, the old one or the
     /// new one.
-    pub fn set_followed(&self, at: usize, new: Followed) {
+    pub fn set_followed(&self, at: usize, new: FollowedProcess) {
         // SAFETY: as above; `at` is bounded by the array.
         unsafe {
             let entry = &raw mut (*self.0).followed[at];

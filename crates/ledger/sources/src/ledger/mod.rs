@@ -30,7 +30,7 @@ use crate::bpf::spare::Spare;
 use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
-use crate::source::{Followed, Request, Source, SplitOptions, FOLLOWED_MOST};
+use crate::source::{FollowedProcess, Request, Source, SplitOptions, FOLLOWED_MOST};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -244,7 +244,7 @@ impl Ledger {
     /// Follows the children of this process and all their descendants: their samples have tree 1.
     /// While no process is watched, CPUs count their time as watched.
     pub fn follow_children(&mut self) {
-        let own = Followed { tgid: std::process::id(), start_ns: 0, tree: OWN_TREE };
+        let own = FollowedProcess { tgid: std::process::id(), start_ns: 0, tree: OWN_TREE };
         self.followed.set(&self.kernel.globals, &[own]);
         self.follows_own = true;
     }
@@ -308,7 +308,7 @@ impl Ledger {
 }
 
 impl Source for Ledger {
-    fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
+    fn follow(&mut self, followed: &[FollowedProcess]) -> Result<(), SourceError> {
         if followed.len() > FOLLOWED_MOST {
             return Err(SourceError::Unavailable {
                 what: format!(

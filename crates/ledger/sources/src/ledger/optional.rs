@@ -9,7 +9,7 @@ use super::cost;
 use super::kernel_side::KernelSide;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
-use crate::source::{SplitOptions, When};
+use crate::source::{MeasurePolicy, SplitOptions};
 use libbpf_rs::Link;
 
 /// Rest of a group after it exceeded the budget, ns.
@@ -27,7 +27,7 @@ pub enum Group {
 /// The state of a group of optional programs.
 pub struct Optional {
     group: Group,
-    when: When,
+    when: MeasurePolicy,
     budget: f64,
     links: Vec<Link>,
     run: u32,
@@ -66,9 +66,9 @@ impl Optional {
         now_ns: u64,
     ) -> Result<(), SourceError> {
         let on = match self.when {
-            When::Always => true,
-            When::Never => false,
-            When::WhileCheap => wanted && now_ns >= self.rest_until_ns,
+            MeasurePolicy::Always => true,
+            MeasurePolicy::Never => false,
+            MeasurePolicy::WhileCheap => wanted && now_ns >= self.rest_until_ns,
         };
         if on && !self.is_on() {
             self.start(kernel)?;
@@ -111,7 +111,7 @@ impl Optional {
             Group::Interrupts => cost::interrupt_events(kernel),
         };
         let before = self.last.replace((events, now_ns));
-        if self.when != When::WhileCheap || !self.is_on() {
+        if self.when != MeasurePolicy::WhileCheap || !self.is_on() {
             return;
         }
         let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return };

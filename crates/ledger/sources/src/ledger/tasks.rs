@@ -92,7 +92,7 @@ impl TaskReader {
         let before = self.mirror[index].live;
         let mut live = 0;
         match view(kernel, closed, index) {
-            Some(Seen::Alive(view)) if view.born < closed.t_ns => {
+            Some(SlotState::Alive(view)) if view.born < closed.t_ns => {
                 live = view.serial;
                 out.tasks.push(self.sample(&view));
             }
@@ -139,7 +139,7 @@ fn is_alive(state: u32) -> bool {
 
 /// The task of a slot as of T.
 #[allow(clippy::large_enum_variant, reason = "taken apart where it is made")]
-enum Seen {
+enum SlotState {
     /// No living task. If many tasks are born and end, this is most of the changed slots.
     Nobody,
     /// A living task.
@@ -151,7 +151,7 @@ enum Seen {
 /// A program that crosses T stores `snap`, then the epoch, then the rest. So if the slot has T's
 /// epoch, `snap` is the state as of T. If it has an older epoch both before and after the copy, no
 /// program crossed T meanwhile: the task was in its state up to T.
-fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
+fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<SlotState> {
     let serial_of = |s: *const ex_slot| unsafe { &raw const (*s).serial };
     let epoch_of = |s: *const ex_slot| unsafe { &raw const (*s).epoch };
     for _ in 0..100 {
@@ -176,7 +176,7 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
 ///
 /// # Safety
 /// `slot` points to a slot.
-unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> Seen {
+unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> SlotState {
     /// Programs may write at the same time.
     macro_rules! copy {
         ($field:ident) => {
@@ -187,19 +187,19 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
     let now = copy!(state);
     let state = if crossed { copy!(snap_state) } else { now };
     if serial == 0 || !is_alive(state) {
-        return Seen::Nobody;
+        return SlotState::Nobody;
     }
     let (tree, born) = (copy!(tree), copy!(born));
     let mut id = copy!(id);
     if crossed {
         id.cgroup = copy!(snap_cgroup);
         let (cpu, kstate, cum) = (copy!(snap_cpu), copy!(snap_kstate), copy!(snap));
-        return Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum });
+        return SlotState::Alive(View { serial, state, cpu, kstate, born, tree, id, cum });
     }
     let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
     // The state began after T only if T was published late; then the window says so.
     cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
-    Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum })
+    SlotState::Alive(View { serial, state, cpu, kstate, born, tree, id, cum })
 }
 
 /// Optional figures that are measured at the moment.
@@ -275,8 +275,8 @@ mod tests {
         let at_t = |slot: &ex_slot, serial, crossed| {
             // SAFETY: the pointer is to a slot.
             match unsafe { super::at_t(slot, serial, crossed, 150) } {
-                Seen::Alive(view) => Some((view.state, view.cum.ns[sleep])),
-                Seen::Nobody => None,
+                SlotState::Alive(view) => Some((view.state, view.cum.ns[sleep])),
+                SlotState::Nobody => None,
             }
         };
         assert_eq!(at_t(&slot, 1, false), Some((state::SLEEP, 57)));

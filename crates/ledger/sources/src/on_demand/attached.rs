@@ -246,9 +246,9 @@ fn choose_processes(object: &Object, pids: &[u32]) -> Result<(), SourceError> {
 
 /// Cache of tasks that are gone: each is looked up once, whatever number of keys it has.
 #[derive(Default)]
-pub struct Gone(RefCell<FxHashMap<(u32, u32), bool>>);
+pub struct ExitedTasks(RefCell<FxHashMap<(u32, u32), bool>>);
 
-impl Gone {
+impl ExitedTasks {
     /// True if this thread no longer exists; with `tid` 0, this process.
     pub fn has(&self, tgid: u32, tid: u32) -> bool {
         let tid = if tid == 0 { tgid } else { tid };

@@ -56,7 +56,7 @@ impl<T: Send + 'static> Births<T> {
         let asked = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| io(e.into()))?);
         let (ends, dropped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (answer, answers) = channel();
-        let looking = Looking {
+        let looking = ProbeThread {
             asked: Arc::clone(&asked),
             ends: Arc::clone(&ends),
             dropped: Arc::clone(&dropped),
@@ -106,14 +106,14 @@ impl<T> Drop for Births<T> {
 }
 
 /// The thread's data.
-struct Looking<T> {
+struct ProbeThread<T> {
     asked: Arc<OwnedFd>,
     ends: Arc<AtomicBool>,
     dropped: Arc<AtomicU64>,
     answer: Sender<Vec<T>>,
 }
 
-impl<T: 'static> Looking<T> {
+impl<T: 'static> ProbeThread<T> {
     fn run(&self, ring: &MapHandle, look: impl Fn(u64, &[u8]) -> T + 'static) {
         let born = Rc::new(RefCell::new(Vec::new()));
         let (into, dropped) = (Rc::clone(&born), Arc::clone(&self.dropped));

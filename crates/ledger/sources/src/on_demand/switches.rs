@@ -5,7 +5,7 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::task;
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached, Gone, Room};
+use crate::on_demand::attached::{load, object, Attached, ExitedTasks, Room};
 use crate::on_demand::Counts;
 use exactop_model::on_demand::switches::{SwitchRow, SwitchWindow};
 use exactop_model::on_demand::Choice;
@@ -54,7 +54,7 @@ impl Counts for Switches {
 
     fn window(&mut self) -> Result<SwitchWindow, SourceError> {
         let ended = self.programs.end_window();
-        let (maps, gone) = (&self.programs.skel.maps, Gone::default());
+        let (maps, gone) = (&self.programs.skel.maps, ExitedTasks::default());
         let maps = [&maps.switches, &maps.switches_more];
         let sums = self.sums.window(maps, |key| gone.has(key.tgid, key.tid))?;
         let row = |(key, sum): &(ex_switch_key, ex_switches)| SwitchRow {

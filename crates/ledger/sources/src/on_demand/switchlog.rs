@@ -7,7 +7,7 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::task;
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Room};
-use exactop_model::on_demand::switchlog::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use skel::types::{ex_logged, ex_logged_kind};
 use skel::SwitchlogSkelBuilder;
@@ -93,9 +93,9 @@ fn set_up(open: &mut Open<SwitchlogSkelBuilder>, buffer: u32) -> libbpf_rs::Resu
 fn event(logged: &ex_logged) -> SwitchEvent {
     let what = match logged.kind {
         ex_logged_kind::EX_LOG_SWITCH => {
-            What::Switch { preempted: logged.preempt != 0, state: logged.prev_state }
+            SwitchEventKind::Switch { preempted: logged.preempt != 0, state: logged.prev_state }
         }
-        _ => What::Waking { target_cpu: logged.target_cpu },
+        _ => SwitchEventKind::Waking { target_cpu: logged.target_cpu },
     };
     SwitchEvent {
         at_ns: logged.at,

@@ -5,13 +5,13 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
+use crate::on_demand::attached::{load, object, Attached, Ended, ExitedTasks, Room};
 use crate::on_demand::Counts;
 use exactop_model::on_demand::syscalls::{
     Dispatches, Failures, SyscallRow, SyscallWindow, SyscallsBy,
 };
 use exactop_model::on_demand::Choice;
-use exactop_model::{SyscallNr, Who};
+use exactop_model::{SyscallNr, TaskRef};
 use rustc_hash::FxHashMap;
 use skel::types::{
     ex_by, ex_failure_key, ex_failures, ex_open_syscall, ex_syscall_key, ex_syscall_sum, names,
@@ -74,7 +74,7 @@ impl Counts for Syscalls {
     fn window(&mut self) -> Result<SyscallWindow, SourceError> {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
-        let gone = Gone::default();
+        let gone = ExitedTasks::default();
         let maps = [&skel.maps.syscalls, &skel.maps.syscalls_more];
         let sums = self.sums.window(maps, |key| gone.has(key.tgid, key.tid))?;
         let maps = [&skel.maps.failures, &skel.maps.failures_more];
@@ -134,7 +134,7 @@ impl Rows {
         Rows { by, ended, rows: FxHashMap::default(), dispatches: FxHashMap::default() }
     }
 
-    fn who(&self, tgid: u32, tid: u32, names: &names) -> Option<Who> {
+    fn task_ref(&self, tgid: u32, tid: u32, names: &names) -> Option<TaskRef> {
         let thread = task::thread!(tgid, tid, names);
         match self.by {
             SyscallsBy::Call => None,
@@ -144,7 +144,7 @@ impl Rows {
     }
 
     fn add(&mut self, key: &ex_syscall_key, sum: &ex_syscall_sum) {
-        let who = self.who(key.tgid, key.tid, &sum.names);
+        let who = self.task_ref(key.tgid, key.tid, &sum.names);
         if let (DISPATCH, Some(who)) = (key.nr, who) {
             let none = Dispatches { who, count: 0 };
             self.dispatches.entry((key.tgid, key.tid)).or_insert(none).count += sum.calls;
@@ -171,7 +171,7 @@ impl Rows {
             let ex_syscall_key { tgid, tid, nr, .. } = key.call;
             // The call's row has the name.
             let who = self.rows.get(&(tgid, tid, nr)).and_then(|row| row.who);
-            let who = who.or_else(|| self.who(tgid, tid, &names::default()));
+            let who = who.or_else(|| self.task_ref(tgid, tid, &names::default()));
             let none = Failures { who, nr: SyscallNr(nr), errno: key.error, count: 0 };
             all.entry((tgid, tid, nr, key.error)).or_insert(none).count += sum.count;
         }
@@ -184,7 +184,7 @@ impl Rows {
             SyscallsBy::Process => (open.tgid, 0),
             SyscallsBy::Thread => (open.tgid, open.tid),
         };
-        let who = self.who(tgid, tid, &open.names);
+        let who = self.task_ref(tgid, tid, &open.names);
         let begun = Some(open.since).filter(|&since| since != 0);
         // Another CPU's clock may be a little ahead; the age is then unknown.
         let oldest_ns = begun.and_then(|since| open.now.checked_sub(since));
@@ -193,7 +193,7 @@ impl Rows {
         self.row((tgid, tid, open.nr), who).add(&row);
     }
 
-    fn row(&mut self, key: (u32, u32, i32), who: Option<Who>) -> &mut SyscallRow {
+    fn row(&mut self, key: (u32, u32, i32), who: Option<TaskRef>) -> &mut SyscallRow {
         self.rows.entry(key).or_insert(SyscallRow::new(who, SyscallNr(key.2)))
     }
 }

@@ -5,11 +5,11 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
+use crate::on_demand::attached::{load, object, Attached, Ended, ExitedTasks, Room};
 use crate::on_demand::Counts;
 use exactop_model::on_demand::wakeups::{Edge, Fan, WakeupWindow};
 use exactop_model::on_demand::Choice;
-use exactop_model::{Comm, SyscallNr, Who};
+use exactop_model::{Comm, SyscallNr, TaskRef};
 use rustc_hash::FxHashMap;
 use skel::types::{ex_edge, ex_edge_key, ex_fan, ex_fan_key, names};
 use skel::WakeupsSkelBuilder;
@@ -91,7 +91,7 @@ impl Counts for Wakeups {
     fn window(&mut self) -> Result<WakeupWindow, SourceError> {
         let ended = self.programs.end_window();
         let maps = &self.programs.skel.maps;
-        let gone = Gone::default();
+        let gone = ExitedTasks::default();
         let no_wakee = |key: &ex_edge_key| gone.has(key.wakee_tgid, key.wakee_tid);
         let edges = self.edges.window([&maps.edges, &maps.edges_more], no_wakee)?;
         let fans =
@@ -124,15 +124,15 @@ impl Wakeups {
         }
     }
 
-    fn who(&self, tgid: u32, tid: u32, told: &names) -> Who {
+    fn task_ref(&self, tgid: u32, tid: u32, told: &names) -> TaskRef {
         if tgid == 0 {
-            return Who::INTERRUPT;
+            return TaskRef::INTERRUPT;
         }
         let learnt = || self.names.get(if tid == 0 { &tgid } else { &tid });
         let names = Some(told).filter(|told| is_known(told)).or_else(learnt);
         let who = match names {
             Some(names) => task::thread!(tgid, tid, names),
-            None => Who::thread(tgid, tid, Comm::new(b"?"), Comm::default()),
+            None => TaskRef::thread(tgid, tid, Comm::new(b"?"), Comm::default()),
         };
         if tid == 0 {
             who.process()
@@ -143,8 +143,8 @@ impl Wakeups {
 
     fn edge(&self, key: &ex_edge_key, edge: &ex_edge) -> Edge {
         Edge {
-            waker: self.who(key.waker_tgid, key.waker_tid, &edge.waker),
-            wakee: self.who(key.wakee_tgid, key.wakee_tid, &edge.wakee),
+            waker: self.task_ref(key.waker_tgid, key.waker_tid, &edge.waker),
+            wakee: self.task_ref(key.wakee_tgid, key.wakee_tid, &edge.wakee),
             wakeups: edge.wakeups,
             chains: edge.chains,
             unproductive: edge.unproductive,
@@ -155,7 +155,7 @@ impl Wakeups {
 
     fn fan(&self, key: &ex_fan_key, fan: &ex_fan, ended: Ended) -> Fan {
         Fan {
-            waker: self.who(key.tgid, key.tid, &fan.names),
+            waker: self.task_ref(key.tgid, key.tid, &fan.names),
             nr: SyscallNr(key.nr),
             futex: SyscallNr(key.nr).is_futex().then_some(key.futex),
             calls: fan.calls,

@@ -14,7 +14,8 @@ fn types_without(absent: &str) -> Vec<u8> {
 
 fn types_without_any(absent: &[&str]) -> Vec<u8> {
     let is_there = |name: &str| !absent.iter().any(|a| !a.is_empty() && name.contains(a));
-    let tracepoints = kernel_programs::of("ledger").filter_map(|program| program.tracepoint());
+    let tracepoints =
+        kernel_programs::by_object("ledger").filter_map(|program| program.tracepoint());
     let mut names: Vec<String> = tracepoints.map(|name| format!("btf_trace_{name}")).collect();
     let mut members = fields::FIELDS.map(|field| (field.of, field.name)).to_vec();
     names.retain(|name| is_there(name));

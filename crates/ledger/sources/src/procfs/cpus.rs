@@ -2,7 +2,7 @@
 
 use super::files::KeptFile;
 use super::kernel_stat::KernelStat;
-use super::ticks::{Now, Ticks};
+use super::ticks::{ClockSample, Ticks};
 use crate::error::SourceError;
 use exactop_model::ledger::system::StatTicks;
 use exactop_model::{CpuSample, ErrorCounts, ErrorKind, Provenance, Snapshot};
@@ -13,7 +13,7 @@ pub(crate) struct CpuReader {
     stat: KeptFile,
     accounts: CpuAccounts,
     ticks: Ticks,
-    pub(super) clock: Box<dyn FnMut() -> Now + Send>,
+    pub(super) clock: Box<dyn FnMut() -> ClockSample + Send>,
 }
 
 impl CpuReader {
@@ -26,7 +26,7 @@ impl CpuReader {
             stat: KeptFile::open(root.join("stat"))?,
             accounts: CpuAccounts::default(),
             ticks: Ticks::of_this_system(),
-            clock: Box::new(Now::read),
+            clock: Box::new(ClockSample::read),
         })
     }
 
@@ -39,7 +39,7 @@ impl CpuReader {
         &mut self,
         provenance: &Provenance,
         errors: &mut ErrorCounts,
-    ) -> Result<(Snapshot, Now), SourceError> {
+    ) -> Result<(Snapshot, ClockSample), SourceError> {
         let now = (self.clock)();
         let (accounts, ticks) = (&mut self.accounts, self.ticks);
         let (cpus, back, born) = self.stat.read(KernelStat::EXPECTED, |text| {

@@ -37,7 +37,7 @@ use files::Budget;
 use listing::Listing;
 use std::path::{Path, PathBuf};
 use tasks::{Look, NoRow, TaskPath, TaskTable};
-use ticks::{Now, Ticks};
+use ticks::{ClockSample, Ticks};
 
 /// The tasks with a sample. Figures of a process and of its threads do not continue each other, so
 /// a task that changes between the two has none for one window.
@@ -111,7 +111,7 @@ impl Procfs {
         &mut self,
         needs: Needs,
         watch: Option<u32>,
-        now: Now,
+        now: ClockSample,
     ) -> Result<Vec<TaskSample>, SourceError> {
         let rows = self.rows.next(needs, watch);
         if (rows == RowsOf::Threads) != (self.rows == RowsOf::Threads) {
@@ -135,7 +135,13 @@ impl Procfs {
         Ok(samples)
     }
 
-    fn read_threads(&mut self, tgid: u32, needs: Needs, now: Now, samples: &mut Vec<TaskSample>) {
+    fn read_threads(
+        &mut self,
+        tgid: u32,
+        needs: Needs,
+        now: ClockSample,
+        samples: &mut Vec<TaskSample>,
+    ) {
         let dir = TaskPath { tgid, tid: None }.file(&mut self.path, "task");
         if let Err(errno) = self.listing.threads(dir, &mut self.tids) {
             return self.count(errno.into());
@@ -146,7 +152,13 @@ impl Procfs {
         }
     }
 
-    fn read_task(&mut self, id: TaskPath, needs: Needs, now: Now, into: &mut Vec<TaskSample>) {
+    fn read_task(
+        &mut self,
+        id: TaskPath,
+        needs: Needs,
+        now: ClockSample,
+        into: &mut Vec<TaskSample>,
+    ) {
         let look = Look { root: self.listing.root(), needs, now, ticks: self.ticks };
         match self.tasks.sample(id, &look) {
             Ok(sample) => into.push(sample),

@@ -3,7 +3,7 @@
 use super::files::{Budget, Slot};
 use super::task_stat::TaskStat;
 use super::task_status::{run_delay_ns, TaskStatus};
-use super::ticks::{Now, Ticks};
+use super::ticks::{ClockSample, Ticks};
 use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::{AccountId, Counter, Counters, Ident, MicroState, Needs, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
@@ -54,7 +54,7 @@ struct Entry {
 pub(super) struct Look<'a> {
     pub root: BorrowedFd<'a>,
     pub needs: Needs,
-    pub now: Now,
+    pub now: ClockSample,
     pub ticks: Ticks,
 }
 

@@ -17,8 +17,10 @@ fn fake() -> (FakeProc, Procfs, Arc<AtomicU64>) {
     let mut source = Procfs::open(proc.root()).unwrap();
     let clock = Arc::new(AtomicU64::new(T0_NS));
     let hand = clock.clone();
-    source.cpus.clock =
-        Box::new(move || Now { monotonic_ns: hand.load(Ordering::Relaxed), suspended_ns: 0 });
+    source.cpus.clock = Box::new(move || ClockSample {
+        monotonic_ns: hand.load(Ordering::Relaxed),
+        suspended_ns: 0,
+    });
     (proc, source, clock)
 }
 

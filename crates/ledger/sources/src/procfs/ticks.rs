@@ -29,7 +29,7 @@ impl Ticks {
 
 /// An instant on the two clocks that /proc needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Now {
+pub(crate) struct ClockSample {
     /// CLOCK_MONOTONIC, ns: the clock of windows.
     pub monotonic_ns: u64,
     /// Time since boot in which the machine was suspended, ns. CLOCK_BOOTTIME, the clock of start
@@ -37,13 +37,13 @@ pub(crate) struct Now {
     pub suspended_ns: u64,
 }
 
-impl Now {
+impl ClockSample {
     /// Reads the clocks, CLOCK_BOOTTIME first. A pause between the two reads makes the suspended
     /// time shorter and births later, so that no time of a new task is lost.
-    pub fn read() -> Now {
+    pub fn read() -> ClockSample {
         let boottime_ns = ns(clock_gettime(ClockId::Boottime));
         let monotonic_ns = ns(clock_gettime(ClockId::Monotonic));
-        Now { monotonic_ns, suspended_ns: boottime_ns.saturating_sub(monotonic_ns) }
+        ClockSample { monotonic_ns, suspended_ns: boottime_ns.saturating_sub(monotonic_ns) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Builds a session: its source, its taps, and what it measures from the first window on.
 
 use super::row_details::RowDetails;
-use super::watched::{Attaches, Watched};
-use super::{memory, Own, Session};
+use super::watched::{Attaches, WatchedProcess};
+use super::{memory, OwnPrograms, Session};
 use crate::cgroups::GroupsBeside;
 use crate::error::SourceError;
 use crate::group_names::GroupNames;
@@ -24,7 +24,7 @@ impl Session {
             details: RowDetails::open(root)?,
             system: SystemReader::open(root),
             window: None,
-            watched: Watched::by(Box::new(Own)),
+            watched: WatchedProcess::by(Box::new(OwnPrograms)),
             groups: GroupsBeside::default(),
             names: GroupNames::default(),
             tap: None,
@@ -60,6 +60,6 @@ impl Session {
 
     /// Attaches programs for the watched process through `attaches` from now on.
     pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
-        self.watched = Watched::by(attaches);
+        self.watched = WatchedProcess::by(attaches);
     }
 }

@@ -4,7 +4,7 @@
 use super::Session;
 use crate::cgroups::quota;
 use exactop_cgroups::Hierarchy;
-use exactop_model::findings::{by_quota, Finding, Throttled, What};
+use exactop_model::findings::{by_quota, Finding, FindingKind, Throttled};
 use exactop_model::{Frame, Needs};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -25,14 +25,14 @@ impl Session {
         };
         let mut told = by_quota(window, &self.book, quota_of);
         for finding in &mut told {
-            let What::Throttled(group) = &mut finding.what else { continue };
+            let FindingKind::Throttled(group) = &mut finding.what else { continue };
             group.path = group.path.take().or_else(|| paths.get(&group.cgroup_id).cloned());
             finding.sampled = !window.end.provenance.source.keeps_books();
         }
         frame.findings.retain(|finding| !is_throttled(finding));
         frame.findings.extend(told);
         // The order of the model.
-        let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
+        let is_missed = |finding: &Finding| matches!(finding.what, FindingKind::Missed(_));
         frame.findings.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     }
 
@@ -41,7 +41,8 @@ impl Session {
         let Frame { findings, rows, .. } = frame;
         let mut paths = FxHashMap::default();
         for finding in findings {
-            let What::Throttled(Throttled { cgroup_id, path: None, worst, .. }) = &finding.what
+            let FindingKind::Throttled(Throttled { cgroup_id, path: None, worst, .. }) =
+                &finding.what
             else {
                 continue;
             };
@@ -61,7 +62,7 @@ impl Session {
 }
 
 fn is_throttled(finding: &Finding) -> bool {
-    matches!(finding.what, What::Throttled(_))
+    matches!(finding.what, FindingKind::Throttled(_))
 }
 
 fn has_throttled(findings: &[Finding]) -> bool {

@@ -12,14 +12,14 @@ mod tests;
 mod watched;
 
 pub use opening::{open, open_instead, source, Choice};
-pub use own_programs::Own;
+pub use own_programs::OwnPrograms;
 pub use watched::{Attached, Attaches};
 
 use crate::cgroups::GroupsBeside;
 use crate::error::SourceError;
 use crate::group_names::GroupNames;
 use crate::procfs::ticks::own_cpu_ns;
-use crate::source::{Followed, Request, Source};
+use crate::source::{FollowedProcess, Request, Source};
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -29,7 +29,7 @@ use exactop_model::{
 };
 use row_details::RowDetails;
 use std::sync::Arc;
-use watched::Watched;
+use watched::WatchedProcess;
 
 /// A feed of frames from one source.
 pub struct Session {
@@ -38,7 +38,7 @@ pub struct Session {
     details: RowDetails,
     system: SystemReader,
     window: Option<Window>,
-    watched: Watched,
+    watched: WatchedProcess,
     groups: GroupsBeside,
     names: GroupNames,
     /// The tap that gets everything.
@@ -71,7 +71,7 @@ impl Session {
     ///
     /// # Errors
     /// The source cannot follow descendants.
-    pub fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
+    pub fn follow(&mut self, followed: &[FollowedProcess]) -> Result<(), SourceError> {
         self.source.follow(followed)
     }
 
@@ -121,12 +121,13 @@ impl Session {
         self.window = self.book.advance(snapshot);
         let began = request.watch.and_then(|pid| self.process(pid)).map_or(0, |of| of.start_ns);
         self.watched.advance(request, began, self.source.provenance().source);
-        let told = request.watch.zip(self.watched.told::<WaitWindow>()).zip(self.tap.as_mut());
+        let told =
+            request.watch.zip(self.watched.last_window::<WaitWindow>()).zip(self.tap.as_mut());
         if let Some(((tgid, waits), tap)) = told {
             tap.waits(tgid, &waits);
         }
         self.details.window_closed(self.window.as_ref());
-        self.spare.looked();
+        self.spare.after_look();
         Ok(self.window.is_some())
     }
 

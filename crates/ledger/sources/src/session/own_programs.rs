@@ -5,9 +5,9 @@ use exactop_model::on_demand::Subject;
 
 /// Attaches programs in this process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Own;
+pub struct OwnPrograms;
 
-impl Attaches for Own {
+impl Attaches for OwnPrograms {
     #[cfg(feature = "bpf")]
     fn attach(&mut self, subject: Subject, pid: u32, _: Option<u64>) -> Attached {
         let choice = exactop_model::on_demand::Choice::of_processes(&[pid]);

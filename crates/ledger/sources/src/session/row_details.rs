@@ -1,6 +1,6 @@
 //! Details of rows: read once in a window, and kept while the process does nothing.
 
-use crate::details::{Details, Held, OpenFiles};
+use crate::details::{DescriptorCount, Details, OpenFiles};
 use crate::error::SourceError;
 use exactop_model::{Detail, Ident, Needs, Row, RowKind, TaskKey, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,14 +34,14 @@ pub(super) struct RowDetails {
     /// Details by key, of a thread (true) or a process (false).
     read: FxHashMap<(bool, TaskKey), Read>,
     /// Number of descriptors that the cache keeps open.
-    held: Held,
+    held: DescriptorCount,
 }
 
 impl RowDetails {
     /// Opens the reader on the /proc at `root`.
     pub(super) fn open(root: &Path) -> Result<RowDetails, SourceError> {
         let details = Details::open(root)?;
-        Ok(RowDetails { details, read: FxHashMap::default(), held: Held::default() })
+        Ok(RowDetails { details, read: FxHashMap::default(), held: DescriptorCount::default() })
     }
 
     /// Name of a user.

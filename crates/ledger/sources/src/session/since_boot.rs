@@ -53,7 +53,7 @@ fn boot(source: &dyn Source, now: &System) -> Snapshot {
 mod tests {
     use super::*;
     use crate::procfs::fake::{FakeProc, FakeTask};
-    use exactop_model::{Ask, Counter, Feed, Needs, Still};
+    use exactop_model::{Ask, Counter, Feed, IdleRows, Needs};
 
     #[test]
     fn the_first_frame_is_ready_at_once_and_has_whole_lives() {
@@ -63,7 +63,7 @@ mod tests {
         proc.cpus(&[[1; 8], [2; 8]]);
         let mut session = Session::since_boot(proc.root()).unwrap();
         let mut ask = Ask { needs: Needs::MACHINE, ..Ask::default() };
-        ask.options.still = Still::All;
+        ask.options.still = IdleRows::All;
         let frame = session.next_frame(&ask).unwrap().expect("a frame at once");
         let row = |pid| frame.rows.iter().find(|row| row.key.tgid == pid).expect("a row");
         let tick_ns = crate::procfs::ticks::Ticks::of_this_system().tick_ns();

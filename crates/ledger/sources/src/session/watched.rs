@@ -64,14 +64,14 @@ impl Watch {
 }
 
 /// The watched process and its programs.
-pub struct Watched {
+pub struct WatchedProcess {
     by: Box<dyn Attaches>,
     subjects: [Watch; Subject::ALL.len()],
     /// Why nothing is attached for these needs.
     not: Option<(Needs, String)>,
 }
 
-impl Watched {
+impl WatchedProcess {
     /// Drops all programs after the source began again. Programs of the old source are gone and are
     /// attached again.
     pub fn forget(&mut self) {
@@ -79,8 +79,8 @@ impl Watched {
     }
 
     /// Attaches programs through `by`.
-    pub fn by(by: Box<dyn Attaches>) -> Watched {
-        Watched { by, subjects: Default::default(), not: None }
+    pub fn by(by: Box<dyn Attaches>) -> WatchedProcess {
+        WatchedProcess { by, subjects: Default::default(), not: None }
     }
 
     /// Ends the window, and watches the requested process or none from here on. If programs cannot
@@ -100,10 +100,12 @@ impl Watched {
     }
 
     /// The last window of a subject or its error, without earlier watches.
-    pub fn told<W: Listed + Clone>(&self) -> Option<Result<W, String>> {
+    pub fn last_window<W: Listed + Clone>(&self) -> Option<Result<W, String>> {
         let told = self.subjects[W::SUBJECT as usize].told.as_ref()?;
         Some(told.as_ref().map_err(String::clone).and_then(|window| {
-            W::of(window).cloned().ok_or_else(|| "the programs returned another subject".into())
+            W::from_window(window)
+                .cloned()
+                .ok_or_else(|| "the programs returned another subject".into())
         }))
     }
 
@@ -199,7 +201,7 @@ mod tests {
     fn programs_are_attached_only_while_their_page_is_open() {
         let noted = Noted::default();
         let done = |noted: &Noted| std::mem::take(&mut *noted.0.borrow_mut());
-        let mut watched = Watched::by(Box::new(noted.clone()));
+        let mut watched = WatchedProcess::by(Box::new(noted.clone()));
         let ledger = SourceKind::Ledger;
         watched.advance(&ask(None, CALLS | MOVES), 5, ledger);
         assert!(done(&noted).is_empty(), "no process is watched");
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_last_window_is_shown_until_there_is_a_new_one() {
-        let mut watched = Watched::by(Box::new(Noted::default()));
+        let mut watched = WatchedProcess::by(Box::new(Noted::default()));
         let (ledger, calls) = (SourceKind::Ledger, CALLS);
         let of = |start_ns| Some(ProcessRef { tgid: 7, start_ns });
         watched.advance(&ask(Some(7), calls), 5, ledger);
@@ -243,7 +245,7 @@ mod tests {
                 None,
                 "another has its number by now"
             );
-            assert_eq!(watched.told::<WaitWindow>(), None, "this window has none");
+            assert_eq!(watched.last_window::<WaitWindow>(), None, "this window has none");
             watched.advance(&ask(Some(7), calls), 5, ledger);
         }
         watched.forget();
@@ -253,14 +255,14 @@ mod tests {
     #[test]
     fn a_source_without_programs_gives_the_reason_on_request() {
         let noted = Noted::default();
-        let mut watched = Watched::by(Box::new(noted.clone()));
+        let mut watched = WatchedProcess::by(Box::new(noted.clone()));
         watched.advance(&ask(Some(7), CALLS), 5, SourceKind::Procfs);
         assert!(noted.0.borrow().is_empty());
         let why =
             watched.shown(Subject::Syscalls, None).expect("said").expect_err("nothing counts");
         assert!(why.contains("procfs"), "{why}");
         assert_eq!(
-            (watched.shown(Subject::Moves, None), watched.told::<WaitWindow>()),
+            (watched.shown(Subject::Moves, None), watched.last_window::<WaitWindow>()),
             (None, None)
         );
         watched.advance(&ask(None, CALLS), 5, SourceKind::Procfs);

@@ -25,7 +25,7 @@ pub struct Instant {
 
 /// A process or thread at its last sight.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Sighting {
     process: ProcessRef,
     ppid: u32,
     comm: Comm,
@@ -34,7 +34,7 @@ struct Seen {
 
 /// Records so far of a process that is exiting.
 #[derive(Clone, Debug, Default)]
-struct Going {
+struct ExitingProcess {
     /// Record of its last thread, or of its only thread.
     last: Option<Record>,
     /// Sum over the threads of a process with several threads.
@@ -67,8 +67,8 @@ struct Group {
 /// Recent exited groups, and processes that are exiting.
 #[derive(Default)]
 pub struct Exits {
-    seen: FxHashMap<u32, Seen>,
-    going: FxHashMap<u32, Going>,
+    seen: FxHashMap<u32, Sighting>,
+    going: FxHashMap<u32, ExitingProcess>,
     groups: FxHashMap<(ProcessRef, ProcessRef, Comm), Group>,
     /// Number of groups so far.
     accounts: u64,
@@ -92,7 +92,7 @@ impl Exits {
         self.round += 1;
         // A group without an exit in a window is complete. A later exit begins a new group.
         self.groups.retain(|_, group| group.round + 1 >= self.round);
-        let seen: FxHashMap<u32, Seen> =
+        let seen: FxHashMap<u32, Sighting> =
             tasks.iter().map(|task| (task.key.tid, see(task))).collect();
         if !again {
             for record in records {
@@ -132,8 +132,8 @@ impl Exits {
 
     /// Posts processes whose last thread has exited. A process that is still listed is a zombie,
     /// whose time stays in its own row.
-    fn post_processes(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
-        let done = |tgid: &u32, going: &Going| {
+    fn post_processes(&mut self, now: &FxHashMap<u32, Sighting>, at: Instant) {
+        let done = |tgid: &u32, going: &ExitingProcess| {
             let started = going.last.as_ref().map(|last| start_of(last, at));
             started.is_some_and(|start| !is_there(now, *tgid, start))
         };
@@ -152,7 +152,7 @@ impl Exits {
             total.set(Counter::StimeNs, going.system_ns);
             let Some(delta) = self.since_seen(*tgid, last, &total, at) else { continue };
             posts.push(Post {
-                ancestors: chain.of(last.ppid),
+                ancestors: chain.ancestors(last.ppid),
                 of: ProcessRef::default(),
                 comm: chain.name(*tgid, last, at),
                 delta,
@@ -172,7 +172,7 @@ impl Exits {
     }
 
     /// Posts exited threads; those of a living process belong to that process.
-    fn post_threads(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
+    fn post_threads(&mut self, now: &FxHashMap<u32, Sighting>, at: Instant) {
         let going = std::mem::take(&mut self.going);
         let chain = Chain { now, before: &self.seen, going: &going };
         let mut posts = Vec::new();
@@ -189,7 +189,7 @@ impl Exits {
             let Some(delta) = self.since_seen(tid, last, &of_exit(last), at) else { continue };
             let processes = u64::from(last.last.unwrap_or(tid == tgid) && lives.is_none());
             posts.push(Post {
-                ancestors: chain.of(last.ppid),
+                ancestors: chain.ancestors(last.ppid),
                 of: lives.unwrap_or_default(),
                 comm: chain.name(tgid, last, at),
                 delta,
@@ -269,9 +269,9 @@ fn known(of: &Counters) -> Counters {
     zero
 }
 
-fn see(task: &TaskSample) -> Seen {
+fn see(task: &TaskSample) -> Sighting {
     let process = ProcessRef { tgid: task.key.tgid, start_ns: task.key.start_ns };
-    Seen { process, ppid: task.ident.ppid, comm: task.ident.comm, counters: task.counters }
+    Sighting { process, ppid: task.ident.ppid, comm: task.ident.comm, counters: task.counters }
 }
 
 /// Start of the task, CLOCK_BOOTTIME ns. It may be up to a window too late, because the time of the
@@ -282,19 +282,19 @@ fn start_of(record: &Record, at: Instant) -> u64 {
 
 /// True if the seen task began at this start or before. The start from a record may be too late,
 /// never too early.
-fn is_same(seen: &Seen, start: u64) -> bool {
+fn is_same(seen: &Sighting, start: u64) -> bool {
     seen.process.start_ns <= start + SLACK_NS
 }
 
-fn is_there(now: &FxHashMap<u32, Seen>, id: u32, start: u64) -> bool {
+fn is_there(now: &FxHashMap<u32, Sighting>, id: u32, start: u64) -> bool {
     now.get(&id).is_some_and(|seen| is_same(seen, start))
 }
 
 /// Parents of tasks: present ones, earlier ones, and those that just exited.
 struct Chain<'a> {
-    now: &'a FxHashMap<u32, Seen>,
-    before: &'a FxHashMap<u32, Seen>,
-    going: &'a FxHashMap<u32, Going>,
+    now: &'a FxHashMap<u32, Sighting>,
+    before: &'a FxHashMap<u32, Sighting>,
+    going: &'a FxHashMap<u32, ExitingProcess>,
 }
 
 impl Chain<'_> {
@@ -302,14 +302,14 @@ impl Chain<'_> {
     fn name(&self, tgid: u32, thread: &Record, at: Instant) -> Comm {
         let told = self.going.get(&tgid).and_then(|going| going.leader);
         let start = start_of(thread, at);
-        let it = |seen: &FxHashMap<u32, Seen>| {
+        let it = |seen: &FxHashMap<u32, Sighting>| {
             seen.get(&tgid).filter(|one| is_same(one, start)).map(|one| one.comm)
         };
         told.or_else(|| it(self.now)).or_else(|| it(self.before)).unwrap_or(thread.comm)
     }
 
     /// A parent and its ancestors, nearest first.
-    fn of(&self, parent: u32) -> [ProcessRef; 8] {
+    fn ancestors(&self, parent: u32) -> [ProcessRef; 8] {
         let mut chain = [ProcessRef::default(); 8];
         let mut next = parent;
         for link in &mut chain {

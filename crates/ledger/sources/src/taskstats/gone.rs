@@ -14,7 +14,7 @@ const GOING: usize = 10_000;
 
 /// An exited process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone {
+pub(crate) struct ExitedProcess {
     pub pid: u32,
     pub ppid: u32,
     pub comm: Comm,
@@ -28,8 +28,8 @@ pub(crate) struct Gone {
 
 /// Records of its threads so far.
 #[derive(Clone, Copy, Debug)]
-struct Going {
-    gone: Gone,
+struct ExitingProcess {
+    gone: ExitedProcess,
     /// Sum over all threads of a process with several threads, ns.
     sum_ns: Option<u64>,
     is_over: bool,
@@ -38,7 +38,7 @@ struct Going {
 /// Listens to all exits on the machine.
 pub(crate) struct Watch {
     listeners: Listeners,
-    going: FxHashMap<u32, Going>,
+    going: FxHashMap<u32, ExitingProcess>,
 }
 
 impl Watch {
@@ -55,7 +55,7 @@ impl Watch {
     }
 
     /// Takes the processes that exited since the last call, and the number of lost records.
-    pub fn take(&mut self) -> (Vec<Gone>, u64) {
+    pub fn take(&mut self) -> (Vec<ExitedProcess>, u64) {
         let taken = self.listeners.take();
         let gone = together(&mut self.going, taken.records);
         // If records stopped, the number of lost ones is unknown, but at least one.
@@ -64,13 +64,16 @@ impl Watch {
 }
 
 /// Adds records to their processes, in any order of CPUs, and returns the complete processes.
-fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gone> {
+fn together(
+    going: &mut FxHashMap<u32, ExitingProcess>,
+    records: Vec<Records>,
+) -> Vec<ExitedProcess> {
     for records in records {
         let Some(record) = records.thread else { continue };
         let pid = record.tgid.unwrap_or(record.pid);
         let (comm, ppid) = (record.comm, record.ppid);
-        let new = Going {
-            gone: Gone { pid, ppid, comm, elapsed_ns: 0, run_ns: 0, resident_kib: None },
+        let new = ExitingProcess {
+            gone: ExitedProcess { pid, ppid, comm, elapsed_ns: 0, run_ns: 0, resident_kib: None },
             sum_ns: None,
             is_over: false,
         };
@@ -88,7 +91,7 @@ fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gon
     let mut gone = Vec::new();
     going.retain(|_, of| {
         if of.is_over {
-            gone.push(Gone { run_ns: of.sum_ns.unwrap_or(of.gone.run_ns), ..of.gone });
+            gone.push(ExitedProcess { run_ns: of.sum_ns.unwrap_or(of.gone.run_ns), ..of.gone });
         }
         !of.is_over
     });
@@ -142,7 +145,7 @@ mod tests {
         let leader = Comm::new(b"leader");
         let of = |pid, elapsed_ns, run_ns| {
             let resident_kib = Some(elapsed_ns);
-            Gone { pid, ppid: 1, comm: leader, elapsed_ns, run_ns, resident_kib }
+            ExitedProcess { pid, ppid: 1, comm: leader, elapsed_ns, run_ns, resident_kib }
         };
         assert_eq!(gone[1], of(9, 5, 4));
         assert_eq!(gone[0], of(7, 100, 50));

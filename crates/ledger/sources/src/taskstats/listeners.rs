@@ -24,7 +24,7 @@ const NAP: Duration = Duration::from_millis(200);
 
 /// Records since the last call.
 #[derive(Default)]
-pub struct Taken {
+pub struct TakenRecords {
     /// Records, in the order of each CPU.
     pub records: Vec<Records>,
     /// Number of lost records, by gaps in their numbers.
@@ -43,7 +43,7 @@ struct Listener {
 #[derive(Default)]
 struct State {
     listeners: Vec<Listener>,
-    taken: Taken,
+    taken: TakenRecords,
 }
 
 /// All listeners; dropping this ends them.
@@ -70,7 +70,7 @@ impl Listener {
     }
 
     /// Takes all messages from the socket.
-    fn empty(&mut self, taken: &mut Taken) {
+    fn empty(&mut self, taken: &mut TakenRecords) {
         loop {
             match self.kernel.receive().map(answer) {
                 Ok(Answer::Records(records)) => {
@@ -135,12 +135,12 @@ impl Listeners {
     pub fn unattended(cpus: &[u32], family: u16) -> Result<Listeners, SourceError> {
         let listeners = cpus.iter().map(|&cpu| Listener::on(cpu, family));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
-        let state = Arc::new(Mutex::new(State { listeners, taken: Taken::default() }));
+        let state = Arc::new(Mutex::new(State { listeners, taken: TakenRecords::default() }));
         Ok(Listeners { state, stop: Arc::new(AtomicBool::new(false)), thread: None })
     }
 
     /// Takes all records up to now.
-    pub fn take(&self) -> Taken {
+    pub fn take(&self) -> TakenRecords {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.empty();
         std::mem::take(&mut state.taken)

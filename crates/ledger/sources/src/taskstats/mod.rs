@@ -33,7 +33,7 @@ mod tests;
 
 use crate::cpu_list;
 use crate::error::SourceError;
-use crate::procfs::ticks::Now;
+use crate::procfs::ticks::ClockSample;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source};
 use exactop_model::{
@@ -41,7 +41,7 @@ use exactop_model::{
 };
 use exits::{Exits, Instant};
 #[cfg(feature = "bpf")]
-pub(crate) use gone::{Gone, Watch};
+pub(crate) use gone::{ExitedProcess, Watch};
 use listeners::{refused, Listeners};
 use messages::{answer, Answer, Ask};
 pub use record::{Delays, Malformed, Record};
@@ -156,7 +156,7 @@ impl Source for Taskstats {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let threads = request.needs.has(Needs::THREADS);
         let delays = counts_delays();
-        if self.provenance.of(Counter::BlkioDelayNs) == Quality::Missing && delays {
+        if self.provenance.quality(Counter::BlkioDelayNs) == Quality::Missing && delays {
             self.provenance = provenance(delays);
         }
         // A record has the run-queue wait, so schedstat is not read.
@@ -166,7 +166,7 @@ impl Source for Taskstats {
         let taken = self.listeners.take();
         self.errors.add(ErrorKind::LostExit, taken.lost.max(u64::from(taken.overflows > 0)));
         self.errors.add(ErrorKind::Torn, taken.damaged);
-        let now = Now::read();
+        let now = ClockSample::read();
         let now = Instant {
             monotonic_ns: now.monotonic_ns,
             boottime_ns: now.monotonic_ns + now.suspended_ns,

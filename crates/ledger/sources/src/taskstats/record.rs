@@ -133,7 +133,7 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Layout<'a>, Malformed> {
+    fn parse(bytes: &'a [u8]) -> Result<Layout<'a>, Malformed> {
         let version = bytes.get(at::VERSION..2).map_or(0, |v| u16::from_ne_bytes([v[0], v[1]]));
         let inserted = match version {
             BROKEN => bytes.len().saturating_sub(LEN_14) / at::TOTALS.len(),
@@ -186,7 +186,7 @@ impl Record {
     /// [`Malformed`].
     pub fn parse(bytes: &[u8]) -> Result<Record, Malformed> {
         const US: u64 = 1000;
-        let layout = Layout::of(bytes)?;
+        let layout = Layout::parse(bytes)?;
         let us = |at| layout.u64(at).saturating_mul(US);
         Ok(Record {
             version: layout.version,

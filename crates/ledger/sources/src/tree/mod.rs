@@ -6,7 +6,7 @@ mod slowest;
 use crate::error::SourceError;
 use crate::ledger::{Ledger, Options, OWN_TREE};
 use crate::procfs::ticks::own_cpu_ns;
-use crate::source::{Request, Source, SplitOptions, When};
+use crate::source::{MeasurePolicy, Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use exactop_model::ledger::audit::Audit;
 use exactop_model::ledger::exactness::{RepairedTasks, Repairs, WindowState};
@@ -54,17 +54,17 @@ fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window, tree:
     totals.residual_ns = totals.residual_ns.saturating_add(residual_ns(window));
     totals.missed_switches = totals.missed_switches.zip(missed).map(|(all, more)| all + more);
     repaired.add(window);
-    totals.repaired.add(&Repairs::of(window), repaired);
+    totals.repaired.add(&Repairs::from_window(window), repaired);
     let tasks = window.tasks.iter().filter(|t| t.sample.tree == tree);
     let exited = window.exited.iter().filter(|e| e.sample.tree == tree);
-    totals.audit.add(&Audit::of(&window.end.provenance, tasks, exited));
+    totals.audit.add(&Audit::from_deltas(&window.end.provenance, tasks, exited));
 }
 
 /// The larger residual of a window: of its books, or of its CPUs.
 fn residual_ns(window: &Window) -> u64 {
     let of_cpus = window.cpus.iter().map(|cpu| cpu.residual_ns.unsigned_abs());
     let of_cpus = of_cpus.fold(0, u64::saturating_add);
-    Books::of(window).residual_ns.unsigned_abs().max(of_cpus)
+    Books::from_window(window).residual_ns.unsigned_abs().max(of_cpus)
 }
 
 /// A ledger that follows a tree.
@@ -112,8 +112,8 @@ impl Tree {
     }
 
     fn ledger(exact_split: bool) -> Result<Ledger, SourceError> {
-        let split = if exact_split { When::Always } else { When::Never };
-        let split = SplitOptions { split, irq: When::Never, ..SplitOptions::default() };
+        let split = if exact_split { MeasurePolicy::Always } else { MeasurePolicy::Never };
+        let split = SplitOptions { split, irq: MeasurePolicy::Never, ..SplitOptions::default() };
         Ledger::open(&Options { split, calibrate: false, ..Options::default() })
     }
 

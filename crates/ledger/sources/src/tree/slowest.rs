@@ -2,7 +2,7 @@
 //! kernel's task statistics have a record of each exit, and the ledger tells which of them belong
 //! to the tree.
 
-use crate::taskstats::{Gone, Watch};
+use crate::taskstats::{ExitedProcess, Watch};
 use exactop_model::run::{Single, Slowest};
 use exactop_model::{Book, Comm, Window};
 use rustc_hash::FxHashMap;
@@ -44,14 +44,14 @@ impl Watcher {
 
     /// Takes the exits since the last call. Call it before the snapshot that ends a window, so that
     /// the ledger has these exits too.
-    pub fn take(&mut self) -> (Vec<Gone>, u64) {
+    pub fn take(&mut self) -> (Vec<ExitedProcess>, u64) {
         self.watch.take()
     }
 
     /// Adds the tree's slowest exits of this window.
     pub fn window(
         &mut self,
-        taken: (Vec<Gone>, u64),
+        taken: (Vec<ExitedProcess>, u64),
         window: &Window,
         book: &Book,
         slowest: &mut Slowest,
@@ -66,7 +66,7 @@ impl Watcher {
 struct Belongs {
     tree: u32,
     living: FxHashMap<u32, Living>,
-    waiting: Vec<(Gone, u8)>,
+    waiting: Vec<(ExitedProcess, u8)>,
 }
 
 impl Belongs {
@@ -74,7 +74,13 @@ impl Belongs {
         Belongs { tree, living: FxHashMap::default(), waiting: Vec::new() }
     }
 
-    fn window(&mut self, gone: Vec<Gone>, window: &Window, book: &Book, slowest: &mut Slowest) {
+    fn window(
+        &mut self,
+        gone: Vec<ExitedProcess>,
+        window: &Window,
+        book: &Book,
+        slowest: &mut Slowest,
+    ) {
         let groups = groups(window);
         let waiting = std::mem::take(&mut self.waiting);
         for (gone, waited) in waiting.into_iter().chain(gone.into_iter().map(|gone| (gone, 0))) {
@@ -99,7 +105,7 @@ impl Belongs {
     /// True if the process belongs to the tree; `None`: not known yet.
     fn is_ours(
         &self,
-        gone: &Gone,
+        gone: &ExitedProcess,
         groups: &FxHashMap<(u32, Comm), u32>,
         book: &Book,
     ) -> Option<bool> {
@@ -113,8 +119,8 @@ impl Belongs {
         groups.get(&(gone.ppid, gone.comm)).map(|&tree| tree == self.tree)
     }
 
-    fn single(&self, gone: &Gone) -> Single {
-        let Gone { pid, ppid, comm, elapsed_ns, run_ns, .. } = *gone;
+    fn single(&self, gone: &ExitedProcess) -> Single {
+        let ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, .. } = *gone;
         // The process may have become another program since.
         let known = self.living.get(&pid).filter(|living| living.comm == comm);
         let command = known.and_then(|living| living.command.clone());
@@ -170,11 +176,11 @@ mod tests {
     use super::*;
     use exactop_model::SourceKind;
 
-    fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> Gone {
+    fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> ExitedProcess {
         // The process with the shortest life has the largest resident set.
         let resident_kib = Some(1_000_000 - elapsed_ns);
         let (comm, run_ns) = (Comm::new(comm), elapsed_ns / 2);
-        Gone { pid, ppid, comm, elapsed_ns, run_ns, resident_kib }
+        ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib }
     }
 
     #[test]
@@ -184,7 +190,8 @@ mod tests {
         group.sample.tree = 1;
         let (ppid, comm) = (group.sample.ancestors[0].tgid, group.sample.comm);
         let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
-        let others = Gone { resident_kib: Some(2_000_000), ..gone(70_001, 1, b"another", 900) };
+        let others =
+            ExitedProcess { resident_kib: Some(2_000_000), ..gone(70_001, 1, b"another", 900) };
         let ours = gone(70_000, ppid, comm.bytes(), 500);
         belongs.window(vec![others, ours], &window, &book, &mut slowest);
         let pids: Vec<u32> = slowest.list.iter().map(|single| single.pid).collect();

@@ -6,7 +6,7 @@ use crate::until;
 use exactop_model::ledger::window::Window;
 use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::{LateEnd, Options};
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_testkit::wait;
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
@@ -39,7 +39,7 @@ const TRIES: usize = 5;
 /// Opens a ledger whose reader was late at the end of one window (0: the beginning of the first
 /// one), under a load that is charged at each system call.
 fn late_at(window: u32) -> Books {
-    let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
+    let split = SplitOptions { split: MeasurePolicy::Always, ..SplitOptions::default() };
     let late = Some(LateEnd { window, by_ns: 20_000_000 });
     Books::open(&Options { split, late, ..Options::default() })
 }
@@ -190,10 +190,14 @@ fn unneeded_programs_are_not_loaded_and_the_rest_counts_the_same() {
         assert_eq!(books.faults(&window), Vec::<String>::new());
         programs
     };
-    let (all, without_irq) =
-        (with(When::WhileCheap, When::WhileCheap), with(When::WhileCheap, When::Never));
-    let (without_split, neither) =
-        (with(When::Never, When::WhileCheap), with(When::Never, When::Never));
+    let (all, without_irq) = (
+        with(MeasurePolicy::WhileCheap, MeasurePolicy::WhileCheap),
+        with(MeasurePolicy::WhileCheap, MeasurePolicy::Never),
+    );
+    let (without_split, neither) = (
+        with(MeasurePolicy::Never, MeasurePolicy::WhileCheap),
+        with(MeasurePolicy::Never, MeasurePolicy::Never),
+    );
     // sys_enter, sys_exit, and page faults of user mode if the kernel has the tracepoint.
     assert!((2..=3).contains(&(all - without_split)), "{all} programs, {without_split} without");
     // Begin and end of at most seven kinds.

@@ -34,11 +34,11 @@ fn loads() -> impl Sized {
 /// Tasks without a repair in this window and the one before; a repair may leave a difference in the
 /// others.
 #[derive(Default)]
-struct Seen {
+struct RepairedTasks {
     repaired: HashSet<AccountId>,
 }
 
-impl Seen {
+impl RepairedTasks {
     fn whole<'a>(&mut self, window: &'a Window) -> Vec<&'a TaskDelta> {
         let hidden = |t: &&TaskDelta| {
             let missed = t.delta.get(Counter::MissedSwitches) != Some(0);
@@ -67,7 +67,8 @@ fn without_missed_events_the_ledger_equals_the_kernels_counts() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let _loads = loads();
-    let (mut seen, mut beside, mut faults) = (Seen::default(), Beside::default(), Vec::new());
+    let (mut seen, mut beside, mut faults) =
+        (RepairedTasks::default(), Beside::default(), Vec::new());
     let (mut audited, mut run_off, mut lat_off) = (0, 0, 0);
     let (mut bias_ns, mut windows) = (0, 0);
     books.window(Duration::from_millis(100)); // in this window accounts begin
@@ -188,7 +189,7 @@ fn the_kernels_search_for_another_task_is_no_error() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let _messages = Messages::start(3);
-    let (mut seen, mut audited, mut windows) = (Seen::default(), 0, 0);
+    let (mut seen, mut audited, mut windows) = (RepairedTasks::default(), 0, 0);
     while windows < 80 || (audited < ENOUGH && windows < AT_MOST) {
         windows += 1;
         let window = books.window(Duration::from_millis(100));

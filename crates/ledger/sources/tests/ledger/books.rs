@@ -2,7 +2,7 @@
 
 use crate::beside_schedstat::{self, Beside};
 use exactop_model::ledger::window::{TaskDelta, Window};
-use exactop_model::{Book, Counter, ErrorKind, Frame, FrameOptions, MicroState, Row, Still};
+use exactop_model::{Book, Counter, ErrorKind, Frame, FrameOptions, IdleRows, MicroState, Row};
 use exactop_sources::ledger::{Ledger, Options};
 use exactop_sources::{Request, Source};
 use std::cell::Cell;
@@ -135,13 +135,15 @@ impl Books {
 
     /// The frame by threads, with sleeping tasks.
     pub fn threads(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
+        let options =
+            FrameOptions { threads: true, still: IdleRows::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 
     /// The frame by processes, with sleeping tasks.
     pub fn processes(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
+        let options =
+            FrameOptions { threads: false, still: IdleRows::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 

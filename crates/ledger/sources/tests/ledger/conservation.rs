@@ -4,7 +4,7 @@ use crate::books::Books;
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{
     ExecThreads, ExitingThreads, ForkStorm, Herd, PipePingPong, SignalStorm, StopContinue,
@@ -104,7 +104,11 @@ fn all_loads_at_once() {
 /// Checks microstates with everything measured: user and system time, and interrupts.
 fn states_hold_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let Some(_machine) = crate::machine() else { return };
-    let split = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
+    let split = SplitOptions {
+        split: MeasurePolicy::Always,
+        irq: MeasurePolicy::Always,
+        ..SplitOptions::default()
+    };
     let mut books = Books::open(&Options { split, ..Options::default() });
     let load = load();
     let _ = rustix::process::setpriority_process(None, -19);

@@ -2,7 +2,7 @@
 
 use crate::books::Books;
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
@@ -32,7 +32,11 @@ impl Drop for Statistics {
 #[test]
 fn every_program_run_counts_as_an_event() {
     let Some(_machine) = crate::machine() else { return };
-    let split = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
+    let split = SplitOptions {
+        split: MeasurePolicy::Always,
+        irq: MeasurePolicy::Always,
+        ..SplitOptions::default()
+    };
     let mut books = Books::open(&Options { split, ..Options::default() });
     let _statistics = Statistics::on();
     let _load = (ForkStorm::start(1), PipePingPong::start(2), ExitingThreads::start(1));

@@ -3,7 +3,7 @@
 
 use crate::books::Books;
 use exactop_sources::ledger::Options;
-use exactop_sources::{Followed, Source};
+use exactop_sources::{FollowedProcess, Source};
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -27,10 +27,10 @@ impl Parent {
         self.0.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
     }
 
-    fn followed(&self, books: &Books, tree: u32) -> Followed {
+    fn followed(&self, books: &Books, tree: u32) -> FollowedProcess {
         let process = books.book.process(self.0.id()).expect("it lives");
         let leader = books.book.task(process.leader.expect("a leader")).expect("known");
-        Followed { tgid: self.0.id(), start_ns: leader.key.start_ns, tree }
+        FollowedProcess { tgid: self.0.id(), start_ns: leader.key.start_ns, tree }
     }
 }
 
@@ -67,7 +67,7 @@ fn each_tree_has_its_own_children_and_no_stranger() {
     let [mut first, second, mut stranger] = [0, 1, 2].map(|n| parents[n].followed(&books, 0));
     (first.tree, stranger.tree) = (11, 13);
     stranger.start_ns -= 1;
-    let second = Followed { tree: 12, ..second };
+    let second = FollowedProcess { tree: 12, ..second };
     books.ledger.follow(&[first, second, stranger]).expect("it follows");
     parents.iter_mut().for_each(Parent::go);
     // Each child and its own child.
@@ -79,6 +79,7 @@ fn each_tree_has_its_own_children_and_no_stranger() {
     books.ledger.follow(&[second, stranger]).expect("it follows");
     parents.iter_mut().for_each(Parent::go);
     assert_eq!(exited(&mut books, [11, 12, 13], 2 * both), [0, both, both]);
-    let many: Vec<Followed> = (1..=17).map(|tree| Followed { tree, ..first }).collect();
+    let many: Vec<FollowedProcess> =
+        (1..=17).map(|tree| FollowedProcess { tree, ..first }).collect();
     assert!(books.ledger.follow(&many).is_err(), "too many are refused");
 }

@@ -5,7 +5,7 @@
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{WaitKind, WaitWindow};
 use exactop_model::on_demand::wakeups::{herds, Fan, WakeupWindow};
-use exactop_model::Who;
+use exactop_model::TaskRef;
 use exactop_sources::on_demand::waits::{self, Waits};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_sources::on_demand::{Counts, Room};
@@ -320,7 +320,7 @@ fn check_waits(window: &WaitWindow, server: &Server, said: Said, threads: usize)
         slept += locks.map(|sleep| sleep.count).sum::<u64>();
         queued += row.woken.count;
         woken += row.woken_by.iter().map(|by| by.amount).sum::<u64>();
-        let main = |who: &Who| who.tgid == pid && who.tid.is_none_or(|tid| tid == pid);
+        let main = |who: &TaskRef| who.tgid == pid && who.tid.is_none_or(|tid| tid == pid);
         by_main += row.woken_by.iter().filter(|by| main(&by.who)).map(|by| by.amount).sum::<u64>();
     }
     println!(

@@ -3,12 +3,12 @@
 use crate::books::Books;
 use exactop_model::{Counter, Quality};
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_workloads::workloads::{ForkStorm, PipePingPong, Spin};
 use std::time::Duration;
 
 fn measured() -> Options {
-    let split = SplitOptions { irq: When::Always, ..SplitOptions::default() };
+    let split = SplitOptions { irq: MeasurePolicy::Always, ..SplitOptions::default() };
     Options { split, ..Options::default() }
 }
 
@@ -51,7 +51,7 @@ fn the_books_close_while_it_is_switched_on_and_off() {
         let frame = books.threads(&window);
         if let Some(irq) = frame.books.irq_ns {
             apart += 1;
-            assert_eq!(frame.provenance.of(Counter::IrqNs), Quality::Exact);
+            assert_eq!(frame.provenance.quality(Counter::IrqNs), Quality::Exact);
             assert!(irq > 0);
         } else {
             not_apart += 1;

@@ -5,13 +5,13 @@ use crate::books::{life_fault, Books};
 use exactop_model::ledger::window::{ExitDelta, Window};
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
-use exactop_sources::{SplitOptions, When};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
 /// Result of losing events.
 #[derive(Debug, Default)]
-struct Seen {
+struct LossCounts {
     /// Lost events between the begin of the first window and the end of the last one, at least.
     lost: u64,
     lost_at_most: u64,
@@ -58,8 +58,8 @@ fn few() -> u32 {
 
 fn losing(loss: Loss) -> Options {
     let irq = match loss.event {
-        LostEvent::Interrupt => When::Always,
-        _ => When::Never,
+        LostEvent::Interrupt => MeasurePolicy::Always,
+        _ => MeasurePolicy::Never,
     };
     let split = SplitOptions { irq, ..SplitOptions::default() };
     Options { lose: Some(loss), split, ..Options::default() }
@@ -75,7 +75,7 @@ fn enough(loss: Loss) -> u32 {
 }
 
 /// Loses events and counts the windows that noticed it; `None` if the test is left out.
-fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
+fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<LossCounts> {
     if is_left_out(loss) {
         eprintln!("left out on an emulated machine: {loss:?}");
         return None;
@@ -88,7 +88,7 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
     let most = if is_rare(loss) { Duration::from_secs(1) } else { TAIL };
     let mut whole = Books::open(&Options::default());
     let _ = whole.close();
-    let mut seen = Seen::default();
+    let mut seen = LossCounts::default();
     let earliest = books.ledger.lost_on_purpose();
     let _ = books.close();
     let begin = books.ledger.lost_on_purpose();
@@ -136,7 +136,12 @@ fn closes_all_the_same(books: &Books, window: &Window, loss: Loss) {
 
 /// A lost exit shows at the task's last switch, and other tasks may run until then. In the end all
 /// losses are noticed.
-fn catch_up(books: &mut Books, seen: &mut Seen, earliest: u64, noticed: impl Fn(&Window) -> u64) {
+fn catch_up(
+    books: &mut Books,
+    seen: &mut LossCounts,
+    earliest: u64,
+    noticed: impl Fn(&Window) -> u64,
+) {
     for _ in 0..20 {
         if seen.noticed >= seen.lost {
             return;

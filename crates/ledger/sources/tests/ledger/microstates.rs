@@ -5,7 +5,7 @@ use crate::books::{process, Books};
 use crate::until;
 use exactop_model::{Counter, Quality, Row};
 use exactop_sources::ledger::Options;
-use exactop_sources::{Source, SplitOptions, When};
+use exactop_sources::{MeasurePolicy, Source, SplitOptions};
 use std::fs;
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub fn exact() -> Options {
-    let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
+    let split = SplitOptions { split: MeasurePolicy::Always, ..SplitOptions::default() };
     Options { split, ..Options::default() }
 }
 
@@ -270,7 +270,7 @@ fn auto_stops_the_exact_split_over_its_budget_and_reports_it() {
     books.find("the budget to be felt", |books, window| {
         assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
         let row = process(&books.processes(&window), load.pid()).clone();
-        let quality = window.end.provenance.of(Counter::UserNs);
+        let quality = window.end.provenance.quality(Counter::UserNs);
         sampled |= quality == Quality::Missing;
         if sampled {
             assert_eq!(row.exact_split_ns(), None);

@@ -3,7 +3,7 @@
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::on_demand::Choice;
-use exactop_model::{SyscallNr, Who};
+use exactop_model::{SyscallNr, TaskRef};
 use exactop_sources::error::SourceError;
 use exactop_sources::on_demand::moves::Moves;
 use exactop_sources::on_demand::syscalls::Syscalls;
@@ -50,14 +50,17 @@ fn run_on(cpu: usize) {
 }
 
 /// Waits for a window with this process, and compares its name with the kernel's.
-fn is_named<W>(mut window: impl FnMut() -> Result<W, SourceError>, found: impl Fn(&W) -> Vec<Who>) {
+fn is_named<W>(
+    mut window: impl FnMut() -> Result<W, SourceError>,
+    found: impl Fn(&W) -> Vec<TaskRef>,
+) {
     let pid = std::process::id();
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).expect("its name");
     assert_ne!(name.trim(), "a-worker");
     let seen = wait::find("this process", || {
         let window = window().expect("a window");
         let ours = found(&window).into_iter().filter(|who| who.tgid == pid && who.tid.is_none());
-        Some(ours.collect::<Vec<Who>>()).filter(|ours| !ours.is_empty())
+        Some(ours.collect::<Vec<TaskRef>>()).filter(|ours| !ours.is_empty())
     });
     assert!(seen.iter().all(|who| who.comm.to_string() == name.trim()), "{name}: {seen:?}");
 }
@@ -91,7 +94,7 @@ fn a_process_that_wakes_and_is_woken_has_its_own_name() {
         || source.window(),
         |wakeups| {
             let ends = wakeups.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
-            ends.map(Who::process).collect()
+            ends.map(TaskRef::process).collect()
         },
     );
 }

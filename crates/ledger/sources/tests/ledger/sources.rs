@@ -2,7 +2,7 @@
 //! coarser resolution, and time that a source cannot see is where the source says.
 
 use crate::{machine, until};
-use exactop_model::{Book, Counter, Frame, FrameOptions, Row, Still, Window};
+use exactop_model::{Book, Counter, Frame, FrameOptions, IdleRows, Row, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SplitOptions};
 use exactop_testkit::wait;
@@ -37,7 +37,8 @@ impl Reader {
     }
 
     fn processes(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
+        let options =
+            FrameOptions { threads: false, still: IdleRows::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 }

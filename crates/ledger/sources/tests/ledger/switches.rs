@@ -110,10 +110,10 @@ fn give(own: &AtomicU64, other: &AtomicU64) -> u64 {
 }
 
 /// A thread's row, the kernel's count, and how often it gave its CPU to the other.
-type Told = (SwitchRow, u64, u64);
+type PairRow = (SwitchRow, u64, u64);
 
 /// The same window for both threads: each rests when it begins and when it ends.
-fn of_a_pair(hide_one_in: u32) -> [Told; 2] {
+fn of_a_pair(hide_one_in: u32) -> [PairRow; 2] {
     let none = || [0, 0].map(AtomicU64::new);
     let (tids, rests, came) = (none(), none(), none());
     let (preempted, together) = (AtomicU64::new(0), Barrier::new(2));

@@ -4,7 +4,7 @@
 use crate::books::Books;
 use crate::until;
 use exactop_model::ledger::window::{TaskDelta, Window};
-use exactop_model::on_demand::switchlog::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
 use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::Options;
 use exactop_sources::on_demand::switchlog::{SwitchLog, BUFFER};
@@ -55,12 +55,12 @@ impl Witness {
 
     fn take(&mut self, tid: u32, event: &SwitchEvent, from: u64, to: u64) {
         match event.what {
-            What::Switch { preempted, state } if event.prev_tid == tid => {
+            SwitchEventKind::Switch { preempted, state } if event.prev_tid == tid => {
                 let runnable = preempted || state == 0;
                 let off = if runnable { Off::Waiting } else { Off::Asleep };
                 self.off = Some(off(event.at_ns));
             }
-            What::Switch { .. } if event.next_tid == tid => {
+            SwitchEventKind::Switch { .. } if event.next_tid == tid => {
                 match self.off.take() {
                     // Woken while it was leaving the CPU.
                     Some(Off::Asleep(since)) if self.called => {
@@ -71,7 +71,7 @@ impl Witness {
                 }
                 self.called = false;
             }
-            What::Waking { .. } if event.next_tid == tid => {
+            SwitchEventKind::Waking { .. } if event.next_tid == tid => {
                 self.called = true;
                 if let Some(Off::Asleep(_)) = self.off {
                     self.off = Some(Off::Waiting(event.at_ns));

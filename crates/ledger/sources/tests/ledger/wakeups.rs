@@ -2,7 +2,7 @@
 
 use crate::waits::turns;
 use exactop_model::on_demand::wakeups::{herds, WakeupWindow};
-use exactop_model::Who;
+use exactop_model::TaskRef;
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_sources::on_demand::Counts;
 use exactop_testkit::wait;
@@ -118,7 +118,7 @@ fn pipes_and_builds_are_no_herds() {
     sleep(Duration::from_secs(2));
     let window = source.window().expect("a window");
     // Other processes may have herds meanwhile, but not these programs.
-    let is_of_build = |who: &Who| BUILD.contains(&who.comm.to_string().as_str());
+    let is_of_build = |who: &TaskRef| BUILD.contains(&who.comm.to_string().as_str());
     let found: Vec<_> = herds(&window).into_iter().filter(|h| is_of_build(&h.fan.waker)).collect();
     assert_eq!(found, []);
     assert!(window.edges.iter().filter(|edge| is_of_build(&edge.waker)).count() > 2);

@@ -60,14 +60,14 @@ impl Desk {
     /// The answer to a request.
     pub async fn answer(&self, request: &Request<Incoming>) -> Answer {
         if let Err(host) = self.is_asked_by_name(request) {
-            return said(StatusCode::FORBIDDEN, elsewhere(&host));
+            return text_answer(StatusCode::FORBIDDEN, elsewhere(&host));
         }
         let path = request.uri().path();
         if ![PATH, ALIVE, READY].contains(&path) {
-            return said(StatusCode::NOT_FOUND, "not found: the metrics are at /metrics\n");
+            return text_answer(StatusCode::NOT_FOUND, "not found: the metrics are at /metrics\n");
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
-            let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+            let mut answer = text_answer(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return answer;
         }
@@ -86,12 +86,12 @@ impl Desk {
         // Making a page counts as a scrape, in which a new group stands at 0; a HEAD request must
         // not count.
         if request.method() == Method::HEAD {
-            return told(Bytes::new(), format, gzip);
+            return page_answer(Bytes::new(), format, gzip);
         }
         match tokio::time::timeout(PAGE, self.page(format, gzip)).await {
-            Ok(Some(page)) => told(page, format, gzip),
+            Ok(Some(page)) => page_answer(page, format, gzip),
             Ok(None) | Err(_) => {
-                said(StatusCode::SERVICE_UNAVAILABLE, "no figures now: ask again\n")
+                text_answer(StatusCode::SERVICE_UNAVAILABLE, "no figures now: ask again\n")
             }
         }
     }
@@ -115,7 +115,7 @@ impl Desk {
             let _turn = turn;
             let page = page(format)?;
             if gzip {
-                compressed.of(page)
+                compressed.compress(page)
             } else {
                 Some(page)
             }
@@ -130,7 +130,7 @@ impl Desk {
 struct Compressed(Mutex<VecDeque<(Bytes, Bytes)>>);
 
 impl Compressed {
-    fn of(&self, page: Bytes) -> Option<Bytes> {
+    fn compress(&self, page: Bytes) -> Option<Bytes> {
         // A poisoned lock is harmless: pairs are inserted whole.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Compares addresses, not bytes: while the page is kept here, no other page lies at its
@@ -156,7 +156,7 @@ fn compressed(page: &[u8]) -> Option<Bytes> {
     encoder.finish().ok().map(Bytes::from)
 }
 
-fn told(page: Bytes, format: Format, gzip: bool) -> Answer {
+fn page_answer(page: Bytes, format: Format, gzip: bool) -> Answer {
     let mut answer = Response::new(Full::new(page));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
@@ -178,12 +178,12 @@ fn elsewhere(host: &str) -> String {
 
 fn probed(state: Result<(), String>) -> Answer {
     match state {
-        Ok(()) => said(StatusCode::OK, "ok\n"),
-        Err(why) => said(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+        Ok(()) => text_answer(StatusCode::OK, "ok\n"),
+        Err(why) => text_answer(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
     }
 }
 
-fn said(status: StatusCode, words: impl Into<Bytes>) -> Answer {
+fn text_answer(status: StatusCode, words: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(words.into()));
     *answer.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");

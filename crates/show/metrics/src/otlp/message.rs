@@ -1,7 +1,7 @@
 //! A report: families in OpenTelemetry's form.
 
 use crate::clock::Clock;
-use crate::family::{Family, Kind, Point, Value};
+use crate::family::{Family, FamilyKind, Point, Value};
 use crate::metrics::Metrics;
 use crate::otlp::wire::{
     AggregationTemporality, AnyValue, Data, ExportMetricsServiceRequest, Gauge,
@@ -127,8 +127,8 @@ impl Writer<'_> {
         };
         let data_points: Vec<_> = family.points.iter().filter_map(point).collect();
         let data = match family.kind {
-            Kind::Counter => sum(data_points),
-            Kind::Gauge => Data::Gauge(Gauge { data_points }),
+            FamilyKind::Counter => sum(data_points),
+            FamilyKind::Gauge => Data::Gauge(Gauge { data_points }),
         };
         metric(family.dotted, family.help, family.unit.ucum(), data)
     }

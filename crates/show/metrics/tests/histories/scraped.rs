@@ -7,8 +7,8 @@ use crate::page::Page;
 use exactop_metrics::{Clock, Format, Metrics, Settings};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::ledger::merged::Merged;
-use exactop_model::owner::{By, NoNames};
-use exactop_model::{Book, Counter, Frame, FrameOptions, Still, Window};
+use exactop_model::owner::{Grouping, NoNames};
+use exactop_model::{Book, Counter, Frame, FrameOptions, IdleRows, Window};
 use proptest::prelude::*;
 
 /// Numbers of places: more than there are names, fewer, and none.
@@ -33,7 +33,8 @@ struct Truth {
 
 impl Truth {
     fn add(&mut self, window: &Window, book: &Book) {
-        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
+        let options =
+            FrameOptions { threads: true, still: IdleRows::All, ..FrameOptions::default() };
         let frame = Frame::new(window, book, &options);
         self.length_ns += window.length_ns();
         for row in frame.rows.iter().chain(&frame.exited) {
@@ -55,7 +56,7 @@ struct Scraped {
 }
 
 impl Scraped {
-    fn new(groups: usize, by: Vec<By>) -> Scraped {
+    fn new(groups: usize, by: Vec<Grouping>) -> Scraped {
         let settings = Settings { by, groups, ..Settings::default() };
         let metrics = Metrics::new(settings, Clock::new(1_700_000_000_000_000_000));
         Scraped { metrics, truth: Truth::default(), before: None }
@@ -110,7 +111,7 @@ impl Scraped {
 }
 
 /// Runs a history; a window is scraped where `looks` says so.
-fn history(events: &[Event], looks: &[bool], groups: usize, by: &[By]) {
+fn history(events: &[Event], looks: &[bool], groups: usize, by: &[Grouping]) {
     let (mut machine, mut book) = (Machine::new(), Book::new());
     let mut scraped = Scraped::new(groups, by.to_vec());
     // Two counters that count only when they are scraped. One gets merged windows,
@@ -156,7 +157,10 @@ proptest! {
         looks in prop::collection::vec(any::<bool>(), 1..9),
         by_user: bool,
     ) {
-        let by = if by_user { vec![By::Unit, By::User] } else { vec![By::Command] };
+        let by = match by_user {
+            true => vec![Grouping::Unit, Grouping::User],
+            false => vec![Grouping::Command],
+        };
         for groups in PLACES {
             history(&events, &looks, groups, &by);
         }

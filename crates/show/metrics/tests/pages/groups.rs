@@ -3,12 +3,12 @@
 use crate::made::{ran, Cgroups, Did, Made, SECOND};
 use exactop_metrics::{Format, Settings};
 use exactop_model::ledger::snapshot::GroupMove;
-use exactop_model::owner::{By, CgroupNames};
+use exactop_model::owner::{CgroupNames, Grouping};
 
 const MS: u64 = 1_000_000;
 
 fn by_command(groups: usize) -> Settings {
-    Settings { by: vec![By::Command], groups, ..Settings::default() }
+    Settings { by: vec![Grouping::Command], groups, ..Settings::default() }
 }
 
 const OTHER: &str = "command=\"~other\"";
@@ -135,7 +135,7 @@ fn groups_are_told_by_what_is_set() {
         assert!(groups.iter().any(|labels| labels == wanted), "{wanted}: {groups:?}");
     }
     assert_eq!(groups.len(), 4, "and ~left: {groups:?}");
-    let settings = Settings { by: vec![By::Pod, By::Pod], ..Settings::default() };
+    let settings = Settings { by: vec![Grouping::Pod, Grouping::Pod], ..Settings::default() };
     let mut made = Made::new(settings, names);
     made.window(&all);
     let groups: Vec<String> = made.groups().into_keys().collect();
@@ -188,7 +188,7 @@ fn a_name_cannot_pass_for_another_nor_write_lines() {
 fn what_was_used_before_a_change_of_group_stays_there() {
     let named = |unit: &str| CgroupNames { unit: Some(unit.into()), ..CgroupNames::default() };
     let names = Cgroups([(1, named("a")), (2, named("b"))].into());
-    let settings = Settings { by: vec![By::Unit], ..Settings::default() };
+    let settings = Settings { by: vec![Grouping::Unit], ..Settings::default() };
     let mut made = Made::new(settings, names);
     let both = [Did { cgroup: Some(1), ..ran("x", 100) }, Did { cgroup: Some(2), ..ran("x", 100) }];
     made.window(&both);
@@ -207,7 +207,7 @@ fn what_was_used_before_a_change_of_group_stays_there() {
 
 #[test]
 fn what_exited_is_its_users_where_that_is_told() {
-    let settings = Settings { by: vec![By::User], ..Settings::default() };
+    let settings = Settings { by: vec![Grouping::User], ..Settings::default() };
     let mut made = Made::new(settings, Cgroups::default());
     let all = [("a", 5), ("b", 7), ("c", 9)].map(|(name, run_ns)| crate::made::ran(name, run_ns));
     for _ in 0..2 {

@@ -70,7 +70,7 @@ impl Made {
     /// Runs a window with this activity.
     pub fn window(&mut self, did: &[Did]) {
         let window = self.told_otherwise(did, |_| ());
-        assert_eq!(Books::of(&window).residual_ns, 0);
+        assert_eq!(Books::from_window(&window).residual_ns, 0);
     }
 
     /// Same, with a changed snapshot.

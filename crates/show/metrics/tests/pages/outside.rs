@@ -2,7 +2,7 @@
 //! parser of OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{Degraded, Exporting, Format, Own, Process, Settings};
+use exactop_metrics::{DaemonInfo, Degraded, Exporting, Format, Process, Settings};
 use exactop_model::owner::CgroupNames;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -21,7 +21,7 @@ fn made() -> Made {
         made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
         made.metrics.look();
     }
-    made.metrics.set_own(Own {
+    made.metrics.set_own(DaemonInfo {
         version: "0.1",
         commit: Some("0123abc"),
         host: "a\"b\\\n\u{1b}".into(),

@@ -4,7 +4,7 @@
 use crate::made::{ran, Cgroups, Did, Made};
 use exactop_metrics::http::{Front, Server};
 use exactop_metrics::Settings;
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_testkit::{wait, Prometheus};
 use std::sync::Mutex;
 
@@ -23,7 +23,7 @@ fn storm(window: usize) -> Vec<Did> {
 
 #[test]
 fn a_real_prometheus_adds_up() {
-    let settings = Settings { by: vec![By::Command], groups: GROUPS, ..Settings::default() };
+    let settings = Settings { by: vec![Grouping::Command], groups: GROUPS, ..Settings::default() };
     let made = Mutex::new((Made::new(settings, Cgroups::default()), 0));
     let server = Server::start(
         "127.0.0.1:0".parse().expect("an address"),

@@ -1,6 +1,6 @@
 //! Actions that the view requests from its loop; the view's state itself does no I/O.
 
-use super::target::{Deed, Limit, Target};
+use super::target::{Limit, ProcessAction, Target};
 use exactop_model::feed::timeline::Travel;
 
 /// What the loop must do after an event.
@@ -49,7 +49,7 @@ pub enum HostAction {
     /// Look up the process with this number; the answer goes to [`super::App::identified`].
     Identify {
         /// The action that follows.
-        deed: Deed,
+        deed: ProcessAction,
         /// The number that the user typed.
         pid: u32,
     },

@@ -2,7 +2,7 @@
 
 use super::action::{Action, HostAction, WindowAction};
 use super::question::{Answer, Prompt, Question};
-use super::target::{Deed, Target};
+use super::target::{ProcessAction, Target};
 use super::App;
 use crate::keys::KeyCommand;
 use crate::signals;
@@ -27,8 +27,8 @@ impl App {
             }
             KeyCommand::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
             KeyCommand::Search => Prompt::new(Question::Search, "search", None),
-            KeyCommand::Kill => self.ask_of(Deed::Kill),
-            KeyCommand::Renice => self.ask_of(Deed::Renice),
+            KeyCommand::Kill => self.ask_of(ProcessAction::Kill),
+            KeyCommand::Renice => self.ask_of(ProcessAction::Renice),
             KeyCommand::SearchNext => return self.search_on(),
             KeyCommand::ShowFilters => {
                 self.say(self.filters_in_words());
@@ -50,20 +50,20 @@ impl App {
 
     /// Asks for the action's value if rows are tagged, a row is selected or a process's page is
     /// open; else asks for the process.
-    fn ask_of(&self, deed: Deed) -> Prompt {
+    fn ask_of(&self, deed: ProcessAction) -> Prompt {
         let is_chosen = self.selected().is_some() || self.process_page().is_some();
         self.ask_of_tagged(deed).unwrap_or_else(|| match self.offered(deed) {
-            Some(target) if is_chosen => Prompt::how(deed, target),
-            offered => Prompt::whom(deed, offered),
+            Some(target) if is_chosen => Prompt::for_action(deed, target),
+            offered => Prompt::for_target(deed, offered),
         })
     }
 
     /// The process that the question offers: that of the open page, or of the selected row. A row
     /// that has left the frame is not offered, nor is process 1.
-    fn offered(&self, deed: Deed) -> Option<Target> {
+    fn offered(&self, deed: ProcessAction) -> Option<Target> {
         let arranged = self.arranged.as_ref()?;
         let target = match self.process_page() {
-            Some(page) => Target::of(page.row(arranged.frame())?, deed),
+            Some(page) => Target::from_row(page.row(arranged.frame())?, deed),
             None => arranged.target(self.marked()?, deed)?,
         };
         (target.key.tgid != INIT).then_some(target)
@@ -123,7 +123,9 @@ impl App {
                 return self.rearranged();
             }
             Answer::Time(text) => return Action::Window(WindowAction::GoTo(text)),
-            Answer::Offered(deed, target) => return self.ask_person(Prompt::how(deed, target)),
+            Answer::Offered(deed, target) => {
+                return self.ask_person(Prompt::for_action(deed, target))
+            }
             Answer::Typed(deed, pid) => return self.on_number(deed, pid),
             Answer::Signal(target, _) | Answer::Renice(target, _) if self.is_replaced(&target) => {
                 self.complain(target.gone())
@@ -177,18 +179,18 @@ impl App {
     }
 
     /// Finds the process of a typed number in the frame, or else on the machine.
-    fn on_number(&mut self, deed: Deed, pid: u32) -> Action {
+    fn on_number(&mut self, deed: ProcessAction, pid: u32) -> Action {
         let target = self.arranged.as_ref().and_then(|a| a.target_by_number(pid, deed));
         match target {
-            Some(target) => self.ask_person(Prompt::how(deed, target)),
+            Some(target) => self.ask_person(Prompt::for_action(deed, target)),
             None => Action::Host(HostAction::Identify { deed, pid }),
         }
     }
 
     /// Continues with the process that has the typed number.
-    pub fn identified(&mut self, deed: Deed, found: Result<Target, String>) {
+    pub fn identified(&mut self, deed: ProcessAction, found: Result<Target, String>) {
         match found {
-            Ok(target) => self.prompt = Some(Prompt::how(deed, target)),
+            Ok(target) => self.prompt = Some(Prompt::for_action(deed, target)),
             Err(why) => self.complain(why),
         }
     }

@@ -20,7 +20,7 @@ pub struct GroupKey {
 }
 
 impl GroupKey {
-    fn of(row: &GroupRow) -> GroupKey {
+    fn from_row(row: &GroupRow) -> GroupKey {
         GroupKey { name: row.sample.name.clone(), id: row.sample.id }
     }
 
@@ -65,7 +65,7 @@ impl App {
         let Page::Groups(GroupsPage { selected: None, of }) = &self.page else { return };
         let rows = self.group_rows();
         let wanted = rows.iter().find(|row| of.is_some() && row.sample.id == *of);
-        let first = wanted.or(rows.first()).map(|row| GroupKey::of(row));
+        let first = wanted.or(rows.first()).map(|row| GroupKey::from_row(row));
         if let Page::Groups(page) = &mut self.page {
             page.selected = first;
         }
@@ -128,7 +128,7 @@ impl App {
         let last = self.group_rows().len().saturating_sub(1) as isize;
         let at = self.selected_group().unwrap_or(0) as isize;
         let at = at.saturating_add(by).clamp(0, last);
-        let group = self.group_rows().get(at as usize).map(|row| GroupKey::of(row));
+        let group = self.group_rows().get(at as usize).map(|row| GroupKey::from_row(row));
         if let Page::Groups(page) = &mut self.page {
             page.selected = group;
         }

@@ -3,12 +3,12 @@
 
 use super::process::{ProcessPage, Shows};
 use super::App;
-use exactop_model::frame::holdings::{Holdings, Part, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest, Part};
 
 /// The holdings, or the reason why they could not be read.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
-    wanted: Wanted,
+pub(crate) struct HoldingsAnswer {
+    wanted: HoldingsRequest,
     told: Result<Holdings, String>,
 }
 
@@ -26,22 +26,22 @@ impl Shows {
 impl App {
     /// The holdings on the screen; the answer goes to [`App::looked_into`]. An earlier window has
     /// none.
-    pub fn looks_into(&self) -> Option<Wanted> {
+    pub fn looks_into(&self) -> Option<HoldingsRequest> {
         let page = self.process_page().filter(|_| self.past.is_none())?;
-        Some(Wanted { key: page.key, part: page.shows.part()? })
+        Some(HoldingsRequest { key: page.key, part: page.shows.part()? })
     }
 
     /// The holdings that must be read now. Drops those that are no longer shown, because they may
     /// be secret.
-    pub fn has_to_look_into(&mut self) -> Option<Wanted> {
+    pub fn has_to_look_into(&mut self) -> Option<HoldingsRequest> {
         let wanted = self.looks_into();
         self.holdings.take_if(|told| Some(told.wanted) != wanted);
         wanted.filter(|_| self.holdings.is_none())
     }
 
     /// Takes the result of a read.
-    pub fn looked_into(&mut self, wanted: Wanted, told: Result<Holdings, String>) {
-        self.holdings = Some(Told { wanted, told });
+    pub fn looked_into(&mut self, wanted: HoldingsRequest, told: Result<Holdings, String>) {
+        self.holdings = Some(HoldingsAnswer { wanted, told });
     }
 
     /// Holdings of the page's process.

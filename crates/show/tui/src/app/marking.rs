@@ -1,9 +1,9 @@
 //! Marks a window: rows then show their change since, until the mark is dropped.
 
 use super::action::{Action, WindowAction};
-use super::arrange::{Marked, ReadDetails, Rules};
+use super::arrange::{MarkedWindow, ReadDetails, Rules};
 use super::{App, Page};
-use exactop_model::{Ask, Frame, Row, Still};
+use exactop_model::{Ask, Frame, IdleRows, Row};
 
 impl App {
     /// Marks the window, or drops the mark.
@@ -19,7 +19,7 @@ impl App {
     /// The request to the feed before [`App::mark`]: a row for every task.
     pub fn ask_for_mark(&self) -> Ask {
         let mut ask = self.ask();
-        ask.options.still = Still::All;
+        ask.options.still = IdleRows::All;
         ask
     }
 
@@ -38,7 +38,7 @@ impl App {
             None => frame.system.local_time.as_deref().map(exactop_model::text::escape::escape_str),
         };
         let threads = self.settings.threads;
-        self.table.marked = Some(Marked { from, frame, threads });
+        self.table.marked = Some(MarkedWindow { from, frame, threads });
         self.say("marked: rows show their change since this window (D or Esc: as they are)");
     }
 
@@ -54,7 +54,7 @@ impl App {
     }
 
     /// Rules for the marked window: those of the frame, but without filters.
-    pub(super) fn rules_of_marked(&self, marked: &Marked) -> Rules<'_> {
+    pub(super) fn rules_of_marked(&self, marked: &MarkedWindow) -> Rules<'_> {
         let mut rules = self.rules(&marked.frame, marked.threads);
         (rules.hide_idle, rules.hide_kernel) = (false, false);
         (rules.filters, rules.user) = (&[], None);
@@ -63,7 +63,7 @@ impl App {
     }
 
     /// The marked window, if rows are compared with one.
-    pub(crate) fn shown_against(&self) -> Option<&Marked> {
+    pub(crate) fn shown_against(&self) -> Option<&MarkedWindow> {
         self.table.marked.as_ref().filter(|_| self.page == Page::Table)
     }
 }

@@ -26,18 +26,18 @@ mod table;
 pub mod tags;
 pub mod target;
 
-use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
+use crate::layout::{self, Cpus, LayoutNeeds, PlacedColumn, Screen, Widths};
 use crate::settings::{PerCpu, Settings};
 pub use action::Action;
 use arrange::{Arranged, Entry, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, ColumnId, Context};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::words::order::Order;
 use exactop_model::{Frame, Needs};
 use findings::FindingsPage;
 use groups::GroupsPage;
-use past::Past;
+use past::ShownPast;
 use process::ProcessPage;
 use question::Prompt;
 use recent::Recent;
@@ -87,13 +87,13 @@ pub struct App {
     pub(crate) failure: Option<String>,
     pub(crate) paused: bool,
     /// Holdings of the open page's process.
-    pub(crate) holdings: Option<holdings::Told>,
+    pub(crate) holdings: Option<holdings::HoldingsAnswer>,
     /// Place in a recording, if one is shown.
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<ShownPast>,
     /// How busy the machine was in recent windows.
     pub(crate) recent: Recent,
     /// Dimension of the totals on their page, or at its next opening.
-    pub(crate) sums_by: By,
+    pub(crate) sums_by: Grouping,
     /// Sort orders of the pages of groups and of totals, once the user chose them.
     pub(crate) groups_order: Option<Order>,
     pub(crate) sums_order: Option<Order>,
@@ -124,7 +124,7 @@ impl App {
             holdings: None,
             past: None,
             recent: Recent::default(),
-            sums_by: By::PAGES[0],
+            sums_by: Grouping::PAGES[0],
             groups_order: None,
             sums_order: None,
             shows_pressure: false,
@@ -266,7 +266,7 @@ impl App {
 
     /// The parts that need room. On the full pages, CPUs have a part only if the user asked for
     /// them.
-    pub(crate) fn wants(&self) -> Wants {
+    pub(crate) fn wants(&self) -> LayoutNeeds {
         let cpus = self.frame().map_or(Cpus::default(), |frame| Cpus {
             count: frame.cpus.len(),
             last: frame.cpus.iter().map(|cpu| cpu.account.time.cpu).max().unwrap_or(0),
@@ -282,21 +282,21 @@ impl App {
         // These pages fill the screen and have a line of their own.
         let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
         let footer = self.settings.footer && !fills;
-        Wants { cpus, per_cpu, recorded, findings, reserved, footer }
+        LayoutNeeds { cpus, per_cpu, recorded, findings, reserved, footer }
     }
 
     /// The columns of the table that fit.
-    pub(crate) fn placed(&self) -> Vec<Placed> {
+    pub(crate) fn placed(&self) -> Vec<PlacedColumn> {
         let least = self.least_rest();
         let Table { widths, sort, column_offset, .. } = &self.table;
         let width = self.size.0;
         let width = width - self.bar_width().map_or(0, |bar| bar + 1);
-        layout::place(&self.there(), widths, sort.column, *column_offset, width, least)
+        layout::place(&self.available_columns(), widths, sort.column, *column_offset, width, least)
     }
 
     /// The columns that have values. Values read from /proc exist only for living processes, so
     /// earlier windows lack them.
-    fn there(&self) -> Vec<&'static Column> {
+    fn available_columns(&self) -> Vec<&'static Column> {
         const OF_THE_LIVING: [Needs; 3] = [Needs::STAT, Needs::STATM, Needs::DISK];
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
         let mut all = self.table.columns.clone();
@@ -323,7 +323,7 @@ impl App {
 
     /// Width of the bar of states right of the table, if there is room.
     pub(crate) fn bar_width(&self) -> Option<u16> {
-        let (columns, width) = (self.there(), self.size.0);
+        let (columns, width) = (self.available_columns(), self.size.0);
         match self.settings.microstates {
             true => layout::bar_width(&columns, &self.table.widths, width, self.least_rest()),
             false => None,

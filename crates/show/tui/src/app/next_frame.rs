@@ -4,7 +4,7 @@ use super::process::Shows;
 use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
 use exactop_model::on_demand::Panel;
-use exactop_model::{Ask, FrameOptions, Needs, Still};
+use exactop_model::{Ask, FrameOptions, IdleRows, Needs};
 
 /// Least width at which the header may have room for pressure beside the memory.
 const ROOM_FOR_PRESSURE: u16 = 100;
@@ -78,32 +78,32 @@ impl App {
     }
 
     /// Which idle tasks need a row.
-    fn still(&self) -> Still {
+    fn still(&self) -> IdleRows {
         if self.process_page().is_some() {
-            return Still::Hide;
+            return IdleRows::Hide;
         }
         // Tagged tasks keep their tags while they sleep.
         let table = &self.table;
         if table.marked.is_some() || !table.tags.is_empty() {
-            return Still::All;
+            return IdleRows::All;
         }
         if self.settings.tree || table.search.is_some() || table.end_due {
-            return Still::All;
+            return IdleRows::All;
         }
         // Membership and kernel threads are decided by rows that may be idle.
         if table.members_of.is_some() || self.settings.hide_kernel_threads {
-            return Still::All;
+            return IdleRows::All;
         }
         if self.settings.hide_idle {
-            return Still::Hide;
+            return IdleRows::Hide;
         }
         let chosen = !table.filters.is_empty() || table.user.is_some();
         // A selected process keeps its row when it falls asleep.
         let followed = self.selected().is_some();
         if chosen || followed || !table.sort.column.is_activity() || !table.sort.descending {
-            return Still::All;
+            return IdleRows::All;
         }
-        Still::Some(self.body_rows().max(table.reach))
+        IdleRows::Some(self.body_rows().max(table.reach))
     }
 
     /// Columns of the threads on a process's page.

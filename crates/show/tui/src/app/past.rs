@@ -4,7 +4,7 @@ use super::action::{Action, WindowAction};
 use super::question::{Prompt, Question};
 use super::App;
 use crate::keys::KeyCommand;
-use exactop_model::feed::timeline::{Direction, Noted, Place, Travel};
+use exactop_model::feed::timeline::{Direction, TimelineNote, TimelinePosition, Travel};
 
 /// Lengths of merged windows, ns, and their names.
 const JOINED: [(u64, &str); 5] = [
@@ -17,9 +17,9 @@ const JOINED: [(u64, &str); 5] = [
 
 /// Place in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct ShownPast {
     /// The current window and the extent of the recording.
-    pub place: Place,
+    pub place: TimelinePosition,
     /// Beginning of the window by the local clock.
     pub from: String,
     /// Beginning and end of the recording.
@@ -30,7 +30,7 @@ pub struct Past {
     pub kept: bool,
 }
 
-impl Past {
+impl ShownPast {
     /// Length of merged windows.
     pub fn joined(&self) -> Option<&'static str> {
         Some(JOINED[self.joined?].1)
@@ -48,13 +48,13 @@ impl Past {
 impl App {
     /// Shows a recording: it stands still until the user plays it.
     pub(crate) fn begin_past(&mut self) {
-        self.past = Some(Past::default());
+        self.past = Some(ShownPast::default());
         self.paused = true;
     }
 
     /// Shows the last windows of a live machine, one by one.
     pub(crate) fn begin_looking_back(&mut self) {
-        self.past = Some(Past { kept: true, ..Past::default() });
+        self.past = Some(ShownPast { kept: true, ..ShownPast::default() });
         self.paused = true;
     }
 
@@ -80,7 +80,11 @@ impl App {
     }
 
     /// Sets the current window; `local`: formats a time by the local clock.
-    pub(crate) fn set_place(&mut self, place: Place, local: &mut dyn FnMut(i128) -> String) {
+    pub(crate) fn set_place(
+        &mut self,
+        place: TimelinePosition,
+        local: &mut dyn FnMut(i128) -> String,
+    ) {
         let Some(past) = &mut self.past else { return };
         let (begin, end) = place.bounds();
         past.from = local(place.from_wall_ns);
@@ -130,26 +134,26 @@ impl App {
 
 /// The note about the window that was reached, in words. `kept`: of a live machine.
 pub(crate) fn noted(
-    noted: Noted,
+    noted: TimelineNote,
     by: Travel,
     kept: bool,
     local: &mut dyn FnMut(i128) -> String,
 ) -> String {
     let change = matches!(by, Travel::Change(_));
     match noted {
-        Noted::Begin if kept => "nothing older is kept".into(),
-        Noted::End if kept => "nothing newer is kept: Esc comes back to now".into(),
-        Noted::Spike { before, now } => {
+        TimelineNote::Begin if kept => "nothing older is kept".into(),
+        TimelineNote::End if kept => "nothing newer is kept: Esc comes back to now".into(),
+        TimelineNote::Spike { before, now } => {
             let what = if now > before { "more" } else { "less" };
             format!("a spike: {now:.2} CPUs in use, {what} than the {before:.2} before")
         }
-        Noted::Gap { why, from_wall_ns, to_wall_ns } => {
+        TimelineNote::Gap { why, from_wall_ns, to_wall_ns } => {
             let (from, to) = (local(from_wall_ns), local(to_wall_ns));
             format!("not recorded before this: {from} to {to}: {why}")
         }
-        Noted::Begin if change => "nothing changed before this".into(),
-        Noted::End if change => "nothing changes after this".into(),
-        Noted::Begin => "the recording begins here".into(),
-        Noted::End => "the recording ends here".into(),
+        TimelineNote::Begin if change => "nothing changed before this".into(),
+        TimelineNote::End if change => "nothing changes after this".into(),
+        TimelineNote::Begin => "the recording begins here".into(),
+        TimelineNote::End => "the recording ends here".into(),
     }
 }

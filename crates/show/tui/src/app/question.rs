@@ -1,6 +1,6 @@
 //! Questions on the status line, and their answers.
 
-use super::target::{all, Deed, Limit, Target};
+use super::target::{all, Limit, ProcessAction, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
 use crate::signals;
@@ -21,7 +21,7 @@ pub enum Question {
     /// A time in the recording.
     Time,
     /// The process for an action; an empty answer means the offered one.
-    Pid(Deed, Option<Target>),
+    Pid(ProcessAction, Option<Target>),
     KillSignal(Target),
     /// Confirm this signal.
     KillConfirm(Target, i32),
@@ -73,9 +73,9 @@ pub enum Answer {
     /// A time in the recording.
     Time(String),
     /// Act on the offered process.
-    Offered(Deed, Target),
+    Offered(ProcessAction, Target),
     /// Act on the process with the typed number.
-    Typed(Deed, u32),
+    Typed(ProcessAction, u32),
     /// Send this signal.
     Signal(Target, i32),
     /// Set this nice value.
@@ -99,20 +99,20 @@ impl Prompt {
     }
 
     /// Asks for the process of an action. `offered`: the process of an empty answer.
-    pub fn whom(deed: Deed, offered: Option<Target>) -> Prompt {
+    pub fn for_target(deed: ProcessAction, offered: Option<Target>) -> Prompt {
         let label = match deed {
-            Deed::Kill => "PID to signal",
-            Deed::Renice => "PID to renice",
+            ProcessAction::Kill => "PID to signal",
+            ProcessAction::Renice => "PID to renice",
         };
         let default = offered.as_ref().map(|target| format!("{} {}", target.pid, target.name));
         Prompt::new(Question::Pid(deed, offered), label, default)
     }
 
     /// Asks for the signal or the nice value.
-    pub fn how(deed: Deed, target: Target) -> Prompt {
+    pub fn for_action(deed: ProcessAction, target: Target) -> Prompt {
         match deed {
-            Deed::Kill => Prompt::kill_signal(target),
-            Deed::Renice => Prompt::renice_value(target),
+            ProcessAction::Kill => Prompt::kill_signal(target),
+            ProcessAction::Renice => Prompt::renice_value(target),
         }
     }
 
@@ -208,7 +208,7 @@ impl Prompt {
 
 /// A PID. kill(2) takes 0 and negative numbers as groups of processes, which are too easily
 /// mistyped.
-fn pid(deed: Deed, offered: Option<&Target>, text: &str) -> Answer {
+fn pid(deed: ProcessAction, offered: Option<&Target>, text: &str) -> Answer {
     match (text.parse::<u32>(), offered) {
         // A number on the screen means the process that the screen shows.
         (Ok(pid), Some(target)) if pid == target.pid => Answer::Offered(deed, target.clone()),

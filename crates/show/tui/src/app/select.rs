@@ -4,7 +4,7 @@
 use super::arrange::{Entry, RowId};
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
-use crate::layout::Placed;
+use crate::layout::PlacedColumn;
 use exactop_model::words::units;
 use exactop_model::{columns, Column, RowKind};
 
@@ -23,14 +23,14 @@ pub(crate) enum Selection {
 
 /// The table as it was drawn last.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct DrawnTable {
     /// The rows, from the top of the table.
     rows: Vec<RowId>,
     /// The first live row.
     pub(super) first: Option<RowId>,
     /// The line of the headings, and the headings.
     heading_y: u16,
-    headings: Vec<Placed>,
+    headings: Vec<PlacedColumn>,
 }
 
 /// The target of a click.
@@ -42,7 +42,7 @@ pub(crate) enum Pointed {
     Nothing,
 }
 
-impl Seen {
+impl DrawnTable {
     /// The target at a position.
     pub(crate) fn at(&self, x: u16, y: u16) -> Pointed {
         if self.headings.is_empty() || y < self.heading_y {
@@ -65,13 +65,13 @@ impl App {
             self.table.selection = Selection::None;
         }
         self.table.seen = match (&self.page, self.screen()) {
-            (Page::Table, Some(screen)) if self.arranged.is_some() => Seen {
+            (Page::Table, Some(screen)) if self.arranged.is_some() => DrawnTable {
                 rows: self.shown_entries().map(|e| e.id()).collect(),
                 first: self.shown_entries().find(|e| e.row.kind != RowKind::Exited).map(|e| e.id()),
                 heading_y: screen.heading_y,
                 headings: self.placed(),
             },
-            _ => Seen::default(),
+            _ => DrawnTable::default(),
         };
         self.mark_first_group();
         self.mark_first_finding();

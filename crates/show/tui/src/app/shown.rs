@@ -3,7 +3,7 @@
 
 use super::arrange::{Entry, RowId};
 use super::App;
-use crate::layout::Placed;
+use crate::layout::PlacedColumn;
 use exactop_model::columns::{Column, Context, Rounding};
 use exactop_model::words::units;
 use exactop_model::Value;
@@ -28,7 +28,7 @@ pub struct Facts {
 /// Layout of the table; after a change no cached line is valid.
 #[derive(Clone, Debug, PartialEq)]
 struct Layout {
-    placed: Vec<Placed>,
+    placed: Vec<PlacedColumn>,
     context: Context,
     command_offset: usize,
     tree: bool,
@@ -63,7 +63,7 @@ impl App {
                 shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
             }
             let lines = self.shown_entries().map(|entry| {
-                (entry.id(), Facts::of(entry, &layout, self.table.tags.has(entry.id())))
+                (entry.id(), Facts::from_entry(entry, &layout, self.table.tags.has(entry.id())))
             });
             let (lines, new) = shown.merge(lines.collect(), layout.says_more());
             shown.lines = lines;
@@ -130,7 +130,7 @@ impl Layout {
 }
 
 impl Facts {
-    fn of(entry: Entry, layout: &Layout, tagged: bool) -> Facts {
+    fn from_entry(entry: Entry, layout: &Layout, tagged: bool) -> Facts {
         let Entry { line, row, .. } = entry;
         let values = layout.placed.iter().map(|p| entry.value(p.column, &layout.context));
         Facts {

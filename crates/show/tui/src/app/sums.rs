@@ -5,7 +5,7 @@ use super::{ordering, Action, App, Page};
 use crate::keys::KeyCommand;
 use exactop_model::frame::belonging::Belonging;
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
 use exactop_model::words::order::Order;
 
@@ -13,7 +13,7 @@ use exactop_model::words::order::Order;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SumsPage {
     /// The dimension of the rows.
-    pub by: By,
+    pub by: Grouping,
     /// Name of the selected row; `None`: the first.
     pub selected: Option<String>,
 }
@@ -46,7 +46,7 @@ impl App {
         self.open_sums_by(self.sums_by)
     }
 
-    pub(super) fn open_sums_by(&mut self, by: By) -> Action {
+    pub(super) fn open_sums_by(&mut self, by: Grouping) -> Action {
         let had_groups = self.ask().groups;
         self.table.members_of = None;
         self.sums_by = by;
@@ -63,8 +63,11 @@ impl App {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
             KeyCommand::Sums => {
-                let at = By::PAGES.iter().position(|by| *by == self.sums_by).map_or(0, |at| at + 1);
-                return Some(self.open_sums_by(By::PAGES[at % By::PAGES.len()]));
+                let at = Grouping::PAGES
+                    .iter()
+                    .position(|by| *by == self.sums_by)
+                    .map_or(0, |at| at + 1);
+                return Some(self.open_sums_by(Grouping::PAGES[at % Grouping::PAGES.len()]));
             }
             KeyCommand::Up => self.move_sum(-1),
             KeyCommand::Down => self.move_sum(1),

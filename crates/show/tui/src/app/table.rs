@@ -1,8 +1,8 @@
 //! The state of the table of processes: its rows and columns, and the visible part.
 
-use super::arrange::{Marked, RowId, UserFilter};
+use super::arrange::{MarkedWindow, RowId, UserFilter};
 use super::members::MembersOf;
-use super::select::{Seen, Selection};
+use super::select::{DrawnTable, Selection};
 use super::shown::Shown;
 use super::tags::Tags;
 use crate::keys::KeyCommand;
@@ -24,7 +24,7 @@ pub(crate) struct Table {
     /// Show only these processes.
     pub(crate) members_of: Option<MembersOf>,
     /// The window that rows are compared with.
-    pub(crate) marked: Option<Marked>,
+    pub(crate) marked: Option<MarkedWindow>,
     /// Rows of the tree whose branches are folded.
     pub(crate) folded: HashSet<TaskKey>,
     /// True if the order or the selection of rows changed since they were arranged.
@@ -45,7 +45,7 @@ pub(crate) struct Table {
     pub(crate) command_offset: usize,
     pub(crate) widths: Widths,
     /// The table as it was drawn last.
-    pub(crate) seen: Seen,
+    pub(crate) seen: DrawnTable,
     pub(crate) shown: Shown,
 }
 
@@ -74,7 +74,7 @@ impl Table {
             column_offset: 0,
             command_offset: 0,
             widths: Widths::default(),
-            seen: Seen::default(),
+            seen: DrawnTable::default(),
             shown: Shown::default(),
         })
     }

@@ -2,7 +2,7 @@
 
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
-use super::target::{all, Deed, Target};
+use super::target::{all, ProcessAction, Target};
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::signals;
@@ -67,7 +67,7 @@ impl App {
     }
 
     /// The targets of an action on the tagged rows, each once.
-    fn tagged(&self, deed: Deed) -> Vec<Target> {
+    fn tagged(&self, deed: ProcessAction) -> Vec<Target> {
         let Some(arranged) = &self.arranged else { return Vec::new() };
         let mut targets: Vec<Target> = Vec::new();
         for &key in &self.table.tags.0 {
@@ -81,22 +81,22 @@ impl App {
     }
 
     /// The question for an action on the tagged rows. `None`: no row is tagged.
-    pub(super) fn ask_of_tagged(&self, deed: Deed) -> Option<Prompt> {
+    pub(super) fn ask_of_tagged(&self, deed: ProcessAction) -> Option<Prompt> {
         if self.process_page().is_some() || self.table.tags.is_empty() {
             return None;
         }
         let targets = self.tagged(deed);
         if targets.is_empty() {
             // Not the selected row: the user did not tag it.
-            return Some(Prompt::whom(deed, None));
+            return Some(Prompt::for_target(deed, None));
         }
         let whom = all(&targets);
         Some(match deed {
-            Deed::Kill => {
+            ProcessAction::Kill => {
                 let label = format!("signal for {whom}");
                 Prompt::new(Question::KillTagged(targets), label, Some("15 TERM".into()))
             }
-            Deed::Renice => {
+            ProcessAction::Renice => {
                 let label = format!("new nice value, -20 to 19, for {whom}");
                 Prompt::new(Question::ReniceTagged(targets), label, None)
             }

@@ -6,7 +6,7 @@ use exactop_model::{Row, RowKind, TaskKey};
 
 /// An action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum ProcessAction {
     /// Send it a signal.
     Kill,
     /// Change its nice value.
@@ -30,9 +30,9 @@ pub struct Target {
 
 impl Target {
     /// The target of an action on a row. Signals go to processes, nice values belong to threads.
-    pub fn of(row: &Row, deed: Deed) -> Target {
+    pub fn from_row(row: &Row, deed: ProcessAction) -> Target {
         let pid = match (deed, row.kind) {
-            (Deed::Renice, RowKind::Task) => row.key.tid,
+            (ProcessAction::Renice, RowKind::Task) => row.key.tid,
             _ => row.key.tgid,
         };
         let name = row.ident.comm.to_string();
@@ -52,20 +52,20 @@ impl Target {
 
 impl Arranged {
     /// The target of an action on a row; `None` if it has exited or is not in the frame.
-    pub(super) fn target(&self, id: RowId, deed: Deed) -> Option<Target> {
+    pub(super) fn target(&self, id: RowId, deed: ProcessAction) -> Option<Target> {
         let RowId::Task(key) = id else { return None };
         let row = self.task(key)?;
         let leader = || self.frame().rows.iter().find(|r| r.key.tid == key.tgid);
         // A thread may exit while its process stays: the signal goes to the process.
         let row = match deed {
-            Deed::Kill => leader().unwrap_or(row),
-            Deed::Renice => row,
+            ProcessAction::Kill => leader().unwrap_or(row),
+            ProcessAction::Renice => row,
         };
-        Some(Target::of(row, deed))
+        Some(Target::from_row(row, deed))
     }
 
     /// The target with this number in the frame.
-    pub(super) fn target_by_number(&self, pid: u32, deed: Deed) -> Option<Target> {
+    pub(super) fn target_by_number(&self, pid: u32, deed: ProcessAction) -> Option<Target> {
         let row = self.frame().rows.iter().find(|r| r.key.tid == pid)?;
         self.target(RowId::Task(row.key), deed)
     }

@@ -18,7 +18,7 @@ const GIVE_WAY: [&str; 3] = ["IN", "CALLS/s", "MEAN"];
 
 pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
-    let calls = match view.frame.subjects.of::<SyscallWindow>() {
+    let calls = match view.frame.subjects.get::<SyscallWindow>() {
         Some(Ok(calls)) => calls,
         none => {
             let text = match none {

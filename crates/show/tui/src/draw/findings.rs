@@ -5,7 +5,7 @@ use super::text::{cell, cut, pack, put_right, wrapped, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
-use exactop_model::findings::{Finding, Leads, What};
+use exactop_model::findings::{Finding, FindingKind, Leads};
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
@@ -45,11 +45,11 @@ pub(super) fn line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
 
 fn ink(finding: &Finding) -> Ink {
     match finding.what {
-        What::Throttled(_) => Ink::Throttled,
-        What::Waited(_) => Ink::RunQueue,
-        What::Stolen { .. } => Ink::Steal,
-        What::Residual { .. } | What::Missed(_) => Ink::Alarm,
-        What::ShortLived(_) | What::Unnamed { .. } => Ink::Strong,
+        FindingKind::Throttled(_) => Ink::Throttled,
+        FindingKind::Waited(_) => Ink::RunQueue,
+        FindingKind::Stolen { .. } => Ink::Steal,
+        FindingKind::Residual { .. } | FindingKind::Missed(_) => Ink::Alarm,
+        FindingKind::ShortLived(_) | FindingKind::Unnamed { .. } => Ink::Strong,
     }
 }
 

@@ -24,14 +24,14 @@ pub(super) fn draw(view: &View, part: Part, y: u16, buf: &mut Buffer) {
     match view.app.held_by(view.page) {
         Some(Ok(Holdings::Environment(environment))) => variables(view, environment, y, buf),
         Some(Ok(Holdings::Files(files))) => table(view, files, y, buf),
-        Some(Err(why)) => told(view, &harmless(why), y, buf),
-        None if view.app.past.is_some() => told(view, &not_recorded(part), y, buf),
-        None => told(view, &format!("{}: not read yet", name(part)), y, buf),
+        Some(Err(why)) => reason(view, &harmless(why), y, buf),
+        None if view.app.past.is_some() => reason(view, &not_recorded(part), y, buf),
+        None => reason(view, &format!("{}: not read yet", name(part)), y, buf),
     }
 }
 
 /// Draws the reason why there is nothing.
-fn told(view: &View, text: &str, y: u16, buf: &mut Buffer) {
+fn reason(view: &View, text: &str, y: u16, buf: &mut Buffer) {
     let dim = view.theme.style(Ink::Dim);
     for (y, line) in (y..view.end_y).zip(wrapped(text, 0, view.room)) {
         put(buf, 0, y, u16::MAX, &line.style(dim));

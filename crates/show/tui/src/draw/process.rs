@@ -39,7 +39,7 @@ pub(super) fn draw(
         return put(buf, 0, screen.heading_y, u16::MAX, &Line::raw(text));
     };
     let view = View { app, frame, page, row, theme, room, end_y: screen.end_y() };
-    let head = [view.who(), view.command()];
+    let head = [view.title_line(), view.command()];
     match page.shows {
         Shows::Overview => {}
         Shows::Calls => {
@@ -90,7 +90,7 @@ impl View<'_> {
         line
     }
 
-    fn who(&self) -> Line<'static> {
+    fn title_line(&self) -> Line<'static> {
         let row = self.row;
         let detail = &row.detail;
         let name = format!("{} ({})", row.ident.comm, row.key.tgid);
@@ -266,10 +266,10 @@ impl View<'_> {
     /// The causes of its moves to other CPUs, if any.
     fn moves(&self) -> Option<Line<'static>> {
         let room = self.room.saturating_sub(9);
-        let (ink, text) = match self.frame.subjects.of::<MoveWindow>()? {
+        let (ink, text) = match self.frame.subjects.get::<MoveWindow>()? {
             Ok(moves) => (Ink::Plain, words::moves::by_cause(moves)?),
             // If programs are missing, the waits already show the reason.
-            Err(_) if self.frame.subjects.of::<WaitWindow>().is_none_or(|told| told.is_err()) => {
+            Err(_) if self.frame.subjects.get::<WaitWindow>().is_none_or(|told| told.is_err()) => {
                 return None
             }
             Err(why) => (Ink::Dim, format!("not known: {}", harmless(why))),
@@ -290,7 +290,7 @@ impl View<'_> {
     /// Its waits, the tasks that had the CPU meanwhile, and the tasks that woke it; empty lines are
     /// left out.
     fn waits(&self) -> Vec<Line<'static>> {
-        let waits = match self.frame.subjects.of::<WaitWindow>() {
+        let waits = match self.frame.subjects.get::<WaitWindow>() {
             Some(Ok(waits)) => waits,
             Some(Err(why)) => {
                 let text =
@@ -385,7 +385,7 @@ impl View<'_> {
                 let Some(at) = columns.iter().position(|c| *c == p.column) else { continue };
                 let text = cell(&text[at], usize::from(p.width), p.column.left_aligned());
                 let nothing = matches!(text.trim(), "0.0" | "0" | "-");
-                let ink = if nothing { Ink::Dim } else { Ink::of(p.column) };
+                let ink = if nothing { Ink::Dim } else { Ink::from_column(p.column) };
                 put(buf, p.x, y, p.width, &Line::styled(text, self.theme.style(ink)));
             }
         }

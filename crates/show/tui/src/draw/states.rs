@@ -40,7 +40,7 @@ const OTHERS: [((ColumnId, char), Counter); 10] = [
 
 fn mark((id, glyph): (ColumnId, char)) -> Mark {
     let column = id.column();
-    Mark { name: column.title, column: Some(id), glyph, ink: Ink::of(column) }
+    Mark { name: column.title, column: Some(id), glyph, ink: Ink::from_column(column) }
 }
 
 /// All marks.

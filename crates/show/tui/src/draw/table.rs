@@ -3,11 +3,11 @@
 use super::states;
 use super::text::{cell, put, put_spans};
 use super::theme::{Ink, Theme};
-use crate::app::arrange::{Entry, Line as TableLine, Was};
+use crate::app::arrange::{Entry, Line as TableLine, PastRow};
 use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
-use crate::layout::{Placed, Screen};
+use crate::layout::{PlacedColumn, Screen};
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Column, Context, Rounding, Unit};
 use exactop_model::words::books::round_to_sum;
@@ -48,7 +48,7 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
 /// Common state of all lines of the table.
 struct Table<'a> {
     app: &'a App,
-    placed: &'a [Placed],
+    placed: &'a [PlacedColumn],
     bar: Option<u16>,
     theme: Theme,
 }
@@ -95,7 +95,13 @@ impl Table<'_> {
 }
 
 /// Headings over placed columns; an arrow marks the sort column and its direction.
-pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf: &mut Buffer) {
+pub(super) fn heading(
+    placed: &[PlacedColumn],
+    sort: SortBy,
+    theme: Theme,
+    y: u16,
+    buf: &mut Buffer,
+) {
     let style = theme.style(Ink::Heading);
     put(buf, 0, y, u16::MAX, &Line::styled(" ".repeat(usize::from(buf.area.width)), style));
     for p in placed {
@@ -146,7 +152,7 @@ pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buf
 struct TableRow<'a> {
     app: &'a App,
     entry: Entry<'a>,
-    placed: &'a [Placed],
+    placed: &'a [PlacedColumn],
     /// True if a column shows a state.
     has_states: bool,
     theme: Theme,
@@ -190,8 +196,8 @@ impl TableRow<'_> {
     /// The row in the marked window.
     fn then(&self) -> Option<&Row> {
         match self.entry.versus?.was {
-            Was::There(then, _) => Some(then),
-            Was::Absent | Was::Only => None,
+            PastRow::There(then, _) => Some(then),
+            PastRow::Absent | PastRow::Only => None,
         }
     }
 
@@ -204,9 +210,11 @@ impl TableRow<'_> {
         let now = self.entry.row.exited_count();
         let Some(versus) = self.entry.versus else { return thousands(now) };
         let (more, by) = match versus.was {
-            Was::There(then, _) => (now >= then.exited_count(), now.abs_diff(then.exited_count())),
-            Was::Absent => (true, now),
-            Was::Only => (false, now),
+            PastRow::There(then, _) => {
+                (now >= then.exited_count(), now.abs_diff(then.exited_count()))
+            }
+            PastRow::Absent => (true, now),
+            PastRow::Only => (false, now),
         };
         units::signed(!more, thousands(by))
     }
@@ -214,10 +222,11 @@ impl TableRow<'_> {
     /// `└ exited × 1,756` across the columns that are empty for an exited group: from, to, text.
     /// `None` if they are too narrow.
     fn label_span(&self) -> Option<(u16, u16, String)> {
-        let silent = |p: &&Placed| p.column.silent_if_exited;
+        let silent = |p: &&PlacedColumn| p.column.silent_if_exited;
         let pid = self.placed.iter().position(|p| p.column.id == ColumnId::Pid);
         let after_pid = pid.map_or(0, |i| i + 1);
-        let silent: Vec<&Placed> = self.placed[after_pid..].iter().take_while(silent).collect();
+        let silent: Vec<&PlacedColumn> =
+            self.placed[after_pid..].iter().take_while(silent).collect();
         let (from, to) = (silent.first()?.x, silent.last()?.end());
         let branch = if self.app.settings.tree { "" } else { &self.entry.line.prefix };
         let text = format!("{branch}exited × {}", self.exited());
@@ -226,7 +235,7 @@ impl TableRow<'_> {
 
     fn cell(
         &self,
-        p: &Placed,
+        p: &PlacedColumn,
         context: &Context,
         states: &[States; 2],
         labelled: bool,
@@ -242,7 +251,7 @@ impl TableRow<'_> {
         self.span(ink, cell(&text, width, p.column.left_aligned()))
     }
 
-    fn figure(&self, p: &Placed, context: &Context, states: &[States; 2]) -> (String, Ink) {
+    fn figure(&self, p: &PlacedColumn, context: &Context, states: &[States; 2]) -> (String, Ink) {
         let row = self.entry.row;
         let value = self.entry.value(p.column, context);
         let changes = self.entry.versus.is_some() && p.column.is_figure();
@@ -261,7 +270,7 @@ impl TableRow<'_> {
             _ if nothing && p.column.unit != Unit::Int => Ink::Dim,
             ColumnId::S if row.letter == 'R' => Ink::Strong,
             ColumnId::CpuPct => Ink::Strong,
-            _ => Ink::of(p.column),
+            _ => Ink::from_column(p.column),
         };
         (text, ink)
     }
@@ -300,9 +309,9 @@ impl TableRow<'_> {
         let text = told_apart(columns::command(row, context.command_line), row.ident.kthread);
         let scrolled: String = text.chars().skip(self.app.table.command_offset).collect();
         let mark = match versus.map(|versus| versus.was) {
-            Some(Was::Absent) => "+ ",
-            Some(Was::Only) => "- ",
-            Some(Was::There(..)) | None => "",
+            Some(PastRow::Absent) => "+ ",
+            Some(PastRow::Only) => "- ",
+            Some(PastRow::There(..)) | None => "",
         };
         format!("{}{mark}{scrolled}", line.prefix)
     }

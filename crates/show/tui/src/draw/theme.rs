@@ -1,7 +1,7 @@
 //! Colours: one meaning per colour, on every page. Without colours, bold and reverse replace them.
 
 use crate::settings::{ColorMode, ThemeName};
-use exactop_model::columns::{Column, Kind};
+use exactop_model::columns::{Column, ColumnKind};
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// Meaning of a piece of the screen.
@@ -42,17 +42,21 @@ pub enum Ink {
 
 impl Ink {
     /// The colour of a column's figures.
-    pub fn of(column: &Column) -> Ink {
+    pub fn from_column(column: &Column) -> Ink {
         match column.kind {
-            Kind::User => Ink::User,
-            Kind::System => Ink::System,
-            Kind::Interrupt => Ink::Irq,
-            Kind::Steal => Ink::Steal,
-            Kind::RunQueue => Ink::RunQueue,
-            Kind::Throttle => Ink::Throttled,
-            Kind::Lock => Ink::Lock,
-            Kind::Sleep => Ink::Sleep,
-            Kind::Identity | Kind::Cpu | Kind::Life | Kind::Memory | Kind::Events => Ink::Plain,
+            ColumnKind::User => Ink::User,
+            ColumnKind::System => Ink::System,
+            ColumnKind::Interrupt => Ink::Irq,
+            ColumnKind::Steal => Ink::Steal,
+            ColumnKind::RunQueue => Ink::RunQueue,
+            ColumnKind::Throttle => Ink::Throttled,
+            ColumnKind::Lock => Ink::Lock,
+            ColumnKind::Sleep => Ink::Sleep,
+            ColumnKind::Identity
+            | ColumnKind::Cpu
+            | ColumnKind::Life
+            | ColumnKind::Memory
+            | ColumnKind::Events => Ink::Plain,
         }
     }
 }

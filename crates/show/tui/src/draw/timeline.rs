@@ -2,7 +2,7 @@
 
 use super::text::{pack, put, put_right, seconds, Piece};
 use super::theme::{Ink, Theme};
-use crate::app::past::Past;
+use crate::app::past::ShownPast;
 use crate::app::App;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
@@ -58,7 +58,7 @@ pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
 }
 
 /// The recording's whole time as a bar of `cells` cells.
-fn bar(past: &Past, cells: usize, theme: Theme) -> Vec<Span<'static>> {
+fn bar(past: &ShownPast, cells: usize, theme: Theme) -> Vec<Span<'static>> {
     let place = &past.place;
     let (begin, end) = place.bounds();
     let cells_i = cells as i128;

@@ -1,12 +1,12 @@
 //! Figures that are shown before the first window is measured give way to it.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{Ask, Feed, Frame};
 use exactop_testkit::{arranged, Made};
-use exactop_tui::app::target::{Deed, Limit, Target};
+use exactop_tui::app::target::{Limit, ProcessAction, Target};
 use exactop_tui::desk::Desk;
 use exactop_tui::{App, Host, Settings, TuiError};
 
@@ -39,7 +39,7 @@ impl Feed for Slow {
 struct Nobody;
 
 impl Host for Nobody {
-    fn identify(&mut self, pid: u32, _: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, _: ProcessAction) -> Result<Target, String> {
         Err(format!("no process {pid}"))
     }
 
@@ -47,7 +47,7 @@ impl Host for Nobody {
         false
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         Err(format!("{} holds nothing", wanted.key.tgid))
     }
 
@@ -109,8 +109,8 @@ fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
     assert!(!desk.open().expect("an open window") && desk.next_frame().expect("a frame"));
     desk.look();
     let is_known = |frame: &Frame, key| match key {
-        KeyCode::Char('y') => frame.subjects.of::<SyscallWindow>().is_some(),
-        KeyCode::Enter => frame.subjects.of::<WaitWindow>().is_some(),
+        KeyCode::Char('y') => frame.subjects.get::<SyscallWindow>().is_some(),
+        KeyCode::Enter => frame.subjects.get::<WaitWindow>().is_some(),
         _ => frame.groups.is_some(),
     };
     for key in [KeyCode::Char('y'), KeyCode::Enter, KeyCode::Char('g')] {

@@ -1,8 +1,8 @@
 //! Findings on a window: the line below the balance, the page, and the pages that Enter opens.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::findings::{Finding, ShortLived, Throttled, Waited, What};
-use exactop_model::owner::By;
+use exactop_model::findings::{Finding, FindingKind, ShortLived, Throttled, Waited};
+use exactop_model::owner::Grouping;
 use exactop_model::{Comm, Frame};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::Page;
@@ -44,7 +44,7 @@ fn findings(frame: &mut Frame) {
     let key = frame.rows[0].key;
     let length_ns = frame.length_ns();
     let part = |pct: u64| length_ns * pct / 100;
-    let throttled = What::Throttled(Throttled {
+    let throttled = FindingKind::Throttled(Throttled {
         cgroup_id: 7,
         path: Some(b"/we\x1bb".to_vec()),
         groups_below: 0,
@@ -55,7 +55,7 @@ fn findings(frame: &mut Frame) {
         lat_ns: 0,
         throttle_ns: part(60),
     });
-    let waited = What::Waited(Waited {
+    let waited = FindingKind::Waited(Waited {
         comm: comm("d\x07d"),
         processes: 3,
         worst: Some(key),
@@ -63,7 +63,7 @@ fn findings(frame: &mut Frame) {
         lat_ns: part(33),
         throttle_ns: 0,
     });
-    let short = What::ShortLived(ShortLived {
+    let short = FindingKind::ShortLived(ShortLived {
         all_ns: part(30),
         used_ns: part(75),
         comm: comm("true"),
@@ -106,7 +106,7 @@ fn a_finding_leads_to_where_more_of_it_is_seen() {
     assert!(matches!(follow(1).page(), Page::Process(_)));
     let totals = follow(2);
     assert!(matches!(totals.page(), Page::Sums(_)));
-    assert_eq!(totals.ask().options.by, Some(By::Command));
+    assert_eq!(totals.ask().options.by, Some(Grouping::Command));
 }
 
 #[test]

@@ -2,14 +2,16 @@
 //! the view keeps them.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Kind, Part, Wanted};
+use exactop_model::frame::holdings::{
+    Environment, File, Files, Holdings, HoldingsRequest, OpenFileKind, Part,
+};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{App, Deed, Host, Settings, Target};
+use exactop_tui::{App, Host, ProcessAction, Settings, Target};
 
 /// The busiest process of the made-up machine.
 const PID: u32 = 22_417;
@@ -33,16 +35,16 @@ impl Feed for MadeUp {
 /// A host that returns these holdings, and notes the process.
 struct Tells {
     told: fn(Part) -> Result<Holdings, String>,
-    asked: Vec<Wanted>,
+    asked: Vec<HoldingsRequest>,
 }
 
 impl Host for Tells {
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         self.asked.push(wanted);
         (self.told)(wanted.part)
     }
 
-    fn identify(&mut self, pid: u32, _: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, _: ProcessAction) -> Result<Target, String> {
         Err(format!("no process {pid}"))
     }
 
@@ -97,9 +99,9 @@ fn told(part: Part) -> Result<Holdings, String> {
         }
         Part::Files => {
             let files = vec![
-                file(0, Kind::CharacterDevice, b"/dev/pts/0", None, 0),
-                file(3, Kind::Regular, b"/var/log/a\x1b[2Jb.log", Some(3 << 20), 1_048_576),
-                file(12, Kind::Socket, b"socket:[4711]", None, 0),
+                file(0, OpenFileKind::CharacterDevice, b"/dev/pts/0", None, 0),
+                file(3, OpenFileKind::Regular, b"/var/log/a\x1b[2Jb.log", Some(3 << 20), 1_048_576),
+                file(12, OpenFileKind::Socket, b"socket:[4711]", None, 0),
             ];
             Holdings::Files(Files { files, left_out: 2 })
         }
@@ -133,7 +135,7 @@ fn shown(
     told: fn(Part) -> Result<Holdings, String>,
     width: u16,
     keys: &[KeyCode],
-) -> (String, Vec<Wanted>) {
+) -> (String, Vec<HoldingsRequest>) {
     let (mut feed, mut host) = (MadeUp, Tells { told, asked: Vec::new() });
     let app = App::new(Settings::default()).expect("settings");
     let screen = screen(&mut Desk::new(app, &mut feed, &mut host), width, keys);

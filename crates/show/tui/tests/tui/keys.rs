@@ -4,8 +4,8 @@ use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use exactop_model::on_demand::Panel;
-use exactop_model::owner::By;
-use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
+use exactop_model::owner::Grouping;
+use exactop_model::{ColumnId, Counter, Frame, IdleRows, Needs, Row, RowKind, TaskKey};
 use exactop_testkit::{arranged, details, SECOND};
 use exactop_tui::app::action::HostAction;
 use exactop_tui::app::arrange::RowId;
@@ -159,19 +159,19 @@ fn microstates_are_other_columns_and_back() {
 #[test]
 fn only_as_many_still_rows_are_asked_for_as_fit() {
     let mut app = app();
-    assert_eq!(app.ask().options.still, Still::Some(14));
+    assert_eq!(app.ask().options.still, IdleRows::Some(14));
     keys(&mut app, "i");
-    assert_eq!(app.ask().options.still, Still::Hide);
+    assert_eq!(app.ask().options.still, IdleRows::Hide);
     keys(&mut app, "i");
     for (keys_, why) in [("M", "memory"), ("P", "activity"), ("R", "ascending")] {
         keys(&mut app, keys_);
-        let all = app.ask().options.still == Still::All;
+        let all = app.ask().options.still == IdleRows::All;
         assert_eq!(all, keys_ != "P", "{why}");
     }
     keys(&mut app, "Po%CPU>1\n");
-    assert_eq!(app.ask().options.still, Still::All);
+    assert_eq!(app.ask().options.still, IdleRows::All);
     keys(&mut app, "=");
-    assert_eq!(app.ask().options.still, Still::Some(14));
+    assert_eq!(app.ask().options.still, IdleRows::Some(14));
     key(&mut app, KeyCode::End);
     assert_eq!(app.selected_line(), Some(app.line_count() - 1));
 }
@@ -200,12 +200,12 @@ fn the_selection_follows_the_process() {
     key(&mut app, KeyCode::Down);
     key(&mut app, KeyCode::Down);
     let line = app.selected_line().unwrap();
-    let id = RowId::of(row(&app, line));
+    let id = RowId::from_row(row(&app, line));
     assert_eq!(row(&app, line).key.tgid, 22_418);
     keys(&mut app, "N");
     let now = app.selected_line().unwrap();
     assert_ne!(now, line);
-    assert_eq!(RowId::of(row(&app, now)), id);
+    assert_eq!(RowId::from_row(row(&app, now)), id);
     let mut frame = arranged(&app.ask(), 1);
     frame.rows.retain(|r| r.key.tgid != 22_418);
     accept(&mut app, frame);
@@ -470,7 +470,7 @@ fn idle_rows_are_hidden_but_not_their_time() {
 fn sums_are_by_one_thing_after_the_other() {
     let mut app = app();
     assert_eq!(app.ask().options.by, None, "nobody looks");
-    for by in By::PAGES {
+    for by in Grouping::PAGES {
         keys(&mut app, "K");
         let ask = app.ask();
         let wanted = (Some(by), by.is_of_group());
@@ -481,7 +481,7 @@ fn sums_are_by_one_thing_after_the_other() {
         assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
     }
     keys(&mut app, "K");
-    assert_eq!(app.ask().options.by, Some(By::Command), "and anew");
+    assert_eq!(app.ask().options.by, Some(Grouping::Command), "and anew");
     key(&mut app, KeyCode::End);
     key(&mut app, KeyCode::Up);
     key(&mut app, KeyCode::Esc);
@@ -489,7 +489,7 @@ fn sums_are_by_one_thing_after_the_other() {
     keys(&mut app, "KK");
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "K");
-    assert_eq!(app.ask().options.by, Some(By::User), "where it was left");
+    assert_eq!(app.ask().options.by, Some(Grouping::User), "where it was left");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::layout::{
-    cpu_grid, cpu_strip, least_rest, place, screen, Cpus, HeaderLine, Wants, Widths, CPU_GAP,
+    cpu_grid, cpu_strip, least_rest, place, screen, Cpus, HeaderLine, LayoutNeeds, Widths, CPU_GAP,
 };
 use exactop_tui::{App, PerCpu, Settings};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ proptest! {
         footer: bool, per_cpu in per_cpu(),
     ) {
         let cpus = Cpus::without_gaps(cpus);
-        let wants = Wants { cpus, per_cpu, recorded, findings, footer, reserved: false };
+        let wants = LayoutNeeds { cpus, per_cpu, recorded, findings, footer, reserved: false };
         if let Some(s) = screen(width, height, wants) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
             prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
@@ -67,7 +67,7 @@ proptest! {
     ) {
         let of = |findings| {
             let cpus = Cpus::without_gaps(cpus);
-            let wants = Wants { cpus, per_cpu, recorded, findings, reserved: true, footer };
+            let wants = LayoutNeeds { cpus, per_cpu, recorded, findings, reserved: true, footer };
             screen(width, height, wants)
         };
         let [quiet, said] = [false, true].map(|findings| of(findings).map(|s| (s.body_y, s.body_rows)));

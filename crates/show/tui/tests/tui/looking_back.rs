@@ -2,15 +2,15 @@
 //! and the way back.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{App, Deed, Host, Settings, Target};
+use exactop_tui::{App, Host, ProcessAction, Settings, Target};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -66,17 +66,17 @@ impl Feed for Live {
 }
 
 impl Timeline for Live {
-    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+    fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         let (closed, _) = self.0.get();
         let at = self.shown();
         let (to, noted) = match to {
             Travel::By(Direction::Back, _) | Travel::Change(Direction::Back) if at == 0 => {
-                (0, Some(Noted::Begin))
+                (0, Some(TimelineNote::Begin))
             }
             Travel::By(Direction::Back, n) => (at.saturating_sub(n), None),
             Travel::Change(Direction::Back) => (at - 1, None),
             Travel::By(Direction::On, _) | Travel::Change(Direction::On) if at + 1 == closed => {
-                (at, Some(Noted::End))
+                (at, Some(TimelineNote::End))
             }
             _ => (at + 1, None),
         };
@@ -88,13 +88,13 @@ impl Timeline for Live {
         Err("not joined".into())
     }
 
-    fn arrived(&self) -> Option<Noted> {
+    fn arrived(&self) -> Option<TimelineNote> {
         None
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> TimelinePosition {
         let wall_ns = |n: usize| 2 * SECOND * n as i128;
-        Place {
+        TimelinePosition {
             from_wall_ns: wall_ns(self.shown()),
             to_wall_ns: wall_ns(self.shown() + 1),
             length_ns: 2_000_000_000,
@@ -112,7 +112,7 @@ impl Timeline for Live {
 struct Nobody;
 
 impl Host for Nobody {
-    fn identify(&mut self, _: u32, _: Deed) -> Result<Target, String> {
+    fn identify(&mut self, _: u32, _: ProcessAction) -> Result<Target, String> {
         panic!("nobody is looked for");
     }
 
@@ -120,7 +120,7 @@ impl Host for Nobody {
         false
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
     }
 

@@ -1,10 +1,10 @@
 //! A marked window: rows show their change since.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::{ColumnId, Counter, Frame, RowKind, Still};
+use exactop_model::{ColumnId, Counter, Frame, IdleRows, RowKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::action::WindowAction;
-use exactop_tui::app::arrange::{Entry, Was};
+use exactop_tui::app::arrange::{Entry, PastRow};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings};
@@ -114,7 +114,7 @@ fn against_itself_nothing_changed() {
             boottime_ns: None,
         };
         for entry in app.entries() {
-            assert!(matches!(entry.versus.expect("marked").was, Was::There(..)));
+            assert!(matches!(entry.versus.expect("marked").was, PastRow::There(..)));
             assert_eq!(change(&entry), Some(0));
             let events = entry.value(column(ColumnId::Vcx), &context).number();
             assert!(events.is_none_or(|n| n == 0.0), "{:?}", entry.row);
@@ -148,8 +148,8 @@ fn rows_are_ordered_and_chosen_by_their_change() {
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     let is_task = |entry: &Entry| entry.row.kind != RowKind::Exited;
-    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Only));
-    let came = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Absent));
+    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, PastRow::Only));
+    let came = app.entries().position(|e| matches!(e.versus.expect("marked").was, PastRow::Absent));
     assert!(came < gone, "{came:?} {gone:?}");
     assert!(app.entries().filter(is_task).count() > 10, "everyone has a row");
     keys(&mut app, "o%CPU>1\n", 7);
@@ -169,10 +169,10 @@ fn the_mark_is_let_go_of_by_its_key_by_escape_and_by_the_other_kind_of_rows() {
         let mut app = app(120, Settings::default());
         let plain = picture(&app);
         assert!(!plain.contains("change since"));
-        assert_ne!(app.ask().options.still, Still::All);
+        assert_ne!(app.ask().options.still, IdleRows::All);
         keys(&mut app, "D", 0);
         assert!(marked(&app) && picture(&app).contains("change since"), "{}", picture(&app));
-        assert_eq!(app.ask().options.still, Still::All, "who sleeps has a change, too");
+        assert_eq!(app.ask().options.still, IdleRows::All, "who sleeps has a change, too");
         press(&mut app, ends, 0);
         assert!(!marked(&app), "{ends:?}");
         assert!(!picture(&app).contains("change since"));
@@ -200,7 +200,7 @@ fn nobody_is_offered_who_was_there_only_then() {
     let mut app = app(80, Settings::default());
     keys(&mut app, "D", 0);
     later(&mut app, changed);
-    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Only));
+    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, PastRow::Only));
     let line = gone.expect("one who went");
     for _ in 0..=line {
         let at = app.selected_line();

@@ -1,7 +1,7 @@
 //! From a group or a total to its processes and back, and the order of these pages.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::{Counter, Needs, Row};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::groups::GroupsPage;
@@ -103,7 +103,7 @@ fn a_total_leads_to_those_whose_sum_it_is() {
     let mut app = app(120);
     let mut seen = 0;
     press(&mut app, &[KeyCode::Char('K'), KeyCode::Home]);
-    for by in [By::Command, By::User] {
+    for by in [Grouping::Command, Grouping::User] {
         let sums = app.frame().unwrap().sums.clone().unwrap();
         assert_eq!(sums.by, by);
         for row in &sums.rows {

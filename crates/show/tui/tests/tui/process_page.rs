@@ -2,14 +2,14 @@
 //! finds that it has exited.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{App, Deed, Host, Settings, Target};
+use exactop_tui::{App, Host, ProcessAction, Settings, Target};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ impl Feed for Changed {
 struct Knows(Rc<Cell<bool>>);
 
 impl Host for Knows {
-    fn identify(&mut self, pid: u32, _: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, _: ProcessAction) -> Result<Target, String> {
         Err(format!("no process {pid}"))
     }
 
@@ -56,7 +56,7 @@ impl Host for Knows {
         !self.0.get()
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         Err(format!("{} holds nothing", wanted.key.tgid))
     }
 

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
 use exactop_model::on_demand::Subject;
-use exactop_model::owner::By;
+use exactop_model::owner::Grouping;
 use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
@@ -207,7 +207,7 @@ fn containers(frame: &mut Frame) {
         row("db", [30, 50, 0], 25),
         row("idle\\x1b", [1, 0, 0], 100),
     ];
-    frame.sums = Some(NamedSums { by: By::Container, rows });
+    frame.sums = Some(NamedSums { by: Grouping::Container, rows });
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn tags_stay_on_those_who_sleep_while_another_page_is_looked_at() {
     frame.rows.retain(|row| row.key.tgid == 812);
     app.accept(frame, &mut details);
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.ask().options.still, exactop_model::Still::All);
+    assert_eq!(app.ask().options.still, exactop_model::IdleRows::All);
     let frame = arranged(&app.ask(), 1);
     app.accept(frame, &mut details);
     keys(&mut app, "k");

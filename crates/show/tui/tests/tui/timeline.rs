@@ -2,15 +2,15 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_fuzzing::Choices;
-use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
-use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
+use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{App, Deed, Host, Settings, Target};
+use exactop_tui::{App, Host, ProcessAction, Settings, Target};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -59,9 +59,9 @@ impl Recorded {
         }
     }
 
-    fn noted(&self) -> Option<Noted> {
+    fn noted(&self) -> Option<TimelineNote> {
         let (first, _) = self.at.get();
-        (first == GAP.0 + GAP.1).then(|| Noted::Gap {
+        (first == GAP.0 + GAP.1).then(|| TimelineNote::Gap {
             why: "no recorder ran",
             from_wall_ns: wall_ns(GAP.0),
             to_wall_ns: wall_ns(first),
@@ -69,12 +69,12 @@ impl Recorded {
     }
 }
 
-fn end(to: Direction) -> Option<Noted> {
-    Some(if to == Direction::On { Noted::End } else { Noted::Begin })
+fn end(to: Direction) -> Option<TimelineNote> {
+    Some(if to == Direction::On { TimelineNote::End } else { TimelineNote::Begin })
 }
 
 impl Timeline for Recorded {
-    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+    fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         match to {
             Travel::By(direction, windows) => {
                 for _ in 0..windows {
@@ -91,13 +91,13 @@ impl Timeline for Recorded {
                 let Some(found) = found else { return Ok(end(direction)) };
                 self.show(found);
                 if SPIKES.contains(&found) {
-                    return Ok(Some(Noted::Spike { before: 0.25, now: 1.5 }));
+                    return Ok(Some(TimelineNote::Spike { before: 0.25, now: 1.5 }));
                 }
             }
             Travel::To(ns) => {
                 let Some(found) = (0..WINDOWS).find(|&n| is_there(n) && wall_ns(n + 1) > ns) else {
                     self.show(WINDOWS - 1);
-                    return Ok(Some(Noted::End));
+                    return Ok(Some(TimelineNote::End));
                 };
                 self.show(found);
             }
@@ -111,13 +111,13 @@ impl Timeline for Recorded {
         Ok(())
     }
 
-    fn arrived(&self) -> Option<Noted> {
+    fn arrived(&self) -> Option<TimelineNote> {
         self.noted()
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> TimelinePosition {
         let (first, windows) = self.at.get();
-        Place {
+        TimelinePosition {
             from_wall_ns: wall_ns(first),
             to_wall_ns: wall_ns(first + windows) + self.set_ns,
             length_ns: 2_000_000_000 * windows as u64,
@@ -153,7 +153,7 @@ impl Feed for Recorded {
 struct Nobody;
 
 impl Host for Nobody {
-    fn identify(&mut self, _: u32, _: Deed) -> Result<Target, String> {
+    fn identify(&mut self, _: u32, _: ProcessAction) -> Result<Target, String> {
         panic!("nobody is looked for");
     }
 
@@ -161,7 +161,7 @@ impl Host for Nobody {
         panic!("who lives now says nothing of then");
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
     }
 

@@ -18,46 +18,48 @@ macro_rules! sums {
     ($of:ty, $sums:expr) => {
         [
             Figure::new("MOVES", "moves", |_, row: &$of| count($sums(row).moves)),
-            Figure::told("queued", |_, row: &$of| count($sums(row).queued)),
-            Figure::told("before_ns", |_, row: &$of| ns($sums(row).before_ns)),
+            Figure::machine_only("queued", |_, row: &$of| count($sums(row).queued)),
+            Figure::machine_only("before_ns", |_, row: &$of| ns($sums(row).before_ns)),
             Figure::shown("BEFORE", |_, row: &$of| ns($sums(row).mean_before_ns())),
-            Figure::told("ran", |_, row: &$of| count($sums(row).ran)),
-            Figure::told("after_ns", |_, row: &$of| ns($sums(row).after_ns)),
+            Figure::machine_only("ran", |_, row: &$of| count($sums(row).ran)),
+            Figure::machine_only("after_ns", |_, row: &$of| ns($sums(row).after_ns)),
             Figure::shown("AFTER", |_, row: &$of| ns($sums(row).mean_after_ns())),
-            Figure::new("PAID", "paid", |_, row: &$of| told(row.cause(), $sums(row).paid)),
-            Figure::new("NOT", "unpaid", |_, row: &$of| told(row.cause(), $sums(row).unpaid)),
+            Figure::new("PAID", "paid", |_, row: &$of| judged_moves(row.cause(), $sums(row).paid)),
+            Figure::new("NOT", "unpaid", |_, row: &$of| {
+                judged_moves(row.cause(), $sums(row).unpaid)
+            }),
         ]
     };
 }
 
 /// Common part of rows of moves.
-trait Moved {
+trait HasCause {
     /// The cause, if all moves of the row have the same one.
     fn cause(&self) -> Option<Cause>;
 }
 
 /// The number of moves; `None` for a cause that left no choice, because such a move cannot have
 /// paid.
-fn told(cause: Option<Cause>, moves: u64) -> exactop_model::Value {
+fn judged_moves(cause: Option<Cause>, moves: u64) -> exactop_model::Value {
     count((cause.is_none_or(Cause::could_stay)).then_some(moves))
 }
 
 type OfCause = (Cause, MoveSums);
 type OfCpus = (u32, u32, MoveSums);
 
-impl Moved for OfCause {
+impl HasCause for OfCause {
     fn cause(&self) -> Option<Cause> {
         Some(self.0)
     }
 }
 
-impl Moved for OfCpus {
+impl HasCause for OfCpus {
     fn cause(&self) -> Option<Cause> {
         None
     }
 }
 
-impl Moved for MoveRow {
+impl HasCause for MoveRow {
     fn cause(&self) -> Option<Cause> {
         Some(self.cause)
     }
@@ -86,9 +88,9 @@ fn cpus() -> Vec<Figure<MoveWindow, OfCpus>> {
 /// Figures of a thread's or a process's moves of one kind.
 fn rows() -> Vec<Figure<MoveWindow, MoveRow>> {
     let mut figures = vec![
-        Figure::told("pid", |_, row: &MoveRow| pid(&row.who)),
-        Figure::told("tid", |_, row| tid(&row.who)),
-        Figure::told("comm", |_, row| word(row.who.comm.to_string())),
+        Figure::machine_only("pid", |_, row: &MoveRow| pid(&row.who)),
+        Figure::machine_only("tid", |_, row| tid(&row.who)),
+        Figure::machine_only("comm", |_, row| word(row.who.comm.to_string())),
         Figure::new("CAUSE", "cause", |_, row| word(row.cause.name().to_string())),
         Figure::new("FROM", "from", |_, row| count(u64::from(row.from))),
         Figure::new("TO", "to", |_, row| count(u64::from(row.to))),
@@ -177,11 +179,11 @@ pub fn csv(moves: &MoveWindow, threads: bool) -> Vec<u8> {
 mod tests {
     use super::*;
     use exactop_model::on_demand::losses::Losses;
-    use exactop_model::{Comm, Who};
+    use exactop_model::{Comm, TaskRef};
 
     fn window() -> MoveWindow {
         let row = |tid, from, to, cause, moves, queued| MoveRow {
-            who: Who::thread(70, tid, Comm::new(b"w\x1bk"), Comm::new(b"w\x1bk")),
+            who: TaskRef::thread(70, tid, Comm::new(b"w\x1bk"), Comm::new(b"w\x1bk")),
             from,
             to,
             cause,
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn a_narrow_screen_leaves_out_what_matters_least() {
         let row = |tid, comm: &[u8]| MoveRow {
-            who: Who::thread(tid, tid, Comm::new(comm), Comm::new(comm)),
+            who: TaskRef::thread(tid, tid, Comm::new(comm), Comm::new(comm)),
             ..window().rows[2]
         };
         let rows = vec![row(27_051, b"kworker/1:1"), row(7, b"sh")];

@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 pub const SCHEMA: u32 = 1;
 
 const FIGURES: &[Figure<SwitchWindow, SwitchRow>] = &[
-    Figure::told("pid", |_, row| pid(&row.who)),
-    Figure::told("tid", |_, row| tid(&row.who)),
-    Figure::told("comm", |_, row| word(row.who.comm.to_string())),
+    Figure::machine_only("pid", |_, row| pid(&row.who)),
+    Figure::machine_only("tid", |_, row| tid(&row.who)),
+    Figure::machine_only("comm", |_, row| word(row.who.comm.to_string())),
     Figure::new("SWITCHES", "switches", |_, row| count(row.switches())),
     Figure::new("PREEMPTED", "preempted", |_, row| count(row.preempted)),
     Figure::new("BLOCKED", "blocked", |_, row| count(row.blocked)),
@@ -68,12 +68,12 @@ pub fn csv(window: &SwitchWindow, threads: bool) -> Vec<u8> {
 mod tests {
     use super::*;
     use exactop_model::on_demand::losses::Losses;
-    use exactop_model::{Comm, Who};
+    use exactop_model::{Comm, TaskRef};
     use serde_json::Value;
 
     fn window() -> SwitchWindow {
         let row = |tid, preempted, exited| SwitchRow {
-            who: Who::thread(70, tid, Comm::new(b"w\x1bk"), Comm::new(b"w\x1bk")),
+            who: TaskRef::thread(70, tid, Comm::new(b"w\x1bk"), Comm::new(b"w\x1bk")),
             preempted,
             blocked: 12,
             yielded: 3,

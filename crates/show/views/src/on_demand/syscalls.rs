@@ -16,24 +16,24 @@ pub const SCHEMA: u32 = 1;
 /// Figures of a row.
 const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     Figure::new("PID", "pid", |_, row| count(row.who.map(|w| w.tgid.into()))),
-    Figure::told("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),
+    Figure::machine_only("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),
     Figure::new("NAME", "comm", |_, row| word(row.who.map(|w| w.comm.to_string()))),
     Figure::shown("NAME/TID", |_, row| word(row.who.map(|w| w.to_string()))),
     Figure::shown("DISP/s", |window, row| {
         word(row.who.map(|who| rate(window.dispatches_of(&who), window.seconds())))
     }),
-    Figure::told("syscall", |_, row| word(row.nr.name().map(String::from))),
-    Figure::told("nr", |_, row| Shown::Known(Datum::Int(row.nr.0.into()))),
+    Figure::machine_only("syscall", |_, row| word(row.nr.name().map(String::from))),
+    Figure::machine_only("nr", |_, row| Shown::Known(Datum::Int(row.nr.0.into()))),
     Figure::new("CALLS", "calls", |_, row| count(row.calls)),
     Figure::shown("CALLS/s", |window, row| word(rate(row.calls, window.seconds()))),
-    Figure::told("untimed", |_, row| count(row.untimed)),
+    Figure::machine_only("untimed", |_, row| count(row.untimed)),
     Figure::new("ERRORS", "errors", |_, row| count(row.errors)),
     Figure::shown("TOTAL", |_, row| ns((row.calls > row.untimed).then_some(row.total_ns))),
-    Figure::told("total_ns", |_, row| ns(row.total_ns)),
+    Figure::machine_only("total_ns", |_, row| ns(row.total_ns)),
     Figure::new("MEAN", "mean_ns", |_, row| ns(row.mean_ns())),
     Figure::new("MAX", "max_ns", |_, row| ns(row.max_ns)),
     Figure::new("IN", "in_flight", |_, row| count(row.in_flight)),
-    Figure::told("oldest_in_flight_ns", |_, row| ns(row.oldest_ns)),
+    Figure::machine_only("oldest_in_flight_ns", |_, row| ns(row.oldest_ns)),
     Figure::shown("SYSCALL", |_, row| word(row.nr.to_string())),
     Figure::shown("FAILED WITH", |window, row| word(failed(&window.failures_of(row)))),
     Figure::csv("errnos", |window, row| {
@@ -139,10 +139,10 @@ mod tests {
     use super::*;
     use exactop_model::on_demand::losses::Losses;
     use exactop_model::on_demand::syscalls::Dispatches;
-    use exactop_model::{Comm, SyscallNr, Who};
+    use exactop_model::{Comm, SyscallNr, TaskRef};
 
     fn window(by: SyscallsBy) -> SyscallWindow {
-        let who = |tid| Who::thread(70, tid, Comm::new(b"ev\x1bil"), Comm::new(b"ev\x1bil"));
+        let who = |tid| TaskRef::thread(70, tid, Comm::new(b"ev\x1bil"), Comm::new(b"ev\x1bil"));
         let whose = |tid| match by {
             SyscallsBy::Call => None,
             SyscallsBy::Process => Some(who(tid).process()),

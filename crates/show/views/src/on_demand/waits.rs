@@ -4,10 +4,10 @@ use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
 use crate::{grid, Sheet};
 use exactop_model::on_demand::namesakes::Party;
-use exactop_model::on_demand::waits::{by_name, Latency, Other, Sleep, WaitRow, WaitWindow};
+use exactop_model::on_demand::waits::{by_name, Latency, OtherShare, Sleep, WaitRow, WaitWindow};
 use exactop_model::words::plural::counted;
 use exactop_model::words::waits::{queue, shares, sleeps};
-use exactop_model::{Datum, Value as Shown, Who};
+use exactop_model::{Datum, TaskRef, Value as Shown};
 use serde_json::{json, Value};
 
 /// Version of the JSON schema; raised when a field changes its meaning or is removed.
@@ -112,7 +112,7 @@ pub fn json(waits: &WaitWindow, threads: bool) -> String {
 /// rows themselves.
 pub fn json_of_threads(waits: &WaitWindow) -> String {
     object(waits, true, |parts| {
-        let each = |part: &Other| {
+        let each = |part: &OtherShare| {
             let processes = u64::from(part.who.tgid != 0);
             (Party { who: part.who, processes }, part.amount)
         };
@@ -120,7 +120,11 @@ pub fn json_of_threads(waits: &WaitWindow) -> String {
     })
 }
 
-fn object(waits: &WaitWindow, threads: bool, parties: fn(&[Other]) -> Vec<(Party, u64)>) -> String {
+fn object(
+    waits: &WaitWindow,
+    threads: bool,
+    parties: fn(&[OtherShare]) -> Vec<(Party, u64)>,
+) -> String {
     let rows = rows(waits, threads);
     let mut told = figure::objects(ROWS, &(), &rows);
     for (object, row) in told.iter_mut().zip(&rows) {
@@ -151,7 +155,7 @@ fn others(parts: &[(Party, u64)], unit: &str) -> Value {
 /// A line of CSV: `what` is SLP, LCK, BLK, THR, after_wakeup, after_preemption, ran_instead or
 /// woken_by; `detail` is the system call or the other thread, process, or processes of one name.
 struct Part {
-    who: Who,
+    who: TaskRef,
     what: &'static str,
     detail: String,
     count: Option<u64>,
@@ -213,7 +217,7 @@ mod tests {
     use exactop_model::{Comm, SyscallNr};
 
     fn window() -> WaitWindow {
-        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), Comm::new(name));
+        let who = |tid, name: &[u8]| TaskRef::thread(70, tid, Comm::new(name), Comm::new(name));
         let sleep = |kind, nr: &str, ns| Sleep {
             kind,
             nr: SyscallNr::named(nr).unwrap(),
@@ -225,7 +229,7 @@ mod tests {
             Latency { count: 3, ns: 90_000, max_ns: Some(60_000), ..Latency::default() };
         woken.buckets[60] = 2;
         woken.buckets[62] = 1;
-        let hog = Who::thread(99, 99, Comm::new(b"h\nog"), Comm::default()).process();
+        let hog = TaskRef::thread(99, 99, Comm::new(b"h\nog"), Comm::default()).process();
         let row = WaitRow {
             sleeps: vec![
                 sleep(WaitKind::Sleep, "accept4", 799_000_000),
@@ -233,10 +237,10 @@ mod tests {
                 sleep(WaitKind::Sleep, "epoll_wait", 4_000_000),
             ],
             woken,
-            ran_instead: vec![Other { who: hog, amount: 80_000 }],
+            ran_instead: vec![OtherShare { who: hog, amount: 80_000 }],
             woken_by: vec![
-                Other { who: who(70, b"server"), amount: 99 },
-                Other { who: Who::INTERRUPT, amount: 1 },
+                OtherShare { who: who(70, b"server"), amount: 99 },
+                OtherShare { who: TaskRef::INTERRUPT, amount: 1 },
             ],
             ..WaitRow::new(who(71, b"worker"))
         };
@@ -278,8 +282,8 @@ mod tests {
 
     #[test]
     fn processes_of_one_name_are_one_object_with_their_number() {
-        let sh = |pid| Other {
-            who: Who::thread(pid, pid, Comm::new(b"sh"), Comm::new(b"sh")),
+        let sh = |pid| OtherShare {
+            who: TaskRef::thread(pid, pid, Comm::new(b"sh"), Comm::new(b"sh")),
             amount: 2,
         };
         let mut window = window();

@@ -5,10 +5,10 @@ use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
 use crate::grid::{Layout, Text};
 use crate::json::Cell;
 use crate::Sheet;
-use exactop_model::on_demand::wakeups::{herds, Between, Edge, Fan, Herd, WakeupWindow};
+use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, ProcessWakeups, WakeupWindow};
 use exactop_model::words::plural::counted;
 use exactop_model::words::units::{duration, rate};
-use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
+use exactop_model::{Datum, SyscallNr, TaskRef, Value as Shown};
 use serde_json::{json, Value};
 
 /// Version of the JSON schema; raised when a field changes its meaning or is removed.
@@ -22,14 +22,14 @@ const EDGES: &[Figure<WakeupWindow, Edge>] = &[
     Figure::csv("wakee_pid", |_, edge| pid(&edge.wakee)),
     Figure::csv("wakee_tid", |_, edge| tid(&edge.wakee)),
     Figure::csv("wakee", |_, edge| word(edge.wakee.comm.to_string())),
-    Figure::told("wakes", |_, edge| count(edge.wakeups)),
-    Figure::told("known", |_, edge| count(edge.chains)),
-    Figure::told("unproductive", |_, edge| count(edge.unproductive)),
-    Figure::told("unproductive_ns", |_, edge| ns(edge.unproductive_ns)),
+    Figure::machine_only("wakes", |_, edge| count(edge.wakeups)),
+    Figure::machine_only("known", |_, edge| count(edge.chains)),
+    Figure::machine_only("unproductive", |_, edge| count(edge.unproductive)),
+    Figure::machine_only("unproductive_ns", |_, edge| ns(edge.unproductive_ns)),
 ];
 
 /// Figures for people of the edges between two processes.
-const BETWEEN: &[Figure<WakeupWindow, Between>] = &[
+const BETWEEN: &[Figure<WakeupWindow, ProcessWakeups>] = &[
     Figure::shown("WAKES", |_, of| count(of.sum.wakeups)),
     Figure::shown("WAKES/s", |window, of| word(rate(of.sum.wakeups, window.seconds()))),
     Figure::shown("NOTHING", |_, of| count(of.sum.unproductive)),
@@ -45,13 +45,13 @@ const FANS: &[Figure<WakeupWindow, Fan>] = &[
     Figure::new("WAKES", "wakes", |_, fan| count(fan.wakeups)),
     Figure::new("MEAN", "mean", |_, fan| Shown::Known(Datum::Real(fan.mean()))),
     Figure::new("MAX", "max", |_, fan| count(fan.most)),
-    Figure::told("known", |_, fan| count(fan.chains)),
+    Figure::machine_only("known", |_, fan| count(fan.chains)),
     Figure::new("NOTHING", "unproductive", |_, fan| count(fan.unproductive)),
-    Figure::told("unproductive_ns", |_, fan| ns(fan.unproductive_ns)),
-    Figure::told("syscall", |_, fan| word(fan.nr.name().map(String::from))),
-    Figure::told("nr", |_, fan| Shown::Known(Datum::Int(fan.nr.0.into()))),
+    Figure::machine_only("unproductive_ns", |_, fan| ns(fan.unproductive_ns)),
+    Figure::machine_only("syscall", |_, fan| word(fan.nr.name().map(String::from))),
+    Figure::machine_only("nr", |_, fan| Shown::Known(Datum::Int(fan.nr.0.into()))),
     Figure::json("futex", |_, fan| word(fan.futex.map(|address| format!("{address:#x}")))),
-    Figure::told("back_to", |_, fan| word(fan.home.name().map(String::from))),
+    Figure::machine_only("back_to", |_, fan| word(fan.home.name().map(String::from))),
     Figure::shown("WAKER", |_, fan| word(fan.waker.to_string())),
     Figure::shown("CALL", |_, fan| word(called(fan))),
 ];
@@ -153,8 +153,8 @@ pub fn json(wakeups: &WakeupWindow, _: bool) -> String {
     let edges = sorted(&wakeups.edges);
     let mut told = figure::objects(EDGES, wakeups, &edges);
     for (object, edge) in told.iter_mut().zip(&edges) {
-        object["waker"] = who(&edge.waker);
-        object["wakee"] = who(&edge.wakee);
+        object["waker"] = task_json(&edge.waker);
+        object["wakee"] = task_json(&edge.wakee);
     }
     let mut fans = wakeups.fans.clone();
     fans.sort_by_key(|f| (std::cmp::Reverse(f.wakeups), f.waker, f.nr));
@@ -184,14 +184,14 @@ fn sorted(edges: &[Edge]) -> Vec<Edge> {
     sorted
 }
 
-fn who(who: &Who) -> Value {
+fn task_json(who: &TaskRef) -> Value {
     json!({ "pid": Cell(pid(who)), "tid": Cell(tid(who)), "comm": who.comm.to_string() })
 }
 
 fn fans_json(wakeups: &WakeupWindow, fans: &[Fan]) -> Vec<Value> {
     let mut told = figure::objects(FANS, wakeups, fans);
     for (object, fan) in told.iter_mut().zip(fans) {
-        object["waker"] = who(&fan.waker);
+        object["waker"] = task_json(&fan.waker);
     }
     told
 }
@@ -214,7 +214,7 @@ mod tests {
 
     fn window() -> WakeupWindow {
         let process = Comm::new(b"tserver");
-        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), process);
+        let who = |tid, name: &[u8]| TaskRef::thread(70, tid, Comm::new(name), process);
         let futex = SyscallNr::named("futex").unwrap();
         let server = who(70, b"tserver");
         let edge = |wakee, wakeups, unproductive| Edge {
@@ -254,7 +254,7 @@ mod tests {
             edges: vec![
                 edge(who(71, b"w\x1b[2J"), 4990, 4985),
                 edge(who(72, b"worker"), 4990, 4985),
-                Edge { waker: Who::INTERRUPT, wakeups: 3, ..edge(server, 3, 0) },
+                Edge { waker: TaskRef::INTERRUPT, wakeups: 3, ..edge(server, 3, 0) },
             ],
             fans: vec![one, fan],
             losses: Losses::default(),
@@ -295,7 +295,8 @@ mod tests {
     #[test]
     fn a_narrow_screen_leaves_out_what_matters_least() {
         let mut window = window();
-        let worker = |tgid, name: &[u8]| Who::thread(tgid, tgid, Comm::new(name), Comm::new(name));
+        let worker =
+            |tgid, name: &[u8]| TaskRef::thread(tgid, tgid, Comm::new(name), Comm::new(name));
         window.edges.push(Edge {
             waker: worker(27_051, b"kworker/1:1-mm_p"),
             wakee: worker(1_234_567, b"kworker/1:1-events"),

@@ -5,7 +5,7 @@ mod messages;
 #[cfg(test)]
 mod tests;
 
-use exactop_model::on_demand::switchlog::{traced_state, SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{traced_state, SwitchEvent, SwitchEventKind};
 use exactop_model::text::escape::escape;
 use exactop_model::Comm;
 use messages::{
@@ -48,7 +48,7 @@ pub struct Clocks {
 
 /// A thread that exists when the recording begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct InitialThread {
     /// Thread id.
     pub tid: u32,
     /// PID.
@@ -68,7 +68,7 @@ pub struct Recording {
 
 impl Recording {
     /// Begins a trace: returns the recording and the first bytes of the file.
-    pub fn begin(host: &Host, clocks: Clocks, known: &[Known]) -> (Recording, Vec<u8>) {
+    pub fn begin(host: &Host, clocks: Clocks, known: &[InitialThread]) -> (Recording, Vec<u8>) {
         let clock = |id, ns| Clock { clock_id: Some(id), timestamp: Some(ns) };
         let snapshot = ClockSnapshot {
             clocks: vec![
@@ -125,14 +125,14 @@ impl Recording {
         bytes(packets)
     }
 
-    fn event(&mut self, event: &SwitchEvent, new: &mut Vec<Known>) -> FtraceEvent {
+    fn event(&mut self, event: &SwitchEvent, new: &mut Vec<InitialThread>) -> FtraceEvent {
         let prev_comm = self.name(event.prev_tid);
         let comm = event.next_comm;
         let before = self.threads.insert(event.next_tid, (comm, event.next_tgid));
         let is_new = before.is_none_or(|(_, tgid)| tgid != event.next_tgid);
         if is_new && event.next_tid != 0 {
             let (tid, tgid) = (event.next_tid, event.next_tgid);
-            new.push(Known { tid, tgid, ppid: 0, comm });
+            new.push(InitialThread { tid, tgid, ppid: 0, comm });
         }
         let told = FtraceEvent {
             timestamp: Some(event.at_ns),
@@ -140,7 +140,7 @@ impl Recording {
             ..FtraceEvent::default()
         };
         match event.what {
-            What::Switch { preempted, state } => FtraceEvent {
+            SwitchEventKind::Switch { preempted, state } => FtraceEvent {
                 sched_switch: Some(SchedSwitch {
                     prev_comm: Some(prev_comm),
                     prev_pid: Some(event.prev_tid as i32),
@@ -152,7 +152,7 @@ impl Recording {
                 }),
                 ..told
             },
-            What::Waking { target_cpu } => FtraceEvent {
+            SwitchEventKind::Waking { target_cpu } => FtraceEvent {
                 sched_waking: Some(SchedWaking {
                     comm: Some(text(comm)),
                     pid: Some(event.next_tid as i32),
@@ -178,7 +178,7 @@ fn text(comm: Comm) -> String {
     escape(comm.bytes())
 }
 
-fn tree(known: &[Known]) -> ProcessTree {
+fn tree(known: &[InitialThread]) -> ProcessTree {
     let leaders = known.iter().filter(|k| k.tid == k.tgid);
     let others = known.iter().filter(|k| k.tid != k.tgid);
     ProcessTree {

@@ -10,7 +10,7 @@ fn event(at_ns: u64, cpu: u32, prev: u32, next: u32, comm: &str) -> SwitchEvent 
     SwitchEvent {
         at_ns,
         cpu,
-        what: What::Switch { preempted: false, state: 1 },
+        what: SwitchEventKind::Switch { preempted: false, state: 1 },
         prev_tid: prev,
         prev_prio: 120,
         next_tid: next,
@@ -30,13 +30,16 @@ fn packets(bytes: &[u8]) -> Vec<Data> {
 #[test]
 fn the_viewers_own_parser_reads_what_is_written() {
     let known = [
-        Known { tid: 7, tgid: 7, ppid: 1, comm: Comm::new(b"shell") },
-        Known { tid: 8, tgid: 7, ppid: 1, comm: Comm::new(b"thread\x1b") },
+        InitialThread { tid: 7, tgid: 7, ppid: 1, comm: Comm::new(b"shell") },
+        InitialThread { tid: 8, tgid: 7, ppid: 1, comm: Comm::new(b"thread\x1b") },
     ];
     let host = Host { release: "6.12.0".into(), version: "#1".into(), machine: "x86_64".into() };
     let clocks = Clocks { boottime_ns: 100, monotonic_ns: 90, realtime_ns: 5_000 };
     let (mut recording, mut bytes) = Recording::begin(&host, clocks, &known);
-    let waking = SwitchEvent { what: What::Waking { target_cpu: 1 }, ..event(105, 0, 7, 9, "new") };
+    let waking = SwitchEvent {
+        what: SwitchEventKind::Waking { target_cpu: 1 },
+        ..event(105, 0, 7, 9, "new")
+    };
     bytes.extend(
         recording
             .events(&[event(110, 1, 0, 9, "new"), waking, event(120, 0, 7, 8, "thread")], true),

@@ -60,14 +60,15 @@ pub(super) fn part(
 }
 
 fn sums(style: &ReportStyle, rows: &[Row], by: GroupBy) -> Vec<Sums> {
-    let mut sums: HashMap<Which, Sums> = HashMap::new();
+    let mut sums: HashMap<GroupKey, Sums> = HashMap::new();
     let mut seen = HashSet::new();
     let paths: HashMap<u64, &Vec<u8>> = rows
         .iter()
         .filter_map(|row| row.ident.cgroup_id.zip(row.detail.cgroup.as_ref().ok()))
         .collect();
     for row in rows {
-        let sum = sums.entry(which(row, by, &paths)).or_insert_with(|| Sums::new(style, row, by));
+        let sum =
+            sums.entry(group_key(row, by, &paths)).or_insert_with(|| Sums::new(style, row, by));
         // If a row's path cannot be read, another row of the group may name it.
         if sum.name == "-" {
             sum.name = name(style, row, by);
@@ -80,7 +81,7 @@ fn sums(style: &ReportStyle, rows: &[Row], by: GroupBy) -> Vec<Sums> {
             sum.rss.add(detail(row.detail.res));
         }
         sum.time_ns.add(detail(row.detail.time_ns));
-        sum.run_ns.add(Sum::of(row.delta.get(Counter::RunNs)));
+        sum.run_ns.add(Sum::new(row.delta.get(Counter::RunNs)));
         sum.key += order::key(style, row);
     }
     sums.into_values().collect()
@@ -104,13 +105,13 @@ impl Sums {
 fn detail(detail: Result<u64, Missing>) -> Sum {
     match detail {
         Err(Missing::NotApplicable) => Sum::default(),
-        detail => Sum::of(detail.ok()),
+        detail => Sum::new(detail.ok()),
     }
 }
 
 /// The common part of the rows of a group.
 #[derive(PartialEq, Eq, Hash)]
-enum Which {
+enum GroupKey {
     User(u32),
     /// A cgroup by its path. If a row's own path cannot be read, the path of others with the same
     /// number.
@@ -119,14 +120,14 @@ enum Which {
     Number(Option<u64>),
 }
 
-fn which(row: &Row, by: GroupBy, paths: &HashMap<u64, &Vec<u8>>) -> Which {
+fn group_key(row: &Row, by: GroupBy, paths: &HashMap<u64, &Vec<u8>>) -> GroupKey {
     let id = row.ident.cgroup_id;
     match by {
-        GroupBy::User => Which::User(row.ident.uid),
+        GroupBy::User => GroupKey::User(row.ident.uid),
         GroupBy::Cgroup => {
             let path = row.detail.cgroup.as_ref().ok();
             let path = path.or_else(|| id.and_then(|id| paths.get(&id).copied()));
-            path.map_or(Which::Number(id), |path| Which::Path(path.clone()))
+            path.map_or(GroupKey::Number(id), |path| GroupKey::Path(path.clone()))
         }
     }
 }

@@ -11,7 +11,7 @@ mod order;
 mod rows;
 
 use exactop_model::{Feed, Frame, Needs, Row};
-use exactop_model::{FrameOptions, Still};
+use exactop_model::{FrameOptions, IdleRows};
 use std::collections::HashSet;
 
 /// Sort key.
@@ -41,7 +41,7 @@ pub enum GroupBy {
 
 /// Lists of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lists {
+pub enum ReportSections {
     /// Processes or threads.
     #[default]
     Rows,
@@ -51,15 +51,15 @@ pub enum Lists {
     Both(GroupBy),
 }
 
-impl Lists {
+impl ReportSections {
     fn has_rows(self) -> bool {
-        !matches!(self, Lists::Groups(_))
+        !matches!(self, ReportSections::Groups(_))
     }
 
     fn group(self) -> Option<GroupBy> {
         match self {
-            Lists::Rows => None,
-            Lists::Groups(group) | Lists::Both(group) => Some(group),
+            ReportSections::Rows => None,
+            ReportSections::Groups(group) | ReportSections::Both(group) => Some(group),
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct ReportStyle {
     pub microstates: bool,
     /// A line for each thread.
     pub threads: bool,
-    pub lists: Lists,
+    pub lists: ReportSections,
     /// Sort key.
     pub key: Order,
     /// Smallest first.
@@ -88,7 +88,7 @@ pub struct ReportStyle {
 
 /// The selected rows; an empty list selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
+pub struct RowSelection {
     /// PIDs.
     pub pids: Vec<u32>,
     /// Effective users.
@@ -141,7 +141,7 @@ impl Report {
 impl ReportStyle {
     /// How to arrange frames for the report.
     pub fn options(&self) -> FrameOptions {
-        FrameOptions { threads: self.threads, still: Still::All, ..FrameOptions::default() }
+        FrameOptions { threads: self.threads, still: IdleRows::All, ..FrameOptions::default() }
     }
 
     /// Figures that the report needs of the source.
@@ -153,7 +153,13 @@ impl ReportStyle {
 
     /// Selects, sorts and prints the rows of a frame; `feed` reads figures that only the shown
     /// lines need.
-    pub fn report(&self, frame: Frame, chosen: &Chosen, room: Room, feed: &mut dyn Feed) -> Report {
+    pub fn report(
+        &self,
+        frame: Frame,
+        chosen: &RowSelection,
+        room: Room,
+        feed: &mut dyn Feed,
+    ) -> Report {
         let mut frame = frame;
         let mut rows = std::mem::take(&mut frame.rows);
         rows.retain(|row| chosen.has(row));
@@ -180,7 +186,7 @@ impl ReportStyle {
     }
 }
 
-impl Chosen {
+impl RowSelection {
     fn has(&self, row: &Row) -> bool {
         let cpu = || row.doing.cpu.is_some_and(|cpu| self.cpus.contains(&cpu));
         (self.pids.is_empty() || self.pids.contains(&row.key.tgid))

@@ -23,8 +23,8 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
     let elapsed = column(slowest.list.iter().map(|one| one.elapsed_ns), "");
     let cpu = column(slowest.list.iter().map(|one| one.run_ns), "~");
     let figures = elapsed.iter().zip(&cpu).zip(&slowest.list);
-    let texts =
-        figures.map(|((elapsed, cpu), one)| format!("{elapsed} s   CPU {cpu} s   {}", what(one)));
+    let texts = figures
+        .map(|((elapsed, cpu), one)| format!("{elapsed} s   CPU {cpu} s   {}", command_text(one)));
     let mut lines: Vec<String> =
         texts.enumerate().map(|(at, text)| named(name(at), text)).collect();
     let nameless = slowest.list.iter().any(|one| one.command.is_none());
@@ -50,7 +50,7 @@ fn column(all: impl Iterator<Item = u64> + Clone, mark: &str) -> Vec<String> {
     texts.iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-fn what(one: &Single) -> String {
+fn command_text(one: &Single) -> String {
     match &one.command {
         Some(command) => shortened(escape(command)),
         None => format!("({})", one.comm),

@@ -42,7 +42,7 @@ const WIDE: TextOptions = TextOptions { width: 512, each_cpu: false, rows: None 
 
 #[test]
 fn the_ledgers_window_as_text() {
-    insta::assert_snapshot!(text(&plan(columns::of(TOP)), SourceKind::Ledger, &WIDE));
+    insta::assert_snapshot!(text(&plan(columns::by_ids(TOP)), SourceKind::Ledger, &WIDE));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_window_of_ticks_as_text_says_so() {
 #[test]
 fn what_a_window_is_worth_is_above_its_rows() {
     let shown = |change: fn(&mut exactop_model::Frame)| {
-        let plan = plan(columns::of(TOP));
+        let plan = plan(columns::by_ids(TOP));
         let mut frame = frame(SourceKind::Ledger, false);
         change(&mut frame);
         text_of(&plan.page(frame, &mut Details(details)), &WIDE)
@@ -87,7 +87,7 @@ fn precise(plan: &Plan, source: SourceKind, rows: Option<usize>) -> String {
 }
 
 fn precise_plan() -> Plan {
-    let mut plan = plan(columns::of(columns::PTOP));
+    let mut plan = plan(columns::by_ids(columns::PTOP));
     plan.sort = SortBy::column(ColumnId::TotalPct.column());
     plan.only_active = true;
     plan
@@ -166,7 +166,7 @@ fn threads_as_text() {
 fn no_line_is_wider_than_asked() {
     for width in [1, 20, 80] {
         let options = TextOptions { width, each_cpu: true, rows: None };
-        let text = text(&plan(columns::of(TOP)), SourceKind::Ledger, &options);
+        let text = text(&plan(columns::by_ids(TOP)), SourceKind::Ledger, &options);
         assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
     }
 }

@@ -5,17 +5,17 @@ use exactop_model::columns;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
+use exactop_model::on_demand::waits::{OtherShare, WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
-use exactop_model::{ColumnId, Comm, SourceKind, SyscallNr, Who};
+use exactop_model::{ColumnId, Comm, SourceKind, SyscallNr, TaskRef};
 use exactop_testkit::{details, frame, Details};
 use exactop_views::on_demand::{syscalls, waits, wakeups};
 use exactop_views::{cgroups, csv, Plan, Selection};
 
 const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
 
-fn who(name: &str) -> Who {
-    Who::thread(70, 71, Comm::new(name.as_bytes()), Comm::new(name.as_bytes()))
+fn who(name: &str) -> TaskRef {
+    TaskRef::thread(70, 71, Comm::new(name.as_bytes()), Comm::new(name.as_bytes()))
 }
 
 fn is_number(cell: &str) -> bool {
@@ -97,7 +97,7 @@ fn calls_waits_and_wakes() {
     };
     check(&wakeups::csv(&window, false), 2 * NAMES.len());
     let row = |name: &&str| WaitRow {
-        woken_by: vec![Other { who: who(name), amount: 1 }],
+        woken_by: vec![OtherShare { who: who(name), amount: 1 }],
         ..WaitRow::new(who(name))
     };
     let window = WaitWindow { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), losses };

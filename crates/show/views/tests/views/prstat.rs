@@ -1,11 +1,13 @@
 //! Reports in prstat's format, compared with a screen of illumos character by character.
 
 use exactop_model::{
-    Comm, Counter, Counters, Doing, Frame, Ident, MicroState, Missing, Needs, Row, RowKind,
+    Activity, Comm, Counter, Counters, Frame, Ident, MicroState, Missing, Needs, Row, RowKind,
     SourceKind, TaskKey,
 };
 use exactop_testkit::Details;
-use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, Report, ReportStyle, Room};
+use exactop_views::prstat::{
+    GroupBy, Order, Report, ReportSections, ReportStyle, Room, RowSelection,
+};
 
 const MS: u64 = 1_000_000;
 const WINDOW: u64 = 1000 * MS;
@@ -18,7 +20,7 @@ fn row(pid: u32, tid: u32, comm: &str) -> Row {
     row.key = TaskKey { tgid: pid, tid, start_ns: 0 };
     row.ident = Ident { comm: Comm::new(comm.as_bytes()), prio: 120, ..Ident::default() };
     row.letter = 'S';
-    row.doing = Doing { state: MicroState::Sleep, cpu: Some(1) };
+    row.doing = Activity { state: MicroState::Sleep, cpu: Some(1) };
     row.threads = Some(1);
     row.life_ns = WINDOW;
     row.delta = Counters::zero();
@@ -69,7 +71,7 @@ fn details(rows: &mut [&mut Row], needs: Needs) {
 /// A machine of two CPUs: one process on a CPU, one with many threads, a kernel thread, a daemon.
 fn machine() -> Frame {
     let mut prstat = with(row(7160, 7160, "prstat"), &[(Counter::RunNs, 4 * MS)]);
-    prstat.doing = Doing { state: MicroState::Run, cpu: Some(0) };
+    prstat.doing = Activity { state: MicroState::Run, cpu: Some(0) };
     prstat.letter = 'R';
     let mut beam = with(row(16_145, 16_145, "beam.smp"), &[(Counter::RunNs, 640 * MS)]);
     (beam.ident.uid, beam.threads, beam.ident.nice, beam.ident.prio) = (103, Some(51), 5, 125);
@@ -81,7 +83,7 @@ fn machine() -> Frame {
 }
 
 fn report(style: &ReportStyle, frame: Frame) -> Report {
-    style.report(frame, &Chosen::default(), ROOM, &mut Details(details))
+    style.report(frame, &RowSelection::default(), ROOM, &mut Details(details))
 }
 
 fn rows_of(report: &Report) -> &[String] {
@@ -239,7 +241,8 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
         }
     }
     let frame = frame(vec![unknown, zombie]);
-    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Details(gone));
+    let sizes =
+        ReportStyle::default().report(frame, &RowSelection::default(), ROOM, &mut Details(gone));
     assert_eq!(
         rows_of(&sizes),
         [
@@ -253,7 +256,7 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
 fn states_have_prstats_names() {
     let name = |state, letter| {
         let mut row = row(1, 1, "x");
-        (row.doing, row.letter) = (Doing { state, cpu: Some(12) }, letter);
+        (row.doing, row.letter) = (Activity { state, cpu: Some(12) }, letter);
         exactop_views::prstat::figures::state(&row)
     };
     let names = [
@@ -279,11 +282,14 @@ fn states_have_prstats_names() {
 
 #[test]
 fn users_below_processes() {
-    let style =
-        ReportStyle { lists: Lists::Both(GroupBy::User), cut: true, ..ReportStyle::default() };
+    let style = ReportStyle {
+        lists: ReportSections::Both(GroupBy::User),
+        cut: true,
+        ..ReportStyle::default()
+    };
     let report = style.report(
         machine(),
-        &Chosen::default(),
+        &RowSelection::default(),
         Room { top: 1, bottom: 5 },
         &mut Details(details),
     );
@@ -299,7 +305,8 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 
 #[test]
 fn users_alone_and_their_threads() {
-    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
+    let style =
+        ReportStyle { lists: ReportSections::Groups(GroupBy::User), ..ReportStyle::default() };
     let users = report(&style, machine());
     assert_eq!(users.parts.len(), 1);
     assert_eq!(rows_of(&users)[1], "     3 root     9364K 6272K   0.2%   0:47:51 0.2%");
@@ -328,9 +335,10 @@ fn hidden<const HIDDEN: usize>(rows: &mut [&mut Row], needs: Needs) {
 
 #[test]
 fn sums_say_what_is_not_known_of_their_rows() {
-    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
+    let style =
+        ReportStyle { lists: ReportSections::Groups(GroupBy::User), ..ReportStyle::default() };
     let root = |reads: fn(&mut [&mut Row], Needs)| {
-        let report = style.report(machine(), &Chosen::default(), ROOM, &mut Details(reads));
+        let report = style.report(machine(), &RowSelection::default(), ROOM, &mut Details(reads));
         rows_of(&report)[1].to_string()
     };
     assert_eq!(root(hidden::<2>), "     3 root     5500K+3500K+  0.1%+  0:00:18+0.2%");
@@ -339,12 +347,19 @@ fn sums_say_what_is_not_known_of_their_rows() {
 
 #[test]
 fn cgroups_stand_where_zones_do() {
-    let style =
-        ReportStyle { lists: Lists::Both(GroupBy::Cgroup), cut: true, ..ReportStyle::default() };
+    let style = ReportStyle {
+        lists: ReportSections::Both(GroupBy::Cgroup),
+        cut: true,
+        ..ReportStyle::default()
+    };
     let mut frame = machine();
     frame.rows[2].ident.cgroup_id = Some(4711);
-    let report =
-        style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details(details));
+    let report = style.report(
+        frame,
+        &RowSelection::default(),
+        Room { top: 0, bottom: 2 },
+        &mut Details(details),
+    );
     let expected = "  CGID    NPROC  SWAP   RSS MEMORY      TIME  CPU CGROUP                      
   4711        1   56M   46M   1.2%   0:43:11  32% /system.slice/postgresql-16*
      -        1 3864K 2772K   0.1%   0:00:00 0.2%                  /user.slice
@@ -365,14 +380,16 @@ fn a_group_stands_once_though_not_every_process_of_it_can_be_read() {
             };
         });
     }
-    let style = ReportStyle { lists: Lists::Groups(GroupBy::Cgroup), ..ReportStyle::default() };
+    let style =
+        ReportStyle { lists: ReportSections::Groups(GroupBy::Cgroup), ..ReportStyle::default() };
     let mut rows = [row(1, 1, "init"), row(95, 95, "kworker"), row(96, 96, "gone")];
     rows.iter_mut().for_each(|row| row.ident.cgroup_id = Some(1));
     rows[2].ident.cgroup_id = Some(7);
     rows[2].key.tgid = 1;
     for order in [[0, 1, 2], [1, 0, 2]] {
         let rows = order.map(|at| rows[at].clone()).into();
-        let report = style.report(frame(rows), &Chosen::default(), ROOM, &mut Details(unread));
+        let report =
+            style.report(frame(rows), &RowSelection::default(), ROOM, &mut Details(unread));
         let groups: Vec<(&str, &str)> = rows_of(&report)
             .iter()
             .map(|line| (line[..15].trim(), line.rsplit(' ').next().expect("a word")))
@@ -415,10 +432,11 @@ fn shares_of_groups_over_100_are_scaled_down() {
     let busy = |pid| with(row(pid, pid, "busy"), &[(Counter::RunNs, 1500 * MS)]);
     let mut other = busy(16_145);
     other.ident.uid = 103;
-    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
+    let style =
+        ReportStyle { lists: ReportSections::Groups(GroupBy::User), ..ReportStyle::default() };
     let rows = frame(vec![busy(1), other]);
     let report =
-        style.report(rows, &Chosen::default(), ROOM, &mut Details(exactop_testkit::details));
+        style.report(rows, &RowSelection::default(), ROOM, &mut Details(exactop_testkit::details));
     let cpu: Vec<&str> = rows_of(&report).iter().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(cpu, [" 50%", " 50%"]);
 }
@@ -440,17 +458,20 @@ fn rows_are_sorted_by_any_key_both_ways() {
 
 #[test]
 fn rows_are_chosen_and_the_total_counts_those() {
-    let total = |chosen: &Chosen| {
+    let total = |chosen: &RowSelection| {
         let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Details(details));
         report.total.split(", load").next().unwrap().to_string()
     };
-    let none = Chosen::default;
+    let none = RowSelection::default;
     assert_eq!(total(&none()), "Total: 4 processes, 83 lwps");
-    assert_eq!(total(&Chosen { pids: vec![95, 3571], ..none() }), "Total: 2 processes, 31 lwps");
-    assert_eq!(total(&Chosen { users: vec![103], ..none() }), "Total: 1 processes, 51 lwps");
-    assert_eq!(total(&Chosen { cpus: vec![0], ..none() }), "Total: 1 processes, 1 lwps");
+    assert_eq!(
+        total(&RowSelection { pids: vec![95, 3571], ..none() }),
+        "Total: 2 processes, 31 lwps"
+    );
+    assert_eq!(total(&RowSelection { users: vec![103], ..none() }), "Total: 1 processes, 51 lwps");
+    assert_eq!(total(&RowSelection { cpus: vec![0], ..none() }), "Total: 1 processes, 1 lwps");
     let path = vec!["/system.slice/nscd.service".into()];
-    assert_eq!(total(&Chosen { cgroups: path, ..none() }), "Total: 1 processes, 30 lwps");
-    let both = Chosen { pids: vec![95], users: vec![103], ..none() };
+    assert_eq!(total(&RowSelection { cgroups: path, ..none() }), "Total: 1 processes, 30 lwps");
+    let both = RowSelection { pids: vec![95], users: vec![103], ..none() };
     assert_eq!(total(&both), "Total: 0 processes, 0 lwps");
 }

@@ -48,7 +48,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub fn of(books: &Books) -> Accounts {
+    pub fn from_books(books: &Books) -> Accounts {
         let part = |ns: u64| i64::try_from(ns).ok();
         Accounts {
             capacity_ns: books.total_ns,

@@ -1,6 +1,6 @@
 //! The registry's columns that are figures of a window and can be added up.
 
-use exactop_model::columns::{Context, Kind, Unit, COLUMNS};
+use exactop_model::columns::{ColumnKind, Context, Unit, COLUMNS};
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Column, ColumnId, Counter, Datum, Row, Value};
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(crate) fn columns() -> Vec<&'static Column> {
 
 /// Description of a column for the page.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct ColumnInfo {
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -26,14 +26,20 @@ pub(crate) struct Told {
 /// True if a figure is unknown for all other rows together. Their sleep is, for example, because
 /// idle tasks are not read.
 pub(crate) fn is_of_rows_alone(column: &Column) -> bool {
-    matches!(column.kind, Kind::Sleep | Kind::Lock | Kind::Identity)
+    matches!(column.kind, ColumnKind::Sleep | ColumnKind::Lock | ColumnKind::Identity)
 }
 
-impl Told {
-    pub fn of(column: &Column) -> Told {
+impl ColumnInfo {
+    pub fn from_column(column: &Column) -> ColumnInfo {
         let unit = if column.unit == Unit::Ns { "ns" } else { "count" };
         let of_rows_alone = is_of_rows_alone(column);
-        Told { name: column.name, title: column.title, unit, help: column.help, of_rows_alone }
+        ColumnInfo {
+            name: column.name,
+            title: column.title,
+            unit,
+            help: column.help,
+            of_rows_alone,
+        }
     }
 }
 

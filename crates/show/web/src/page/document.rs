@@ -2,8 +2,8 @@
 
 use crate::page::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
 use crate::page::cells::Columns;
-use crate::page::columns::Told;
-use crate::page::entities::Others;
+use crate::page::columns::ColumnInfo;
+use crate::page::entities::OtherRows;
 use crate::page::gaps::Gap;
 use crate::page::marks::Mark;
 use exactop_model::ledger::named::Named;
@@ -33,11 +33,11 @@ pub(crate) const GROUP_COLUMNS: [&str; 9] = [
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Document {
     schema: Schema,
-    pub(crate) about: About,
+    pub(crate) about: DocumentInfo,
     #[serde(skip_serializing_if = "<[Account]>::is_empty")]
     pub(crate) accounts: &'static [Account],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) columns: Vec<Told>,
+    pub(crate) columns: Vec<ColumnInfo>,
     pub(crate) slots: Slots,
     pub(crate) cpus: Vec<Cpu>,
     /// CPUs without figures, in the window that had most of them.
@@ -47,14 +47,14 @@ pub struct Document {
     pub(crate) marks: Vec<Mark>,
     pub(crate) marks_left_out: usize,
     pub(crate) rows: Vec<Row>,
-    pub(crate) rows_left_out: Others,
+    pub(crate) rows_left_out: OtherRows,
     /// Names of the groups' figures.
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     pub(crate) group_columns: &'static [&'static str],
     pub(crate) groups: Vec<Group>,
-    pub(crate) groups_left_out: Others,
+    pub(crate) groups_left_out: OtherRows,
     pub(crate) threads: Vec<Thread>,
-    pub(crate) threads_left_out: Others,
+    pub(crate) threads_left_out: OtherRows,
 }
 
 /// A control group, or all those that have no row of their own. All text is escaped.
@@ -113,7 +113,7 @@ struct Schema {
 
 /// The machine of the figures. All text is escaped.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct About {
+pub(crate) struct DocumentInfo {
     pub host: String,
     pub kernel: String,
     pub exactop: String,
@@ -208,7 +208,7 @@ impl GroupNames {
 }
 
 impl Document {
-    pub(crate) fn new(columns: Vec<Told>) -> Document {
+    pub(crate) fn new(columns: Vec<ColumnInfo>) -> Document {
         Document {
             schema: Schema { name: SCHEMA, version: VERSION },
             accounts: &ACCOUNTS,

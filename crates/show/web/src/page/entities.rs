@@ -22,7 +22,7 @@ pub(crate) struct GroupId {
 /// Identity of a row within a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)] // Their names say it.
-pub(crate) enum Who {
+pub(crate) enum EntityId {
     Process {
         boot: u32,
         tgid: u32,
@@ -40,9 +40,9 @@ pub(crate) enum Who {
     },
 }
 
-impl Who {
+impl EntityId {
     /// Identity of a row.
-    pub fn of(row: &Row, boot: u32, book: &Book) -> Who {
+    pub fn from_row(row: &Row, boot: u32, book: &Book) -> EntityId {
         match row.kind {
             RowKind::Exited => {
                 let parent = row.ident.ppid;
@@ -50,15 +50,15 @@ impl Who {
                 let parent_start_ns = leader.map_or(0, |task| task.key.start_ns);
                 let (comm, cgroup_id) = (row.ident.comm, row.ident.cgroup_id);
                 let uid = row.exited_uid;
-                Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid }
+                EntityId::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid }
             }
-            _ => Who::Process { boot, tgid: row.key.tgid, start_ns: row.key.start_ns },
+            _ => EntityId::Process { boot, tgid: row.key.tgid, start_ns: row.key.start_ns },
         }
     }
 
     /// True for a living process.
     pub fn lives(&self, book: &Book) -> bool {
-        let Who::Process { tgid, start_ns, .. } = *self else { return false };
+        let EntityId::Process { tgid, start_ns, .. } = *self else { return false };
         let leader = book.process(tgid).and_then(|process| book.task(process.leader?));
         leader.is_some_and(|leader| leader.key.start_ns == start_ns)
     }
@@ -66,8 +66,8 @@ impl Who {
     /// The row's name in the address of a page: the same for a process in every page of its boot.
     pub fn key(&self) -> String {
         match self {
-            Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
-            Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid } => {
+            EntityId::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
+            EntityId::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid } => {
                 let comm: String = comm.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
                 let cgroup_id = cgroup_id.map_or(0, |id| id);
                 let uid = uid.map_or(String::new(), |uid| format!(".{uid}"));
@@ -77,15 +77,15 @@ impl Who {
     }
 
     /// The process of a task.
-    pub fn of_task(task: &TaskSample, boot: u32, book: &Book) -> Who {
+    pub fn of_task(task: &TaskSample, boot: u32, book: &Book) -> EntityId {
         let TaskKey { tgid, start_ns, .. } = book.leader(task).key;
-        Who::Process { boot, tgid, start_ns }
+        EntityId::Process { boot, tgid, start_ns }
     }
 }
 
 /// Rows without a place of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Others {
+pub(crate) struct OtherRows {
     pub count: u64,
     /// True if the count is an upper bound, because forgotten rows that return count again.
     pub at_most: bool,
@@ -133,7 +133,7 @@ pub(crate) fn wanted_ns(delta: &Counters) -> u64 {
 
 /// All rows so far; if there are too many, the most important ones.
 #[derive(Debug)]
-pub(crate) struct Weights<K = Who> {
+pub(crate) struct Weights<K = EntityId> {
     of: FxHashMap<K, Weight>,
     most: usize,
     /// Number of forgotten rows. A row that returns may count more than once.
@@ -165,9 +165,9 @@ impl<K: Copy + Ord + Hash> Weights<K> {
     }
 
     /// Rows besides `chosen` ones.
-    pub fn others(&self, chosen: usize) -> Others {
+    pub fn others(&self, chosen: usize) -> OtherRows {
         let left = self.of.len().saturating_sub(chosen) as u64;
-        Others { count: left + self.forgotten, at_most: self.forgotten > 0 }
+        OtherRows { count: left + self.forgotten, at_most: self.forgotten > 0 }
     }
 }
 
@@ -184,7 +184,7 @@ fn sorted<K: Copy + Ord + Hash>(weights: &FxHashMap<K, Weight>) -> (Ranked<'_, K
 
 /// A row of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct EntityRow {
     /// Its number.
     pub number: u32,
     /// The first and last windows in which it was seen. If it lived outside of them, it was idle
@@ -193,7 +193,7 @@ pub(crate) struct Place {
     pub last: u32,
 }
 
-impl Place {
+impl EntityRow {
     /// True if the window is within the row's range.
     pub fn has(&self, at: u32) -> bool {
         (self.first..=self.last).contains(&at)
@@ -207,7 +207,7 @@ pub(crate) fn choose<K: Copy + Ord + Hash>(
     slots: &[u32],
     room: usize,
     rows: usize,
-) -> FxHashMap<K, Place> {
+) -> FxHashMap<K, EntityRow> {
     let (by_total, by_most) = sorted(&weights.of);
     let in_turn = by_total.into_iter().zip(by_most).flat_map(|(total, most)| [total, most]);
     let (mut chosen, mut left) = (FxHashMap::default(), room);
@@ -222,7 +222,7 @@ pub(crate) fn choose<K: Copy + Ord + Hash>(
         let Some(rest) = left.checked_sub(weight.cells(slots)) else { break };
         left = rest;
         let Weight { first, last, .. } = *weight;
-        chosen.insert(*who, Place { number, first, last });
+        chosen.insert(*who, EntityRow { number, first, last });
     }
     chosen
 }
@@ -231,8 +231,8 @@ pub(crate) fn choose<K: Copy + Ord + Hash>(
 mod tests {
     use super::*;
 
-    fn who(tgid: u32) -> Who {
-        Who::Process { boot: 0, tgid, start_ns: 1 }
+    fn who(tgid: u32) -> EntityId {
+        EntityId::Process { boot: 0, tgid, start_ns: 1 }
     }
 
     fn weights(of: &[(u32, u64, f64)]) -> Weights {

@@ -1,10 +1,10 @@
 //! Windows as they are measured, each a document that follows the previous ones.
 
-use crate::page::columns::{columns, Told};
-use crate::page::document::{About, Document, Words};
-use crate::page::entities::{choose, Place, Weights, Who};
+use crate::page::columns::{columns, ColumnInfo};
+use crate::page::document::{Document, DocumentInfo, Words};
+use crate::page::entities::{choose, EntityId, EntityRow, Weights};
 use crate::page::moment::Moment;
-use crate::page::reading::{of_processes, survey, survey_groups, Chosen, Filling};
+use crate::page::reading::{of_processes, survey, survey_groups, ChosenEntities, Filling};
 use crate::page::slots::Limits;
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::Finding;
@@ -82,13 +82,13 @@ impl Moment for Measured<'_> {
 
 /// The document before any window: the machine and the columns.
 pub fn beginning(machine: &Machine) -> Document {
-    let told = columns().into_iter().map(Told::of).collect();
+    let told = columns().into_iter().map(ColumnInfo::from_column).collect();
     let mut document = Document::new(told);
-    document.about = About {
+    document.about = DocumentInfo {
         host: escape_str(&machine.host),
         kernel: escape_str(&machine.kernel),
         exactop: escape_str(&machine.exactop),
-        ..About::default()
+        ..DocumentInfo::default()
     };
     document
 }
@@ -97,7 +97,7 @@ pub fn beginning(machine: &Machine) -> Document {
 #[derive(Debug, Default)]
 pub struct Live {
     /// Living processes that had a row, and the last window in which they were active.
-    had: FxHashMap<Who, u64>,
+    had: FxHashMap<EntityId, u64>,
     at: u64,
 }
 
@@ -109,16 +109,16 @@ impl Live {
         let mut weights = Weights::new(limits.weighed);
         survey(&mut weights, of, 0, 0);
         let mut chosen = choose(&weights, &[0], ROWS, ROWS);
-        let active: FxHashSet<Who> = chosen.keys().copied().collect();
+        let active: FxHashSet<EntityId> = chosen.keys().copied().collect();
         self.remember(&active, of.book);
         for who in self.still(&active) {
             let number = chosen.len() as u32;
-            chosen.insert(who, Place { number, first: 0, last: 0 });
+            chosen.insert(who, EntityRow { number, first: 0, last: 0 });
         }
         let cpus = of.window.cpus.iter().map(|cpu| cpu.time.cpu).collect();
         let mut groups = Weights::new(limits.weighed);
         survey_groups(&mut groups, of, 0, 0);
-        let chosen = Chosen {
+        let chosen = ChosenEntities {
             rows: chosen,
             groups: choose(&groups, &[0], GROUPS, GROUPS),
             threads: of_processes(of.watched, of, THREADS),
@@ -132,7 +132,7 @@ impl Live {
         // These are sent only once.
         document.columns.clear();
         document.accounts = &[];
-        let active: FxHashSet<String> = active.iter().map(Who::key).collect();
+        let active: FxHashSet<String> = active.iter().map(EntityId::key).collect();
         for row in document.rows.iter_mut().filter(|row| row.kind != "other") {
             // Their identity was sent when they were active.
             if !active.contains(&row.key) {
@@ -143,17 +143,17 @@ impl Live {
         document
     }
 
-    fn remember(&mut self, active: &FxHashSet<Who>, book: &Book) {
+    fn remember(&mut self, active: &FxHashSet<EntityId>, book: &Book) {
         self.at += 1;
-        let processes = active.iter().filter(|who| matches!(who, Who::Process { .. }));
+        let processes = active.iter().filter(|who| matches!(who, EntityId::Process { .. }));
         self.had.extend(processes.map(|who| (*who, self.at)));
         self.had.retain(|who, _| who.lives(book));
     }
 
     /// Recently active rows that are idle now.
-    fn still(&self, active: &FxHashSet<Who>) -> Vec<Who> {
+    fn still(&self, active: &FxHashSet<EntityId>) -> Vec<EntityId> {
         let had = self.had.iter().filter(|(who, _)| !active.contains(who));
-        let mut still: Vec<(Reverse<u64>, Who)> =
+        let mut still: Vec<(Reverse<u64>, EntityId)> =
             had.map(|(who, &at)| (Reverse(at), *who)).collect();
         still.sort_unstable();
         still.into_iter().take(STILL).map(|(_, who)| who).collect()

@@ -1,7 +1,7 @@
 //! Findings merged over windows: the same finding in ten consecutive windows is one mark.
 
-use crate::page::entities::Who;
-use exactop_model::findings::{Finding, Leads, ShortLived, Subject, Waited, What};
+use crate::page::entities::EntityId;
+use exactop_model::findings::{Finding, FindingKind, Leads, ShortLived, Subject, Waited};
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::TaskKey;
 use serde::{Serialize, Serializer};
@@ -41,15 +41,19 @@ enum Lead {
 }
 
 impl Lead {
-    fn of(finding: &Finding, boot: u32) -> Option<Lead> {
+    fn from_finding(finding: &Finding, boot: u32) -> Option<Lead> {
         match (&finding.what, finding.leads()?) {
-            (What::Throttled(group), _) => Some(Lead::Group(format!("{boot}.{}", group.cgroup_id))),
+            (FindingKind::Throttled(group), _) => {
+                Some(Lead::Group(format!("{boot}.{}", group.cgroup_id)))
+            }
             (_, Leads::Process(TaskKey { tgid, start_ns, .. })) => {
-                Some(Lead::Row(Who::Process { boot, tgid, start_ns }.key()))
+                Some(Lead::Row(EntityId::Process { boot, tgid, start_ns }.key()))
             }
-            (What::Waited(Waited { comm, .. }) | What::ShortLived(ShortLived { comm, .. }), _) => {
-                Some(Lead::Command(comm.to_string()))
-            }
+            (
+                FindingKind::Waited(Waited { comm, .. })
+                | FindingKind::ShortLived(ShortLived { comm, .. }),
+                _,
+            ) => Some(Lead::Command(comm.to_string())),
             _ => None,
         }
     }
@@ -65,7 +69,7 @@ fn in_short<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S:
 
 /// Time of a window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Then {
+pub(crate) struct WindowTime {
     pub from_us: i64,
     pub to_us: i64,
     pub length_ns: u64,
@@ -89,7 +93,7 @@ impl Marks {
     }
 
     /// Takes the findings of a window.
-    pub fn take(&mut self, findings: &[Finding], then: Then, boot: u32) {
+    pub fn take(&mut self, findings: &[Finding], then: WindowTime, boot: u32) {
         if !then.goes_on {
             self.done.append(&mut self.open);
         }
@@ -124,7 +128,7 @@ impl Marks {
 }
 
 impl Mark {
-    fn new(finding: &Finding, then: Then, boot: u32) -> Mark {
+    fn new(finding: &Finding, then: WindowTime, boot: u32) -> Mark {
         Mark {
             id: finding.id(),
             sentence: sentence(finding, then.length_ns),
@@ -135,11 +139,11 @@ impl Mark {
             about_ns: 0,
             worst_ns: finding.about_ns,
             subject: finding.subject(),
-            leads: Lead::of(finding, boot),
+            leads: Lead::from_finding(finding, boot),
         }
     }
 
-    fn add(&mut self, finding: &Finding, then: Then, boot: u32) {
+    fn add(&mut self, finding: &Finding, then: WindowTime, boot: u32) {
         self.to_us = then.to_us;
         self.windows += 1;
         self.about_ns = self.about_ns.saturating_add(finding.about_ns);
@@ -147,7 +151,7 @@ impl Mark {
             self.worst_ns = finding.about_ns;
             self.sentence = sentence(finding, then.length_ns);
             self.evidence = evidence(finding);
-            self.leads = Lead::of(finding, boot);
+            self.leads = Lead::from_finding(finding, boot);
         }
     }
 }
@@ -157,12 +161,12 @@ mod tests {
     use super::*;
 
     fn stolen(ns: u64) -> Finding {
-        let what = What::Stolen { steal_ns: ns, busy_ns: 1000 };
+        let what = FindingKind::Stolen { steal_ns: ns, busy_ns: 1000 };
         Finding { what, about_ns: ns, sampled: false }
     }
 
-    fn then(from_us: i64, goes_on: bool) -> Then {
-        Then { from_us, to_us: from_us + 10, length_ns: 10_000, goes_on }
+    fn then(from_us: i64, goes_on: bool) -> WindowTime {
+        WindowTime { from_us, to_us: from_us + 10, length_ns: 10_000, goes_on }
     }
 
     #[test]

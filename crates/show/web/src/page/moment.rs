@@ -20,7 +20,7 @@ pub(crate) trait Moment {
     fn group_files(&self) -> Option<Vec<GroupRow>>;
     /// Findings on the window.
     fn findings(&self) -> Vec<Finding> {
-        findings::of(self.window(), self.book())
+        findings::find(self.window(), self.book())
     }
 }
 

@@ -70,7 +70,7 @@ impl Machine {
                 machine: &machine,
                 details: &details,
                 groups: groups.as_deref(),
-                findings: &exactop_model::findings::of(&window, &self.book),
+                findings: &exactop_model::findings::find(&window, &self.book),
                 watched: &watched,
             };
             self.hub.publish(&self.live.measured(&of).json().expect("JSON"));

@@ -10,7 +10,7 @@ use exactop_model::{
     Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
     Tap, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
 use exactop_testkit::samples;
 use exactop_web::page::{read, Document, Limits};
 use std::path::Path;
@@ -253,7 +253,7 @@ pub fn document(planted: &Planted, limits: &Limits) -> Document {
     let path = dir.path().join("recording");
     record(&path, planted);
     let open = || Recording::open(&path).expect("the recording");
-    read([open(), open()], When::default(), limits).expect("it")
+    read([open(), open()], TimeRange::default(), limits).expect("it")
 }
 
 /// The document as JSON.

@@ -88,7 +88,7 @@ fn of_experiment(
         blocks.push(Block::Paragraph("Discarded.", "These trials do not count:".into()));
         blocks.push(Block::List(notes));
     }
-    blocks.extend(plots::of(experiment, &others, &swept, points)?);
+    blocks.extend(plots::charts(experiment, &others, &swept, points)?);
     Ok(blocks)
 }
 

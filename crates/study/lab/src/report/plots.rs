@@ -13,7 +13,7 @@ const NAME: usize = 13;
 const STEP: f64 = 1.25;
 
 /// All pictures that there are figures for.
-pub fn of(
+pub fn charts(
     experiment: &Experiment,
     others: &[&Finding],
     swept: &[&Finding],
@@ -126,8 +126,8 @@ fn throttling(trial: &Trial, strip: &Strip, rate: f64) -> Chart {
     let quota = [0.0, strip.length_ms].map(|ms| Point::at(ms, ms * rate)).to_vec();
     Chart {
         title: format!("{}: CPU time used, {}", trial.experiment, trial.condition),
-        x: Axis::of("ms"),
-        y: Axis::of("ms of CPU time"),
+        x: Axis::new("ms"),
+        y: Axis::new("ms of CPU time"),
         series: vec![
             series("the quota's rate", Mark::Prediction, 1, quota),
             series("used; level: throttled or asleep", Mark::Line, 0, used),
@@ -173,8 +173,8 @@ fn measured(
     let label = if short { "condition" } else { "condition, by number" };
     let chart = Chart {
         title: format!("{}: {kind}", experiment.name),
-        x: Axis { names: names.collect(), ..Axis::of(label) },
-        y: Axis::of(match metric == experiment.metric && !experiment.unit.is_empty() {
+        x: Axis { names: names.collect(), ..Axis::new(label) },
+        y: Axis::new(match metric == experiment.metric && !experiment.unit.is_empty() {
             true => experiment.unit.clone(),
             false => kind.clone(),
         }),
@@ -236,8 +236,8 @@ fn sweep(experiment: &Experiment, swept: &[&Finding]) -> Chart {
     let rule = swept.iter().filter_map(|f| Some(Point::at(f.x?, by_rule(against, f.x?))));
     Chart {
         title: format!("{}: share at each niceness against {against}", experiment.name),
-        x: Axis::of("niceness"),
-        y: Axis { range: Some((0.0, 1.0)), ..Axis::of("share of the CPU time") },
+        x: Axis::new("niceness"),
+        y: Axis { range: Some((0.0, 1.0)), ..Axis::new("share of the CPU time") },
         series: vec![
             series("1.25 for each step", Mark::Line, 6, rule.collect()),
             series("the kernel's table", Mark::Prediction, 1, table.collect()),
@@ -274,8 +274,8 @@ fn off_the_table(experiment: &Experiment, swept: &[&Finding]) -> Chart {
     };
     Chart {
         title: format!("{}: how far off the kernel's table", experiment.name),
-        x: Axis::of("niceness"),
-        y: Axis::of("share less that of the table"),
+        x: Axis::new("niceness"),
+        y: Axis::new("share less that of the table"),
         series: vec![
             series("inside is between", Mark::Prediction, 1, edge(1.0)),
             series("", Mark::Prediction, 1, edge(-1.0)),
@@ -303,8 +303,8 @@ fn progress(trial: &Trial) -> Chart {
     };
     Chart {
         title: format!("{}: progress over time, {}", trial.experiment, trial.condition),
-        x: Axis::of("ms since all were let go"),
-        y: Axis { range: Some((0.0, 105.0)), ..Axis::of("% of the steps done") },
+        x: Axis::new("ms since all were let go"),
+        y: Axis { range: Some((0.0, 105.0)), ..Axis::new("% of the steps done") },
         series: trial.progress.iter().enumerate().map(line).collect(),
     }
 }

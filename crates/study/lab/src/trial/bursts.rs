@@ -1,7 +1,7 @@
 //! Bursts in the switch log: a task with a quota that always wants to run gets a CPU until the
 //! quota is used up, then none until the next period.
 
-use exactop_model::on_demand::switchlog::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
 use std::collections::HashMap;
 
 /// Time without a CPU that ends a burst, ns. Other tasks, such as threads of interrupts, run for
@@ -25,7 +25,7 @@ impl Bursts {
 }
 
 /// Bursts of some processes and their children, taken together.
-pub fn of(events: &[SwitchEvent], pids: &[u32]) -> Bursts {
+pub fn find(events: &[SwitchEvent], pids: &[u32]) -> Bursts {
     let stretches = stretches(events, pids);
     let mut bursts: Vec<(u64, u64, u64)> = Vec::new();
     for (from, to) in stretches {
@@ -45,8 +45,10 @@ pub fn of(events: &[SwitchEvent], pids: &[u32]) -> Bursts {
 
 /// Times at which one of them had a CPU, sorted by beginning.
 fn stretches(events: &[SwitchEvent], pids: &[u32]) -> Vec<(u64, u64)> {
-    let mut switches: Vec<&SwitchEvent> =
-        events.iter().filter(|event| matches!(event.what, What::Switch { .. })).collect();
+    let mut switches: Vec<&SwitchEvent> = events
+        .iter()
+        .filter(|event| matches!(event.what, SwitchEventKind::Switch { .. }))
+        .collect();
     switches.sort_by_key(|event| event.at_ns);
     let mut since: HashMap<u32, u64> = HashMap::new();
     let mut stretches = Vec::new();
@@ -81,7 +83,7 @@ mod tests {
         }
         // A switch on another CPU does not belong to them.
         events.push(switch(205, 0, 50, 1));
-        let bursts = of(&events, &[7]);
+        let bursts = find(&events, &[7]);
         assert_eq!(bursts.lengths_ms, [40.5; 3]);
         assert_eq!(bursts.began_ms, [100.0, 200.0, 300.0]);
         assert_eq!(bursts.apart_ms(), [100.0, 100.0]);
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_task_without_switches_has_no_bursts() {
-        assert_eq!(of(&[], &[7]), Bursts::default());
-        assert_eq!(of(&[switch(0, 0, 7, 1)], &[7]), Bursts::default());
+        assert_eq!(find(&[], &[7]), Bursts::default());
+        assert_eq!(find(&[switch(0, 0, 7, 1)], &[7]), Bursts::default());
     }
 }

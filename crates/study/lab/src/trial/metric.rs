@@ -1,7 +1,7 @@
 //! Computes the figure of a trial.
 
 use super::workers::Workers;
-use super::{progress, Setup, Taken, Trouble};
+use super::{progress, Setup, TrialData, Trouble};
 use crate::definition::Metric;
 use crate::record::Point;
 use exactop_model::run::statistics::median;
@@ -20,7 +20,7 @@ pub(super) fn value(
     point: &Point,
     workers: &Workers,
     cpus: &[usize],
-    taken: &Taken,
+    taken: &TrialData,
 ) -> Result<Option<f64>, Trouble> {
     let specs = &setup.condition.workers;
     // Sum by worker: processes of one kind together.
@@ -69,7 +69,7 @@ pub(super) fn value(
             let moves: Option<u64> = own.map(|(_, seen)| seen.migrations).sum();
             over(moves.ok_or(missing("the moves"))? * 1_000_000_000, point.window_ns)
         }
-        told_by => told(told_by, workers)?,
+        told_by => worker_figure(told_by, workers)?,
     })
 }
 
@@ -82,7 +82,7 @@ fn over(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// A figure that the first worker reports itself.
-fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
+fn worker_figure(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
     let first = workers.specs.iter().position(|spec| !spec.background);
     let output = workers.started.iter().find(|s| Some(s.worker) == first).map(|s| &s.output);
     let text = output.ok_or(missing("the first worker"))?;

@@ -207,7 +207,7 @@ impl<'a> Lab<'a> {
         workers: &mut Workers,
         groups: Option<&Groups>,
         point: &mut Point,
-    ) -> Result<Taken, Trouble> {
+    ) -> Result<TrialData, Trouble> {
         let mut watched = moved::watch(setup, workers);
         self.sleep(setup.experiment.settle_of(setup.condition))?;
         self.close()?;
@@ -233,7 +233,7 @@ impl<'a> Lab<'a> {
         let top = top.map(|top| top.sum(self.cpus.len())).transpose().map_err(Trouble::Trial)?;
         workers.all_alive()?;
         let periods = groups.and_then(|groups| groups.periods_since(before?));
-        Ok(Taken { window, top, bursts, periods })
+        Ok(TrialData { window, top, bursts, periods })
     }
 
     /// Workers that end by themselves.
@@ -243,7 +243,7 @@ impl<'a> Lab<'a> {
         workers: &mut Workers,
         groups: Option<&Groups>,
         point: &mut Point,
-    ) -> Result<Taken, Trouble> {
+    ) -> Result<TrialData, Trouble> {
         let before = groups.and_then(Groups::periods_of_first);
         if setup.turn.drawn {
             point.strip = Some(self.draw(setup, workers)?);
@@ -257,7 +257,7 @@ impl<'a> Lab<'a> {
         }
         let window = self.close()?;
         let periods = groups.and_then(|groups| groups.periods_since(before?));
-        Ok(Taken { window, periods, top: None, bursts: None })
+        Ok(TrialData { window, periods, top: None, bursts: None })
     }
 
     fn sleep(&mut self, seconds: f64) -> Result<(), LabError> {
@@ -270,13 +270,13 @@ impl<'a> Lab<'a> {
         let (events, lost) = self.logged(setup.experiment.window_s.min(most))?;
         let ours = |cpu: &usize| *cpu == self.lab_cpu || workers.run_everywhere;
         let cpus: Vec<usize> = self.cpus.iter().copied().filter(ours).collect();
-        Ok(strip::of(&events, &workers.by_pid(), &cpus, setup.has_quota(), lost))
+        Ok(strip::build(&events, &workers.by_pid(), &cpus, setup.has_quota(), lost))
     }
 
     /// Bursts of the first worker in a window.
     fn bursts(&mut self, window_s: f64, workers: &Workers) -> Result<Bursts, Trouble> {
         match self.logged(window_s)? {
-            (events, 0) => Ok(bursts::of(&events, &workers.pids_of_first())),
+            (events, 0) => Ok(bursts::find(&events, &workers.pids_of_first())),
             (_, lost) => {
                 Err(Trouble::Trial(format!("the switch log has no room for {lost} events")))
             }
@@ -322,7 +322,7 @@ impl Setup<'_> {
 }
 
 /// Measurements of a trial.
-struct Taken {
+struct TrialData {
     /// The ledger's window; `None` without the ledger.
     window: Option<Window>,
     /// Sum of top's rows.

@@ -1,7 +1,7 @@
 //! Strips from the switch log: the task on each CPU over time.
 
 use crate::record::Strip;
-use exactop_model::on_demand::switchlog::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
 use std::collections::HashMap;
 
 /// Most pieces of a strip: more cannot be distinguished.
@@ -11,7 +11,7 @@ const NAMES: usize = 7;
 
 /// Strip of some CPUs. A worker is its process and that process's children. `capped`: a quota may
 /// stop them.
-pub fn of(
+pub fn build(
     events: &[SwitchEvent],
     workers: &[(u32, String)],
     cpus: &[usize],
@@ -25,7 +25,7 @@ pub fn of(
         let is = |(pid, _): &(u32, String)| *pid == event.next_tgid || *pid == event.next_ppid;
         workers.iter().position(is).map_or(others, |at| at.min(others))
     };
-    let switches = events.iter().filter(|e| matches!(e.what, What::Switch { .. }));
+    let switches = events.iter().filter(|e| matches!(e.what, SwitchEventKind::Switch { .. }));
     let mut switches: Vec<&SwitchEvent> =
         switches.filter(|e| cpus.contains(&(e.cpu as usize))).collect();
     switches.sort_by_key(|event| event.at_ns);
@@ -36,7 +36,7 @@ pub fn of(
     let ms = |at_ns: u64| (at_ns - first) as f64 / 1e6;
     let mut strip = Strip { names, length_ms: ms(last), left_out: lost, ..Strip::default() };
     let mut on: HashMap<u32, (u64, Option<usize>)> = HashMap::new();
-    let mut held = Held::default();
+    let mut held = WaitingWorkers::default();
     for event in switches {
         let next = (event.next_tid != 0).then(|| whose(event));
         let before = on.insert(event.cpu, (event.at_ns, next));
@@ -66,11 +66,11 @@ pub fn of(
 
 /// Workers that can run but have no CPU. If their only CPU is idle meanwhile, a quota stops them.
 #[derive(Default)]
-struct Held(Vec<usize>);
+struct WaitingWorkers(Vec<usize>);
 
-impl Held {
+impl WaitingWorkers {
     fn switched(&mut self, from: Option<usize>, to: Option<usize>, event: &SwitchEvent) {
-        let What::Switch { preempted, state } = event.what else { return };
+        let SwitchEventKind::Switch { preempted, state } = event.what else { return };
         self.0.extend(from.filter(|_| preempted || state == 0));
         self.0.retain(|who| Some(*who) != to);
     }
@@ -90,7 +90,7 @@ pub(super) mod drawn {
         SwitchEvent {
             at_ns: 1_000_000_000 + at_ms * 1_000_000,
             cpu,
-            what: What::Switch { preempted: false, state: 0 },
+            what: SwitchEventKind::Switch { preempted: false, state: 0 },
             prev_tid: 0,
             prev_prio: 120,
             next_tid: next,
@@ -118,7 +118,7 @@ mod tests {
             switch(10, 1, 7, 1),
         ];
         let workers = [(7, "a".to_string()), (8, "b".to_string())];
-        let strip = of(&events, &workers, &[1], false, 0);
+        let strip = build(&events, &workers, &[1], false, 0);
         assert_eq!(strip.names, ["a", "b", "others"]);
         assert_eq!(strip.pieces, [(1, 0.0, 4.0, 0), (1, 4.0, 6.0, 1), (1, 7.0, 10.0, 2)]);
         assert_eq!((strip.length_ms, strip.left_out), (10.0, 0));
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn idle_time_while_a_worker_could_run_is_throttling() {
         let asleep = |mut event: SwitchEvent| {
-            event.what = What::Switch { preempted: false, state: 1 };
+            event.what = SwitchEventKind::Switch { preempted: false, state: 1 };
             event
         };
         let events = [
@@ -141,10 +141,10 @@ mod tests {
             switch(15, 1, 7, 1),
         ];
         let workers = [(7, "a".to_string())];
-        let strip = of(&events, &workers, &[1], true, 0);
+        let strip = build(&events, &workers, &[1], true, 0);
         assert_eq!(strip.pieces, [(1, 0.0, 4.0, 0), (1, 6.0, 7.0, 1), (1, 10.0, 12.0, 0)]);
         assert_eq!(strip.throttled, [(1, 4.0, 6.0), (1, 7.0, 10.0)]);
-        assert_eq!(of(&events, &workers, &[1], false, 0).throttled, []);
-        assert_eq!(of(&events, &workers, &[0, 1], true, 0).throttled, []);
+        assert_eq!(build(&events, &workers, &[1], false, 0).throttled, []);
+        assert_eq!(build(&events, &workers, &[0, 1], true, 0).throttled, []);
     }
 }

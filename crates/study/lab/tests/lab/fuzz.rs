@@ -96,7 +96,7 @@ fn points(run: &Run) -> Vec<Point> {
 fn all_of(run: &Run, points: &[Point]) {
     for experiment in &run.experiments {
         for condition in &experiment.conditions {
-            let predicted = predict::of(experiment, condition, run.machine.cpus);
+            let predicted = predict::prediction(experiment, condition, run.machine.cpus);
             assert!(predicted.is_none_or(f64::is_finite), "{predicted:?}");
         }
     }

@@ -21,7 +21,7 @@ pub struct Axis {
 
 impl Axis {
     /// An axis of numbers.
-    pub fn of(label: impl Into<String>) -> Axis {
+    pub fn new(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), ..Axis::default() }
     }
 }

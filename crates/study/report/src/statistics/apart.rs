@@ -19,7 +19,7 @@ pub(crate) const DEALS: usize = 2_000;
 
 /// Difference of one figure between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Apart {
+pub struct Separation {
     /// Mean of the second side minus that of the first.
     pub difference: f64,
     /// Confidence interval of the difference; `None` if it is unbounded.
@@ -59,7 +59,7 @@ impl Side {
 
 /// Compares two sides figure by figure. All figures must have the same repeats, at least `FEWEST`
 /// on each side; else `None`.
-pub fn apart(figures: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Vec<Apart>> {
+pub fn apart(figures: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Vec<Separation>> {
     let (first, second) = figures.first().map(|(a, b)| (a.len(), b.len()))?;
     let same = |(a, b): &(Vec<f64>, Vec<f64>)| a.len() == first && b.len() == second;
     if first < FEWEST || second < FEWEST || !figures.iter().all(same) {
@@ -82,7 +82,7 @@ pub fn apart(figures: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Vec<Apart>> 
         let room = critical * error;
         let interval = critical.is_finite().then_some((difference - room, difference + room));
         let beyond = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-        Apart { difference, interval, beyond }
+        Separation { difference, interval, beyond }
     };
     Some(seen.into_iter().map(told).collect())
 }

@@ -6,7 +6,7 @@
 //! any figure, in units of that figure's standard error. It is the paired form of [`super::apart`],
 //! with the same guarantee over all figures at once.
 
-use super::apart::{Apart, CONFIDENCE, DEALS};
+use super::apart::{Separation, CONFIDENCE, DEALS};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -15,15 +15,16 @@ pub const FEWEST_PAIRS: usize = 8;
 
 /// Tests the changes figure by figure, over the same subjects in the same order, at least
 /// [`FEWEST_PAIRS`]; else `None`.
-pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Apart>> {
+pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Separation>> {
     let n = figures.first()?.len();
     if n < FEWEST_PAIRS || figures.iter().any(|figure| figure.len() != n) {
         return None;
     }
-    let figures: Vec<Figure> = figures.iter().map(|changes| Figure::of(changes)).collect();
+    let figures: Vec<Figure> =
+        figures.iter().map(|changes| Figure::from_changes(changes)).collect();
     let mut turned = vec![1.0; n];
     let mut most = vec![largest(&figures, &turned)];
-    let mut signs = Signs::of(n, seed);
+    let mut signs = Signs::new(n, seed);
     while signs.next(&mut turned) {
         most.push(largest(&figures, &turned));
     }
@@ -34,7 +35,7 @@ pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Apart>> {
         let room = critical * figure.error(difference);
         let interval = critical.is_finite().then_some((difference - room, difference + room));
         let beyond = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-        Apart { difference, interval, beyond }
+        Separation { difference, interval, beyond }
     };
     Some(figures.iter().map(told).collect())
 }
@@ -47,7 +48,7 @@ struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    fn of(changes: &[f64]) -> Figure<'_> {
+    fn from_changes(changes: &[f64]) -> Figure<'_> {
         Figure { changes, squares: changes.iter().map(|change| change * change).sum() }
     }
 
@@ -87,7 +88,7 @@ enum Signs {
 }
 
 impl Signs {
-    fn of(n: usize, seed: u64) -> Signs {
+    fn new(n: usize, seed: u64) -> Signs {
         match 1_u64.checked_shl(n as u32 - 1).filter(|&all| all <= DEALS as u64) {
             Some(all) => Signs::All(1, all),
             None => Signs::Drawn(Box::new(StdRng::seed_from_u64(seed)), DEALS),

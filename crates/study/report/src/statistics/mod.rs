@@ -5,7 +5,7 @@
 mod apart;
 mod changed;
 
-pub use apart::{apart, Apart, CONFIDENCE, FEWEST};
+pub use apart::{apart, Separation, CONFIDENCE, FEWEST};
 pub use changed::{changed, FEWEST_PAIRS};
 
 use exactop_model::run::statistics::{median, median_interval};

@@ -31,7 +31,7 @@ pub fn page(
         Block::Paragraph("", in_words(stretch)),
     ];
     if drawn {
-        blocks.extend(plots::of(stretch, clock)?);
+        blocks.extend(plots::charts(stretch, clock)?);
     }
     blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
     blocks.push(accounts(stretch));

@@ -27,7 +27,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(stretch: &Stretch, clock: Clock) -> Option<Axis> {
+    fn from_stretch(stretch: &Stretch, clock: Clock) -> Option<Axis> {
         let (from, to) = stretch.spans?;
         let (unit_ns, unit) = match (to - from) / SECOND {
             ..300 => (1e9, "seconds"),
@@ -43,8 +43,8 @@ impl Axis {
 }
 
 /// All pictures.
-pub fn of(stretch: &Stretch, clock: Clock) -> Result<Vec<Block>, PlotError> {
-    let Some(axis) = Axis::of(stretch, clock) else { return Ok(Vec::new()) };
+pub fn charts(stretch: &Stretch, clock: Clock) -> Result<Vec<Block>, PlotError> {
+    let Some(axis) = Axis::from_stretch(stretch, clock) else { return Ok(Vec::new()) };
     let pieces = to_draw(&stretch.slots, PIECES);
     let mut blocks = Vec::new();
     for areas in [accounts(&pieces, &axis), rows(stretch, &pieces, &axis)] {

@@ -4,7 +4,7 @@
 use crate::drawn::{self, machine, read, Drawn, Planted, OFFSET};
 use exactop_model::{Book, Frame, FrameOptions, Tap};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Sync};
-use exactop_sums::{report, text, By, Stretch};
+use exactop_sums::{report, text, Grouping, Stretch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn boot(path: &Path, name: &str, drawn: &mut Drawn, windows: usize, told: bool) 
         let now = drawn.next(n == 0);
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
         let Some(window) = book.advance(now) else { continue };
-        let books = exactop_model::Books::of(&window);
+        let books = exactop_model::Books::from_window(&window);
         run_ns += books.tasks_ns + books.exited_ns;
         for row in &mut Frame::new(&window, &book, &FrameOptions::default()).rows {
             let (Some(id), true) = (row.ident.cgroup_id, told) else { continue };
@@ -45,7 +45,7 @@ fn groups_and_users_of_two_boots_are_not_mixed() {
         for (seed, name) in [(1, "one"), (2, "two")] {
             used.push(boot(&path, name, &mut Drawn::new(seed, Planted::default()), 8, told));
         }
-        let groups = read(&path, By::Cgroup, None);
+        let groups = read(&path, Grouping::Cgroup, None);
         let of = |begin: &str, end: &str| -> u64 {
             let rows = by_name(&groups);
             let its = rows.iter().filter(|(name, _)| name.starts_with(begin) && name.contains(end));
@@ -57,7 +57,7 @@ fn groups_and_users_of_two_boots_are_not_mixed() {
                 assert_eq!([of("(control", "of boot 1,"), of("(control", "of boot 2,")], used[..]);
             }
         }
-        let users = read(&path, By::User, None);
+        let users = read(&path, Grouping::User, None);
         let exited = by_name(&users)["(exited, whose is not recorded)"];
         let named: u64 = by_name(&users).values().sum();
         assert_eq!(named, used.iter().sum::<u64>());
@@ -86,7 +86,7 @@ fn no_piece_spans_a_gap_or_a_boot() {
         drawn.pass(3600 * drawn::SECOND);
     }
     boot(&path, "two", &mut Drawn::new(4, Planted::default()), 201, false);
-    let stretch = read(&path, By::Command, None);
+    let stretch = read(&path, Grouping::Command, None);
     assert_eq!((stretch.windows, stretch.gaps.len()), (4 * 201, 3));
     assert!(stretch.slots.len() <= 480, "{}", stretch.slots.len());
     for slot in &stretch.slots {
@@ -108,7 +108,7 @@ fn windows_of_half_a_second_or_so_show_what_happens_within_a_second() {
         let mut drawn = Drawn::new(6, Planted::default());
         drawn.length_ns = length;
         boot(&path, "one", &mut drawn, windows, false);
-        let stretch = read(&path, By::Command, None);
+        let stretch = read(&path, Grouping::Command, None);
         let page = report::page(&stretch, 5, true, &|ns| ns.to_string()).expect("a page").html();
         assert_eq!(page.contains("Use of all CPUs within each second"), shown, "{length} ns");
         assert_eq!(page.contains("Use of each CPU"), !shown, "{length} ns");

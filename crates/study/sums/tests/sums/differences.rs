@@ -2,11 +2,12 @@
 //! found, and nothing else is.
 
 use crate::drawn::{self, stretch, Drawn, Planted, Truth};
-use exactop_recording::When;
-use exactop_sums::{json, text, By, Change, Difference, Least, Per, Stretch, Verdict, Work};
+use exactop_recording::TimeRange;
+use exactop_sums::{json, text, Change, Difference, Grouping, Least, Per, Stretch, Verdict, Work};
 use proptest::prelude::*;
 
-const BYS: [By; 5] = [By::Command, By::Cgroup, By::Unit, By::User, By::Process];
+const BYS: [Grouping; 5] =
+    [Grouping::Command, Grouping::Cgroup, Grouping::Unit, Grouping::User, Grouping::Process];
 
 fn named(stretch: &Stretch) -> u64 {
     stretch.rows.iter().map(|row| row.sum.run_ns).sum()
@@ -61,7 +62,7 @@ proptest! {
             prop_assert_eq!(side.accounts.unnamed_ns, truth.unnamed_ns);
             prop_assert_eq!(side.accounts.steal_ns(), Some(truth.steal_ns));
         }
-        let difference = Difference::of(a, b, per);
+        let difference = Difference::between(a, b, per);
         prop_assert_eq!(difference.a.accounts.irq_ns(), (!irq_a && !irq_b).then_some(in_a.irq_ns));
         books_come_out(&difference);
         let clock = |ns: i128| ns.to_string();
@@ -72,7 +73,7 @@ proptest! {
 #[test]
 fn every_command_has_its_cpu_time() {
     let planted = Planted { worker_ns: 50_000_000, runs: 3, no_irq: false, ..Planted::default() };
-    let (side, Truth { by_command, .. }) = stretch(3, planted, 40, By::Command, None);
+    let (side, Truth { by_command, .. }) = stretch(3, planted, 40, Grouping::Command, None);
     let told = side.rows.iter().filter(|row| row.sum.run_ns > 0);
     let told = told.map(|row| (row.group.name.clone(), row.sum.run_ns)).collect();
     assert_eq!(by_command, told);
@@ -83,7 +84,7 @@ fn every_command_has_its_cpu_time() {
 #[test]
 fn pieces_of_time_sum_up_to_the_whole() {
     // More windows than pieces, and not a multiple of them.
-    let (side, _) = stretch(4, Planted::default(), 1111, By::Command, None);
+    let (side, _) = stretch(4, Planted::default(), 1111, Grouping::Command, None);
     assert!(side.slots.len() <= 480 && side.slots.len() > 200, "{}", side.slots.len());
     assert_eq!(side.slots.iter().map(|slot| slot.windows).sum::<u64>(), 1111);
     let joined = side.slots.iter().map(|slot| slot.accounts.idle_ns).sum::<u64>();
@@ -103,10 +104,10 @@ fn a_stretch_has_the_windows_that_end_in_it() {
     let path = dir.path().join("recording");
     let mut machine = Drawn::new(5, Planted::default());
     drawn::record(&path, &mut machine, 100);
-    let whole = drawn::read(&path, By::Command, None);
+    let whole = drawn::read(&path, Grouping::Command, None);
     let (from, to) = whole.spans.expect("windows");
     let middle = from + (to - from) / 3;
-    let part = |from, to| drawn::read_when(&path, When { from, to }, By::Command, None);
+    let part = |from, to| drawn::read_when(&path, TimeRange { from, to }, Grouping::Command, None);
     let (before, after) = (part(None, Some(middle)), part(Some(middle), None));
     assert_eq!(before.windows + after.windows, 100);
     assert!(before.windows > 30 && after.windows > 60);
@@ -128,9 +129,9 @@ const USUAL: Planted = Planted {
 fn a_planted_regression_is_the_first_two_rows() {
     for seed in 0..10 {
         let planted = Planted { worker_ns: 120_000_000, runs: 100, ..USUAL };
-        let (a, _) = stretch(2 * seed, USUAL, 30, By::Command, None);
-        let (b, _) = stretch(2 * seed + 1, planted, 30, By::Command, None);
-        let difference = Difference::of(a, b, Per::Cpu);
+        let (a, _) = stretch(2 * seed, USUAL, 30, Grouping::Command, None);
+        let (b, _) = stretch(2 * seed + 1, planted, 30, Grouping::Command, None);
+        let difference = Difference::between(a, b, Per::Cpu);
         let first: Vec<_> = difference.rows[..2]
             .iter()
             .map(|row| {
@@ -148,8 +149,8 @@ fn a_planted_regression_is_the_first_two_rows() {
 #[test]
 fn the_work_measure_distinguishes_slower_from_more_often() {
     let planted = Planted { worker_ns: 100_000_000, runs: 100, ..USUAL };
-    let side = |seed, planted| stretch(seed, planted, 30, By::Command, Some(Work::Exits)).0;
-    let difference = Difference::of(side(1, USUAL), side(2, planted), Per::Work(Work::Exits));
+    let side = |seed, planted| stretch(seed, planted, 30, Grouping::Command, Some(Work::Exits)).0;
+    let difference = Difference::between(side(1, USUAL), side(2, planted), Per::Work(Work::Exits));
     let cc1 =
         difference.rows.iter().find(|row| row.group.as_ref().is_some_and(|g| g.name == "cc1"));
     let cc1 = cc1.expect("it");
@@ -161,7 +162,7 @@ fn the_work_measure_distinguishes_slower_from_more_often() {
     let cc1 = cc1.apart.expect("weighed");
     assert!(!cc1.beyond && difference.verdict() == Verdict::NothingBeyondNoise, "{cc1:?}");
     let slower = Planted { run_ns: 1_300_000, ..planted };
-    let difference = Difference::of(side(1, planted), side(2, slower), Per::Work(Work::Exits));
+    let difference = Difference::between(side(1, planted), side(2, slower), Per::Work(Work::Exits));
     assert_eq!(difference.verdict(), Verdict::BeyondNoise(1));
     let beyond = difference.beyond().next().and_then(|row| row.group.as_ref()).expect("a row");
     assert_eq!(beyond.name, "cc1");
@@ -171,8 +172,8 @@ fn the_work_measure_distinguishes_slower_from_more_often() {
 fn without_tested_rows_no_row_is_called_noise() {
     // Only processes of one command exit, and on one side not even those.
     let none = Planted { runs: 0, nobody_brief: true, ..USUAL };
-    let side = |seed, planted| stretch(seed, planted, 30, By::Command, Some(Work::Exits)).0;
-    let difference = Difference::of(side(1, none), side(2, none), Per::Work(Work::Exits));
+    let side = |seed, planted| stretch(seed, planted, 30, Grouping::Command, Some(Work::Exits)).0;
+    let difference = Difference::between(side(1, none), side(2, none), Per::Work(Work::Exits));
     assert!(difference.can_tell());
     assert_eq!(difference.verdict(), Verdict::NothingWeighed);
     let told: serde_json::Value =
@@ -186,8 +187,8 @@ fn without_tested_rows_no_row_is_called_noise() {
 #[test]
 fn unnamed_time_beyond_noise_is_listed_with_the_differing_rows() {
     let unnamed = Planted { unnamed_ns: 50_000_000, ..USUAL };
-    let side = |seed, planted| stretch(seed, planted, 30, By::Command, None).0;
-    let difference = Difference::of(side(1, USUAL), side(2, unnamed), Per::Cpu);
+    let side = |seed, planted| stretch(seed, planted, 30, Grouping::Command, None).0;
+    let difference = Difference::between(side(1, USUAL), side(2, unnamed), Per::Cpu);
     assert!(difference.beyond().any(|row| row.group.is_none()));
     let said = text::difference(&difference, 100, &|ns| ns.to_string());
     let (told, within) = said
@@ -199,12 +200,13 @@ fn unnamed_time_beyond_noise_is_listed_with_the_differing_rows() {
 #[test]
 fn a_change_below_the_limit_of_a_cpu_is_noise() {
     // Windows of a second: 0.05 % of a CPU.
-    let side =
-        |seed, unnamed_ns| stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, By::Command, None).0;
+    let side = |seed, unnamed_ns| {
+        stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, Grouping::Command, None).0
+    };
     let sides = || (side(1, 0), side(2, 500_000));
     let beyond = |difference: &Difference| difference.beyond().any(|row| row.group.is_none());
     let ((a, b), (c, d)) = (sides(), sides());
-    assert!(!beyond(&Difference::of(a, b, Per::Cpu)));
+    assert!(!beyond(&Difference::between(a, b, Per::Cpu)));
     let least = Least { of_cpu_pct: 0.04, ..Least::USUAL };
     let asked = Difference::from_least(c, d, Per::Cpu, least);
     assert!(beyond(&asked), "{:?}", asked.unnamed);
@@ -216,8 +218,9 @@ fn a_change_below_the_limit_of_a_cpu_is_noise() {
 #[test]
 fn a_change_below_the_limit_of_its_row_is_noise() {
     // Half of a CPU, and 2 % more of it.
-    let side =
-        |seed, unnamed_ns| stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, By::Command, None).0;
+    let side = |seed, unnamed_ns| {
+        stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, Grouping::Command, None).0
+    };
     let sides = || (side(1, 500_000_000), side(2, 510_000_000));
     let beyond = |of_row_pct| {
         let (a, b) = sides();
@@ -234,8 +237,9 @@ fn a_change_below_the_limit_of_its_row_is_noise() {
 fn equal_loads_show_no_difference_in_95_of_100() {
     let quiet = (0..100)
         .filter(|seed| {
-            let side = |seed| stretch(seed, USUAL, 20, By::Command, None).0;
-            let difference = Difference::of(side(1000 + 2 * seed), side(1001 + 2 * seed), Per::Cpu);
+            let side = |seed| stretch(seed, USUAL, 20, Grouping::Command, None).0;
+            let difference =
+                Difference::between(side(1000 + 2 * seed), side(1001 + 2 * seed), Per::Cpu);
             let said = text::difference(&difference, 5, &|ns| ns.to_string());
             let quiet = difference.beyond().next().is_none();
             assert_eq!(said.contains("Nothing beyond noise"), quiet);
@@ -247,8 +251,8 @@ fn equal_loads_show_no_difference_in_95_of_100() {
 
 #[test]
 fn too_few_windows_are_reported() {
-    let side = |seed| stretch(seed, USUAL, 3, By::Command, None).0;
-    let difference = Difference::of(side(1), side(2), Per::Cpu);
+    let side = |seed| stretch(seed, USUAL, 3, Grouping::Command, None).0;
+    let difference = Difference::between(side(1), side(2), Per::Cpu);
     assert!(!difference.can_tell());
     let told = json::difference(&difference);
     assert!(

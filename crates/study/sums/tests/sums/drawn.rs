@@ -5,8 +5,8 @@ use exactop_model::{
     Book, Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
-use exactop_sums::{By, Stretch, Work};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
+use exactop_sums::{Grouping, Stretch, Work};
 use exactop_testkit::samples;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -254,7 +254,7 @@ pub fn record(path: &Path, drawn: &mut Drawn, windows: usize) -> Truth {
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
         let window = book.advance(now);
         if let Some(window) = window {
-            assert_eq!(exactop_model::Books::of(&window).residual_ns, 0);
+            assert_eq!(exactop_model::Books::from_window(&window).residual_ns, 0);
         }
     }
     assert_eq!(recorder.notices(), []);
@@ -262,11 +262,11 @@ pub fn record(path: &Path, drawn: &mut Drawn, windows: usize) -> Truth {
 }
 
 /// Reads a whole recording.
-pub fn read(path: &Path, by: By, work: Option<Work>) -> Stretch {
-    read_when(path, When::default(), by, work)
+pub fn read(path: &Path, by: Grouping, work: Option<Work>) -> Stretch {
+    read_when(path, TimeRange::default(), by, work)
 }
 
-pub fn read_when(path: &Path, when: When, by: By, work: Option<Work>) -> Stretch {
+pub fn read_when(path: &Path, when: TimeRange, by: Grouping, work: Option<Work>) -> Stretch {
     let recording = Recording::open(path).expect("a recording");
     Stretch::read(recording, when, by, work).expect("it can be read")
 }
@@ -276,7 +276,7 @@ pub fn stretch(
     seed: u64,
     planted: Planted,
     windows: usize,
-    by: By,
+    by: Grouping,
     work: Option<Work>,
 ) -> (Stretch, Truth) {
     let dir = tempfile::tempdir().expect("a directory");

@@ -2,8 +2,8 @@
 
 use crate::drawn;
 use exactop_model::{Book, Snapshot, SourceKind};
-use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
-use exactop_sums::{By, Stretch};
+use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange};
+use exactop_sums::{Grouping, Stretch};
 use exactop_testkit::samples;
 
 const SECOND: u64 = 1_000_000_000;
@@ -28,7 +28,8 @@ fn residuals_of_two_cpus_do_not_cancel() {
     }
     drop(recorder);
     let recording = Recording::open(&path).expect("it");
-    let stretch = Stretch::read(recording, When::default(), By::Command, None).expect("it");
+    let stretch =
+        Stretch::read(recording, TimeRange::default(), Grouping::Command, None).expect("it");
     assert_eq!((stretch.windows, stretch.accounts.residual_ns), (3, 0));
     assert_eq!(stretch.inexact, 1);
 }

@@ -3,8 +3,8 @@
 use crate::drawn;
 use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{Book, Comm, Counter, Ident, Snapshot, SourceKind, TaskKey};
-use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
-use exactop_sums::{By, Stretch};
+use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange};
+use exactop_sums::{Grouping, Stretch};
 use exactop_testkit::samples;
 
 const SECOND: u64 = 1_000_000_000;
@@ -36,7 +36,8 @@ fn waits_count_in_the_group_where_they_happened() {
     }
     drop(recorder);
     let recording = Recording::open(&path).expect("it");
-    let stretch = Stretch::read(recording, When::default(), By::Cgroup, None).expect("it");
+    let stretch =
+        Stretch::read(recording, TimeRange::default(), Grouping::Cgroup, None).expect("it");
     let of = |group: &str| {
         let row = stretch.rows.iter().find(|row| row.group.name.contains(group)).expect(group);
         let counter = |counter| row.counters.get(counter).expect("known");

@@ -1,7 +1,7 @@
 //! A report shows the sums, in every form, and escapes every name.
 
 use crate::drawn::{stretch, Planted};
-use exactop_sums::{report, By, Stretch};
+use exactop_sums::{report, Grouping, Stretch};
 
 fn clock(ns: i128) -> String {
     format!("t{}", ns / 1_000_000_000)
@@ -12,7 +12,7 @@ fn side() -> Stretch {
         1,
         Planted { worker_ns: 300_000_000, runs: 20, no_irq: false, ..Planted::default() },
         40,
-        By::Command,
+        Grouping::Command,
         None,
     )
     .0

@@ -5,8 +5,8 @@ use crate::drawn;
 use exactop_model::{
     Book, Comm, Counter, CpuSample, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
-use exactop_sums::{By, Stretch, Total};
+use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange};
+use exactop_sums::{Grouping, Stretch, Total};
 use exactop_testkit::samples;
 use std::path::Path;
 
@@ -117,12 +117,12 @@ fn the_states_of_a_task_sum_up_to_its_life() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     recorded(&path, 10);
-    for by in [By::Command, By::Process] {
+    for by in [Grouping::Command, Grouping::Process] {
         // From 10 s to 20 s, and parts of that.
         for (from, to) in [(10, 20), (11, 20), (13, 16), (15, 18), (19, 20)] {
             let ns = |second: u64| Some(i128::from(second * SECOND));
             let recording = Recording::open(&path).expect("it");
-            let when = When { from: ns(from), to: ns(to) };
+            let when = TimeRange { from: ns(from), to: ns(to) };
             let stretch = Stretch::read(recording, when, by, None).expect("it");
             assert_eq!(stretch.windows, to - from);
             for (name, ends, _) in TASKS {
@@ -144,8 +144,12 @@ fn a_task_that_waits_all_through_has_its_wait() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     recorded(&path, 10);
-    let stretch =
-        Stretch::read(Recording::open(&path).expect("it"), When::default(), By::Command, None);
+    let stretch = Stretch::read(
+        Recording::open(&path).expect("it"),
+        TimeRange::default(),
+        Grouping::Command,
+        None,
+    );
     let stretch = stretch.expect("it");
     let ns = |name, counter| of(&stretch, name).counters.get(counter);
     let quarter = SECOND / 4;

@@ -1,10 +1,10 @@
 //! The separate process that reads: it starts, gives up the rights that it does not need, and
 //! answers until the live view ends.
 
-use super::{Answer, Asked, Question, Told, MOST};
+use super::{Answer, Question, ReaderReply, ReaderRequest, MOST};
 use crate::commands::watch::held_process;
 use crate::rights;
-use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
+use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, HoldingsRequest, Refusal};
 use exactop_sources::holdings::Process;
 use rustix::process::Signal;
 use std::fs::File;
@@ -94,8 +94,10 @@ fn answer(socket: UnixStream, root: &Path) {
         }
         let Ok(Question { number, asked }) = serde_json::from_slice(&line) else { return };
         let told = match asked {
-            Asked::Holdings(wanted) => Told::Holdings(look(root, &wanted)),
-            Asked::Disk(all) => Told::Disk(all.iter().map(|of| disk(root, of)).collect()),
+            ReaderRequest::Holdings(wanted) => ReaderReply::Holdings(look(root, &wanted)),
+            ReaderRequest::Disk(all) => {
+                ReaderReply::Disk(all.iter().map(|of| disk(root, of)).collect())
+            }
         };
         let Ok(mut answer) = serde_json::to_vec(&Answer { number, told }) else { return };
         answer.push(b'\n');
@@ -106,7 +108,7 @@ fn answer(socket: UnixStream, root: &Path) {
 }
 
 /// Reads one part of the named process; refuses if the number belongs to another process.
-fn look(root: &Path, wanted: &Wanted) -> Result<Holdings, Refusal> {
+fn look(root: &Path, wanted: &HoldingsRequest) -> Result<Holdings, Refusal> {
     let process = Process::open(root, wanted.key.tgid)?;
     if !held_process::is_its_start(wanted.key, process.start_ticks()?) {
         return Err(Refusal::Exited);
@@ -134,13 +136,13 @@ mod tests {
     use exactop_model::frame::holdings::Part;
     use exactop_model::TaskKey;
 
-    fn own(part: Part, later_ns: u64) -> Wanted {
+    fn own(part: Part, later_ns: u64) -> HoldingsRequest {
         let tgid = std::process::id();
         let root = Path::new("/proc");
         let ticks =
             Process::open(root, tgid).expect("this process").start_ticks().expect("its start");
         let start_ns = ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second() + later_ns;
-        Wanted { key: TaskKey { tgid, tid: tgid, start_ns }, part }
+        HoldingsRequest { key: TaskKey { tgid, tid: tgid, start_ns }, part }
     }
 
     #[test]
@@ -173,7 +175,8 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
         let patience = super::super::tests::LONG;
-        let mut reader = super::super::Reader { patience, ..super::super::Reader::of(ours) };
+        let mut reader =
+            super::super::Reader { patience, ..super::super::Reader::from_socket(ours) };
         for part in [Part::Files, Part::Environment] {
             assert!(reader.read(own(part, 0)).is_ok());
         }

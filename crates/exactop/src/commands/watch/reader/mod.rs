@@ -7,7 +7,7 @@
 
 mod apart;
 
-use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
+use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, HoldingsRequest, Refusal};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -28,23 +28,23 @@ const MOST: usize = 1024;
 #[derive(Serialize, Deserialize)]
 struct Question {
     number: u64,
-    asked: Asked,
+    asked: ReaderRequest,
 }
 
 #[derive(Serialize, Deserialize)]
-enum Asked {
-    Holdings(Wanted),
+enum ReaderRequest {
+    Holdings(HoldingsRequest),
     Disk(Vec<DiskOf>),
 }
 
 #[derive(Serialize, Deserialize)]
 struct Answer {
     number: u64,
-    told: Told,
+    told: ReaderReply,
 }
 
 #[derive(Serialize, Deserialize)]
-enum Told {
+enum ReaderReply {
     Holdings(Result<Holdings, Refusal>),
     /// Disk I/O in the order of the request.
     Disk(Vec<Result<DiskBytes, Refusal>>),
@@ -71,10 +71,10 @@ impl Reader {
     pub fn start(root: &Path) -> io::Result<Reader> {
         let (ours, theirs) = UnixStream::pair()?;
         apart::start(theirs, root)?;
-        Ok(Reader::of(ours))
+        Ok(Reader::from_socket(ours))
     }
 
-    fn of(socket: UnixStream) -> Reader {
+    fn from_socket(socket: UnixStream) -> Reader {
         Reader {
             socket,
             come: Vec::new(),
@@ -89,10 +89,10 @@ impl Reader {
     ///
     /// # Errors
     /// The reason why there is no answer.
-    pub fn read(&mut self, wanted: Wanted) -> Result<Holdings, Refusal> {
-        match self.ask(Asked::Holdings(wanted))? {
-            Told::Holdings(told) => told,
-            Told::Disk(_) => Err(Refusal::Because(ANOTHER.into())),
+    pub fn read(&mut self, wanted: HoldingsRequest) -> Result<Holdings, Refusal> {
+        match self.ask(ReaderRequest::Holdings(wanted))? {
+            ReaderReply::Holdings(told) => told,
+            ReaderReply::Disk(_) => Err(Refusal::Because(ANOTHER.into())),
         }
     }
 
@@ -100,8 +100,8 @@ impl Reader {
     pub fn disk(&mut self, all: &[DiskOf]) -> Vec<Result<DiskBytes, Refusal>> {
         let mut found = Vec::with_capacity(all.len());
         for some in all.chunks(MOST) {
-            let why = match self.ask(Asked::Disk(some.to_vec())) {
-                Ok(Told::Disk(told)) if told.len() == some.len() => {
+            let why = match self.ask(ReaderRequest::Disk(some.to_vec())) {
+                Ok(ReaderReply::Disk(told)) if told.len() == some.len() => {
                     found.extend(told);
                     continue;
                 }
@@ -115,14 +115,14 @@ impl Reader {
 
     /// Asks. While an earlier answer is missing, it asks nothing more and names the process that
     /// blocks the reader.
-    fn ask(&mut self, asked: Asked) -> Result<Told, Refusal> {
+    fn ask(&mut self, asked: ReaderRequest) -> Result<ReaderReply, Refusal> {
         while self.answered < self.asked {
             if let Err(error) = self.next_answer(NO_PATIENCE) {
-                let is_anothers = is_late(&error) && whose(&asked) != self.of;
+                let is_anothers = is_late(&error) && subject(&asked) != self.of;
                 return Err(if is_anothers { self.still_waits() } else { refusal(error) });
             }
         }
-        self.of = whose(&asked);
+        self.of = subject(&asked);
         self.tell(asked).map_err(refusal)
     }
 
@@ -130,7 +130,7 @@ impl Reader {
         Refusal::Because(format!("still waits for {}; if that lasts, start exactop anew", self.of))
     }
 
-    fn tell(&mut self, asked: Asked) -> io::Result<Told> {
+    fn tell(&mut self, asked: ReaderRequest) -> io::Result<ReaderReply> {
         let question = Question { number: self.asked + 1, asked };
         let mut line = serde_json::to_vec(&question)?;
         line.push(b'\n');
@@ -177,10 +177,10 @@ impl Reader {
 const ANOTHER: &str = "the process that reads it says something else";
 
 /// The process that a question is about.
-fn whose(asked: &Asked) -> String {
+fn subject(asked: &ReaderRequest) -> String {
     match asked {
-        Asked::Holdings(wanted) => format!("PID {}", wanted.key.tgid),
-        Asked::Disk(_) => "the disk I/O of rows".into(),
+        ReaderRequest::Holdings(wanted) => format!("PID {}", wanted.key.tgid),
+        ReaderRequest::Disk(_) => "the disk I/O of rows".into(),
     }
 }
 
@@ -210,8 +210,8 @@ mod tests {
     /// Long enough for a busy machine, but bounded.
     pub(super) const LONG: Duration = Duration::from_secs(60);
 
-    fn wanted(tgid: u32) -> Wanted {
-        Wanted { key: TaskKey { tgid, tid: tgid, start_ns: 1 }, part: Part::Environment }
+    fn wanted(tgid: u32) -> HoldingsRequest {
+        HoldingsRequest { key: TaskKey { tgid, tid: tgid, start_ns: 1 }, part: Part::Environment }
     }
 
     fn says(told: &Result<Holdings, Refusal>, words: &str) -> bool {
@@ -233,7 +233,7 @@ mod tests {
             if may.recv().is_err() {
                 return;
             }
-            let told = Told::Holdings(Ok(environment(number as usize)));
+            let told = ReaderReply::Holdings(Ok(environment(number as usize)));
             let mut answer = serde_json::to_vec(&Answer { number, told }).expect("an answer");
             answer.push(b'\n');
             (&theirs).write_all(&answer).expect("told");
@@ -245,7 +245,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let (may, wait) = std::sync::mpsc::channel();
         let other = std::thread::spawn(move || answering(theirs, wait));
-        let mut reader = Reader { patience: NO_PATIENCE, ..Reader::of(ours) };
+        let mut reader = Reader { patience: NO_PATIENCE, ..Reader::from_socket(ours) };
         let late = reader.read(wanted(7));
         assert!(says(&late, "no answer yet"), "{late:?}");
         reader.patience = LONG;

@@ -5,9 +5,9 @@ mod filter;
 
 use super::readers::Reader;
 use super::seen::start_ticks;
-use super::telling::{Telling, Told};
+use super::telling::{SnapshotStream, WindowEnd};
 use exactop_model::{Book, Snapshot, TaskKey};
-use exactop_recording::{Bad, Machine};
+use exactop_recording::{FrameError, Machine};
 use exactop_sources::pid_namespace::PidNamespace;
 use filter::{Filter, Numbers};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Inside {
     namespace: Arc<PidNamespace>,
     filter: Filter,
     book: Book,
-    telling: Telling,
+    telling: SnapshotStream,
 }
 
 /// All served namespaces.
@@ -33,7 +33,7 @@ pub struct Insides {
 }
 
 impl Numbers for PidNamespace {
-    fn of(&self, key: &TaskKey) -> Option<(u32, u32)> {
+    fn numbers(&self, key: &TaskKey) -> Option<(u32, u32)> {
         let tid = self.number(key.tid).ok()??;
         let tgid = match key.is_leader() {
             true => tid,
@@ -55,7 +55,7 @@ impl Insides {
     /// Sends the window to the readers in namespaces; `book` holds all tasks.
     ///
     /// # Errors
-    /// [`Bad`]: a snapshot exceeds a limit.
+    /// [`FrameError`]: a snapshot exceeds a limit.
     pub fn tell(
         &mut self,
         machine: &Machine,
@@ -63,7 +63,7 @@ impl Insides {
         now: &Snapshot,
         book: &Book,
         readers: &mut [Reader],
-    ) -> Result<(), Bad> {
+    ) -> Result<(), FrameError> {
         let is_there = |inside: &Inside| {
             readers.iter().any(|reader| reader.is_told() && reader.is_in(&inside.namespace))
         };
@@ -72,7 +72,7 @@ impl Insides {
         let told = readers.iter().filter(|reader| reader.is_told());
         for namespace in told.filter_map(|reader| reader.namespace.as_ref()) {
             if self.all.iter().all(|inside| inside.namespace.id() != namespace.id()) {
-                self.all.push(Inside::of(namespace.clone()));
+                self.all.push(Inside::new(namespace.clone()));
             }
         }
         // Readers in a container do not get the host's name.
@@ -107,8 +107,8 @@ pub fn too_many<Id: PartialEq>(asked: impl Iterator<Item = (Id, u32)>) -> Vec<Op
 }
 
 impl Inside {
-    fn of(namespace: Arc<PidNamespace>) -> Inside {
-        let (filter, book, telling) = (Filter::default(), Book::new(), Telling::default());
+    fn new(namespace: Arc<PidNamespace>) -> Inside {
+        let (filter, book, telling) = (Filter::default(), Book::new(), SnapshotStream::default());
         Inside { namespace, filter, book, telling }
     }
 
@@ -119,17 +119,17 @@ impl Inside {
         now: &Snapshot,
         book: &Book,
         readers: &mut [&mut Reader],
-    ) -> Result<(), Bad> {
+    ) -> Result<(), FrameError> {
         let now = match self.book.at_ns() {
-            Some(_) => self.filter.told(now, &*self.namespace),
+            Some(_) => self.filter.filtered(now, &*self.namespace),
             None => match book.whole() {
-                Some(whole) => self.filter.told(&whole, &*self.namespace),
+                Some(whole) => self.filter.filtered(&whole, &*self.namespace),
                 None => return Ok(()),
             },
         };
         self.book.advance(now.clone());
         let whole = || self.book.whole();
-        self.telling.tell(machine, &Told { t0_ns, now: &now, whole: &whole }, readers)
+        self.telling.tell(machine, &WindowEnd { t0_ns, now: &now, whole: &whole }, readers)
     }
 }
 

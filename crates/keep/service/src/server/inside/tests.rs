@@ -1,5 +1,5 @@
-use super::super::pids::Whose;
-use super::super::readers::Place;
+use super::super::pids::PidNumbering;
+use super::super::readers::ReaderStage;
 use super::*;
 use crate::ask::Window;
 use exactop_model::SourceKind;
@@ -39,9 +39,9 @@ fn a_reader_that_only_greeted_costs_nothing() {
         }
     };
     let (ours, _theirs) = UnixStream::pair().unwrap();
-    let mut reader = Reader::new(1, ours, (0, Whose::Theirs), 0);
-    reader.place = Place::Greeted;
-    reader.namespace = Some(Arc::new(PidNamespace::of(own().unwrap()).unwrap()));
+    let mut reader = Reader::new(1, ours, (0, PidNumbering::Theirs), 0);
+    reader.place = ReaderStage::Greeted;
+    reader.namespace = Some(Arc::new(PidNamespace::from_file(own().unwrap()).unwrap()));
     let mut readers = [reader];
     let (mut insides, mut book) = (Insides::default(), Book::new());
     let mut made = |n, readers: &mut [Reader]| {
@@ -53,6 +53,6 @@ fn a_reader_that_only_greeted_costs_nothing() {
     assert_eq!(made(0, &mut readers), 0);
     readers[0].wants = Some(Window::default());
     assert_eq!(made(1, &mut readers), 1);
-    assert_eq!(readers[0].place, Place::Follows);
+    assert_eq!(readers[0].place, ReaderStage::Follows);
     assert_eq!(made(2, &mut []), 0);
 }

@@ -3,8 +3,8 @@
 use super::view::{Looker, Reply, View};
 use super::Progress;
 use crate::ask::Look;
-use crate::schedule::{Asked, Schedule};
-use crate::server::seen::Seen;
+use crate::schedule::{Schedule, WindowRequest};
+use crate::server::seen::Visibility;
 use exactop_model::on_demand::{Choice, Subject};
 use std::sync::mpsc::Sender;
 
@@ -14,7 +14,7 @@ const PIECE_NS: u64 = 1_000_000_000;
 
 /// Programs of one kind, and their readers.
 #[derive(Debug)]
-pub struct Kind {
+pub struct ProbeSet {
     what: Subject,
     /// Start number of these programs, unique in this daemon.
     number: u64,
@@ -25,19 +25,19 @@ pub struct Kind {
     ended_ns: u64,
     schedule: Schedule,
     /// One for each user, so that the owner of each process is looked up once.
-    seen: Vec<Seen>,
+    seen: Vec<Visibility>,
     views: Vec<View>,
 }
 
-impl Kind {
+impl ProbeSet {
     /// Programs that are being attached, without readers yet.
-    pub fn new(what: Subject, number: u64, ends: Sender<()>) -> Kind {
+    pub fn new(what: Subject, number: u64, ends: Sender<()>) -> ProbeSet {
         let (is_attached, is_ending, ended_ns) = (false, false, 0);
         let (schedule, seen, views) = (Schedule::default(), Vec::new(), Vec::new());
-        Kind { what, number, ends, is_attached, is_ending, ended_ns, schedule, seen, views }
+        ProbeSet { what, number, ends, is_attached, is_ending, ended_ns, schedule, seen, views }
     }
 
-    pub fn what(&self) -> Subject {
+    pub fn subject(&self) -> Subject {
         self.what
     }
 
@@ -72,7 +72,7 @@ impl Kind {
     }
 
     /// Adds a reader.
-    pub fn come(&mut self, choice: Choice, seen: Seen, looker: Looker) {
+    pub fn come(&mut self, choice: Choice, seen: Visibility, looker: Looker) {
         let same = |view: &&mut View| view.is_of(&choice) && view.sees(&seen);
         match self.views.iter_mut().find(same) {
             Some(view) => view.come(looker),
@@ -93,7 +93,7 @@ impl Kind {
         // An end far in the future counts as now.
         let after_ns = look.after_ns.unwrap_or(now_ns).min(now_ns);
         let (after_ns, reply) = view.ask(number, after_ns, now_ns);
-        let asked = Asked { interval_ns: look.interval_ns, after_ns, ends: 1 };
+        let asked = WindowRequest { interval_ns: look.interval_ns, after_ns, ends: 1 };
         self.schedule.ask(number, asked, now_ns);
         reply
     }

@@ -6,11 +6,11 @@
 mod kind;
 mod view;
 
-use super::seen::Seen;
+use super::seen::Visibility;
 use super::shares::LOOKERS;
 use crate::ask::Look;
 use exactop_model::on_demand::{Programs, Subject, SubjectWindow};
-use kind::Kind;
+use kind::ProbeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -58,9 +58,9 @@ enum Progress {
 
 /// All kinds of programs, and their readers.
 #[derive(Debug)]
-pub struct Looking {
+pub struct Probes {
     attach: Option<Attach>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ProbeSet>,
     /// User of each reader, current or past.
     users: Vec<(u64, u32)>,
     started: u64,
@@ -74,9 +74,9 @@ pub struct Looking {
     wake: Arc<UnixStream>,
 }
 
-impl Looking {
+impl Probes {
     /// Starts without programs or readers.
-    pub fn new() -> io::Result<Looking> {
+    pub fn new() -> io::Result<Probes> {
         let (wake, woken) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
@@ -84,7 +84,7 @@ impl Looking {
         let (kinds, users) = (Vec::new(), Vec::new());
         let (loaded, one_at_a_time) = (Vec::new(), Vec::new());
         let (attach, started, wake) = (None, 0, Arc::new(wake));
-        Ok(Looking {
+        Ok(Probes {
             attach,
             kinds,
             users,
@@ -115,7 +115,7 @@ impl Looking {
 
     /// When the next window should end; `None` if no kind is attached.
     pub fn due_ns(&self) -> Option<u64> {
-        self.kinds.iter().filter_map(Kind::due_ns).min()
+        self.kinds.iter().filter_map(ProbeSet::due_ns).min()
     }
 
     /// Ends windows that are due.
@@ -131,18 +131,25 @@ impl Looking {
         &mut self,
         number: u64,
         look: &Look,
-        seen: impl FnOnce() -> Result<Seen, String>,
+        seen: impl FnOnce() -> Result<Visibility, String>,
         now_ns: u64,
     ) -> Result<Option<Reply>, String> {
         if !self.has(number) {
             self.come(number, look, seen()?, now_ns)?;
         }
-        let kind = self.kinds.iter_mut().find(|kind| kind.what() == look.what && kind.has(number));
+        let kind =
+            self.kinds.iter_mut().find(|kind| kind.subject() == look.what && kind.has(number));
         let kind = kind.ok_or("a connection reads one kind of programs: open another one")?;
         Ok(kind.ask(number, look, now_ns))
     }
 
-    fn come(&mut self, number: u64, look: &Look, seen: Seen, now_ns: u64) -> Result<(), String> {
+    fn come(
+        &mut self,
+        number: u64,
+        look: &Look,
+        seen: Visibility,
+        now_ns: u64,
+    ) -> Result<(), String> {
         let attach = self.attach.clone().ok_or("this daemon attaches no programs for others")?;
         let kinds = &self.kinds;
         self.users.retain(|(number, _)| kinds.iter().any(|kind| kind.has(*number)));
@@ -155,7 +162,7 @@ impl Looking {
         self.users.push((number, uid));
         let patience_ns = look.interval_ns.map_or(IDLE_NS, |ns| ns.saturating_mul(3).max(IDLE_NS));
         let looker = Looker::new(number, now_ns, patience_ns);
-        let there = self.kinds.iter().position(|kind| kind.what() == look.what);
+        let there = self.kinds.iter().position(|kind| kind.subject() == look.what);
         let at = match there {
             Some(at) => at,
             None => {
@@ -169,7 +176,7 @@ impl Looking {
     }
 
     /// Starts the thread that loads programs.
-    fn start(&mut self, what: Subject, attach: Attach) -> io::Result<Kind> {
+    fn start(&mut self, what: Subject, attach: Attach) -> io::Result<ProbeSet> {
         let before = self.loaded.iter().find(|(loaded, _)| *loaded == what);
         let pause = before.map(|(_, at)| PAUSE.saturating_sub(at.elapsed())).unwrap_or_default();
         self.loaded.retain(|(loaded, _)| *loaded != what);
@@ -193,7 +200,7 @@ impl Looking {
         std::thread::Builder::new()
             .name("on demand".into())
             .spawn(move || run(what, &attach, pause, &alone, &ended, &tell))?;
-        Ok(Kind::new(what, number, ends))
+        Ok(ProbeSet::new(what, number, ends))
     }
 
     /// Removes a reader, and programs without readers.

@@ -1,8 +1,8 @@
 //! Readers with the same choice and rights. Their part of a window is selected once. Readers whose
 //! windows begin and end together share one encoded answer.
 
-use crate::ask::{Answer, Told};
-use crate::server::seen::Seen;
+use crate::ask::{Answer, AnswerRef};
+use crate::server::seen::Visibility;
 use exactop_model::on_demand::{Choice, SubjectWindow};
 use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
@@ -102,7 +102,7 @@ pub struct View {
 
 impl View {
     /// A view without readers.
-    pub fn new(choice: Choice, seen: &Seen) -> View {
+    pub fn new(choice: Choice, seen: &Visibility) -> View {
         View { choice, uid: seen.uid(), lookers: Vec::new(), sums: Vec::new() }
     }
 
@@ -112,7 +112,7 @@ impl View {
     }
 
     /// True if the view has these rights.
-    pub fn sees(&self, seen: &Seen) -> bool {
+    pub fn sees(&self, seen: &Visibility) -> bool {
         self.uid == seen.uid()
     }
 
@@ -152,7 +152,7 @@ impl View {
     }
 
     /// Adds an ended window; returns the replies to readers that wait for it.
-    pub fn take(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
+    pub fn take(&mut self, looked: &SubjectWindow, seen: &Visibility) -> Vec<(u64, Reply)> {
         let (_, t1_ns) = looked.span_ns();
         let mut replies =
             self.refuse("no request for a minute: connect again", |looker| looker.is_idle(t1_ns));
@@ -163,7 +163,7 @@ impl View {
     }
 
     /// Adds a window to the pending figures.
-    fn add(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
+    fn add(&mut self, looked: &SubjectWindow, seen: &Visibility) -> Vec<(u64, Reply)> {
         let (t0_ns, _) = looked.span_ns();
         let mut begins = false;
         for looker in self.lookers.iter_mut().filter(|looker| looker.has_begun) {
@@ -224,7 +224,7 @@ impl View {
 
 /// Encodes an answer, with as many rows as fit into `most` bytes.
 fn within(looked: &SubjectWindow, most: usize) -> Reply {
-    let long = match json(&Told::Looked(looked)) {
+    let long = match json(&AnswerRef::Looked(looked)) {
         Ok(json) if json.len() <= most => return framed(Ok(json)),
         Ok(json) => json.len(),
         Err(why) => return Reply::Refusal(why),
@@ -233,7 +233,7 @@ fn within(looked: &SubjectWindow, most: usize) -> Reply {
     loop {
         // The remaining rows are longer than the average.
         shorter.cut(most - most / 8, long);
-        match json(&Told::Looked(&shorter)) {
+        match json(&AnswerRef::Looked(&shorter)) {
             Ok(json) if json.len() > most && shorter.rows() > 0 => long = json.len(),
             json => return framed(json),
         }
@@ -261,26 +261,26 @@ fn framed(json: Result<Vec<u8>, String>) -> Reply {
 mod tests {
     use super::*;
     use exactop_model::on_demand::losses::Losses;
-    use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
-    use exactop_model::{Comm, Who};
-    use exactop_recording::stream::{Heard, Incoming};
+    use exactop_model::on_demand::waits::{OtherShare, WaitRow, WaitWindow};
+    use exactop_model::{Comm, TaskRef};
+    use exactop_recording::stream::{Incoming, StreamItem};
 
-    fn who(tid: u32) -> Who {
-        Who::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"))
+    fn who(tid: u32) -> TaskRef {
+        TaskRef::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"))
     }
 
     /// `threads` threads for 1 ns from `n` on, each woken by `others`.
     fn waits(n: u64, threads: u32, others: std::ops::Range<u32>) -> SubjectWindow {
         let row = |tid| WaitRow {
-            woken_by: others.clone().map(|n| Other { who: who(n), amount: 1 }).collect(),
+            woken_by: others.clone().map(|n| OtherShare { who: who(n), amount: 1 }).collect(),
             ..WaitRow::new(who(tid))
         };
         let (rows, losses) = ((0..threads).map(row).collect(), Losses::default());
         SubjectWindow::Waits(WaitWindow { t0_ns: n, t1_ns: n + 1, rows, losses })
     }
 
-    fn seen() -> Seen {
-        Seen::by(0)
+    fn seen() -> Visibility {
+        Visibility::by(0)
     }
 
     /// A view with these readers, counting from 1 on.
@@ -301,7 +301,9 @@ mod tests {
     fn read(reply: &Reply) -> SubjectWindow {
         let mut incoming = Incoming::new();
         incoming.push(bytes(reply));
-        let Some(Heard::Answer(json)) = incoming.next_heard().unwrap() else { panic!("no answer") };
+        let Some(StreamItem::Answer(json)) = incoming.next_heard().unwrap() else {
+            panic!("no answer")
+        };
         match serde_json::from_slice(&json).unwrap() {
             Answer::Looked(looked) => looked,
             Answer::Begun(at_ns) => panic!("begun at {at_ns}"),
@@ -372,11 +374,11 @@ mod tests {
     #[test]
     fn an_answer_that_is_too_long_is_cut_and_says_so() {
         let all = waits(1, 1000, 0..1);
-        let whole = json(&Told::Looked(&all)).unwrap().len();
+        let whole = json(&AnswerRef::Looked(&all)).unwrap().len();
         assert_eq!(read(&within(&all, whole)), all);
         for most in [whole - 1, whole / 2, whole / 100] {
             let left = read(&within(&all, most));
-            assert!(json(&Told::Looked(&left)).unwrap().len() <= most);
+            assert!(json(&AnswerRef::Looked(&left)).unwrap().len() <= most);
             assert_eq!(left.rows() as u64 + left.losses().left_out, 1000);
             assert!(left.rows() * whole > 700 * most, "{} rows in {most} bytes", left.rows());
         }
@@ -385,7 +387,7 @@ mod tests {
     #[test]
     fn the_borrowed_answer_encodes_like_the_owned_one() {
         let looked = waits(1, 2, 0..1);
-        let told = json(&Told::Looked(&looked)).unwrap();
+        let told = json(&AnswerRef::Looked(&looked)).unwrap();
         assert_eq!(told, json(&Answer::Looked(looked)).unwrap());
     }
 }

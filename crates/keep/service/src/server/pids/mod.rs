@@ -15,7 +15,7 @@ pub const NOT_LOOKED_AT: &str =
 
 /// The PIDs that a reader means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum PidNumbering {
     /// The host's, as in the daemon's snapshots.
     Hosts,
     /// Those of a PID namespace below the host's.
@@ -66,7 +66,7 @@ pub const NOT_FOLLOWED: &str = "your process is in a PID namespace: \
 ///
 /// # Errors
 /// The process has ended, or cannot be identified.
-pub fn who(stream: &UnixStream) -> Result<u32, String> {
+pub fn peer_pid(stream: &UnixStream) -> Result<u32, String> {
     asker(stream).map(|(pid, _)| pid)
 }
 
@@ -74,11 +74,11 @@ pub fn who(stream: &UnixStream) -> Result<u32, String> {
 ///
 /// # Errors
 /// They cannot be determined.
-pub fn whose(stream: &UnixStream) -> Result<Whose, String> {
+pub fn peer_numbering(stream: &UnixStream) -> Result<PidNumbering, String> {
     match asker(stream)?.1.len() {
         0 => Err("cannot determine your PID namespace: you have no PID here".into()),
-        1 => Ok(Whose::Hosts),
-        _ => Ok(Whose::Theirs),
+        1 => Ok(PidNumbering::Hosts),
+        _ => Ok(PidNumbering::Theirs),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn shown(stream: &UnixStream, file: Option<OwnedFd>) -> Result<PidNamespace,
         )
     };
     let (pid, numbers) = asker(stream)?;
-    let namespace = file.and_then(PidNamespace::of);
+    let namespace = file.and_then(PidNamespace::from_file);
     let namespace = namespace.ok_or_else(|| why("your reader did not send its namespace"))?;
     let number = namespace.number(pid);
     let number = number.map_err(|_| why("this kernel cannot map its PIDs (Linux 6.11 can)"))?;

@@ -72,19 +72,19 @@ fn only_the_readers_own_namespace_is_accepted() {
     if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
         return eprintln!("left out: this kernel does not let anyone choose the next number");
     }
-    let own = PidNamespace::of(pid_namespace::own().unwrap()).unwrap();
+    let own = PidNamespace::from_file(pid_namespace::own().unwrap()).unwrap();
     if own.number(std::process::id()).is_err() {
         return eprintln!("left out: before Linux 6.11 the kernel does not translate PIDs");
     }
     let depth = own.depth().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let (_outer, stream) = nested(dir.path());
-    assert_eq!(whose(&stream), Ok(Whose::Theirs));
+    assert_eq!(peer_numbering(&stream), Ok(PidNumbering::Theirs));
     let (pid, numbers) = asker(&stream).unwrap();
     assert_eq!(numbers, [pid, 99, 99]);
     // The process, the shell that started it, and the unshare in the outer namespace.
     let above = format!("/proc/{}/ns/pid", parent(parent(pid)));
-    let of_above = PidNamespace::of(file(&above)).unwrap();
+    let of_above = PidNamespace::from_file(file(&above)).unwrap();
     let number = of_above.number(pid).unwrap();
     assert_eq!(
         (of_above.depth().unwrap(), number),

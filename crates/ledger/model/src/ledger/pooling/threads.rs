@@ -25,7 +25,7 @@ struct Member {
 
 /// A thread that was pooled and has a row of its own again.
 #[derive(Debug)]
-struct Apart {
+struct SeparateThread {
     account: AccountId,
     since_ns: u64,
     /// Its counters when the pool ended.
@@ -47,7 +47,7 @@ pub(super) struct Threads {
     is_on: bool,
     members: FxHashMap<AccountId, Member>,
     pools: FxHashMap<Key, Pool>,
-    apart: FxHashMap<AccountId, Apart>,
+    apart: FxHashMap<AccountId, SeparateThread>,
 }
 
 impl Threads {
@@ -147,7 +147,7 @@ impl Threads {
     fn part(&mut self, member: &Member, t0_ns: u64, accounts: &mut Accounts) {
         let counters = member.sample.counters_after(t0_ns.saturating_sub(member.as_of_ns));
         let (account, audit) = (accounts.next(), member.sample.audit);
-        let apart = Apart { account, since_ns: t0_ns, counters, audit };
+        let apart = SeparateThread { account, since_ns: t0_ns, counters, audit };
         self.apart.insert(member.sample.account, apart);
     }
 
@@ -167,7 +167,7 @@ impl Threads {
             if let Some(known) = &known {
                 self.part(known, t0_ns, accounts);
             }
-            return Some(self.apart.get(&task.account).map_or(task, |apart| apart.told(task)));
+            return Some(self.apart.get(&task.account).map_or(task, |apart| apart.rebased(task)));
         }
         let (delta, audit) = match &known {
             Some(known) => {
@@ -184,7 +184,8 @@ impl Threads {
     }
 
     fn join(&mut self, task: &TaskSample, t0_ns: u64, accounts: &mut Accounts) -> &mut Pool {
-        let pool = self.pools.entry(key(task)).or_insert_with(|| Pool::of(task, t0_ns, accounts));
+        let pool =
+            self.pools.entry(key(task)).or_insert_with(|| Pool::empty(task, t0_ns, accounts));
         pool.count(task, 1);
         pool
     }
@@ -196,8 +197,8 @@ impl Threads {
     }
 }
 
-impl Apart {
-    fn told(&self, task: TaskSample) -> TaskSample {
+impl SeparateThread {
+    fn rebased(&self, task: TaskSample) -> TaskSample {
         TaskSample {
             account: self.account,
             since_ns: self.since_ns,
@@ -211,7 +212,7 @@ impl Apart {
 impl Pool {
     /// An empty pool without a state, so only added figures change it. Its tid is 0, because it is
     /// no thread.
-    fn of(first: &TaskSample, t0_ns: u64, accounts: &mut Accounts) -> Pool {
+    fn empty(first: &TaskSample, t0_ns: u64, accounts: &mut Accounts) -> Pool {
         let sample = TaskSample {
             account: accounts.next(),
             key: TaskKey { tid: 0, ..first.key },
@@ -254,11 +255,11 @@ impl Pool {
 
     /// The pool's sample, if it changed since the last call.
     fn news(&mut self) -> Option<TaskSample> {
-        std::mem::take(&mut self.is_changed).then(|| self.told())
+        std::mem::take(&mut self.is_changed).then(|| self.to_sample())
     }
 
     /// The pool's sample. Waits are unknown, because they grow without events.
-    fn told(&self) -> TaskSample {
+    fn to_sample(&self) -> TaskSample {
         let mut counters = self.sample.counters;
         let waits = Counter::STATES.iter().chain(&[Counter::LatPreemptNs]);
         waits.filter(|of| !OF_BOOKS.contains(of)).for_each(|&of| counters.forget(of));

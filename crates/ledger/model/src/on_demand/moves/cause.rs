@@ -116,7 +116,7 @@ pub struct Facts {
 
 /// What a function in the stack means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+enum StackHint {
     /// The function determines the cause.
     Is(Cause),
     /// Load balancing; its callers determine the kind.
@@ -125,11 +125,11 @@ enum Says {
     Stopper,
 }
 
-use Says::{Balance, Is, Stopper};
+use StackHint::{Balance, Is, Stopper};
 
 /// Function names of all kernels from 5.15 to 7.3; 6.10 renamed those of load balancing. Functions
 /// that several causes share are left out (`detach_tasks`, `move_queued_task`).
-const FUNCTIONS: &[(&str, Says)] = &[
+const FUNCTIONS: &[(&str, StackHint)] = &[
     ("try_to_wake_up", Is(Cause::Wakeup)),
     ("load_balance", Balance),
     ("sched_balance_rq", Balance),

@@ -9,7 +9,7 @@ pub use cause::{cause, Cause, Facts};
 use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
 use super::sums::{leave, merge};
-use crate::ledger::key::Who;
+use crate::ledger::key::TaskRef;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;
 use std::mem::size_of;
@@ -60,7 +60,7 @@ impl MoveSums {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveRow {
     /// The moved thread or process.
-    pub who: Who,
+    pub who: TaskRef,
     /// The CPU that the task left; for a new task, its parent's CPU.
     pub from: u32,
     /// The CPU that the task moved to.
@@ -156,7 +156,7 @@ impl Counted for MoveWindow {
     }
 
     /// `missed` and `losses` still cover all processes.
-    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> MoveWindow {
+    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&TaskRef) -> bool) -> MoveWindow {
         let rows = self.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect::<Vec<_>>();
         if choice.pids.is_empty() && rows.len() == self.rows.len() {
             return self.clone();

@@ -116,7 +116,7 @@ fn every_cause_has_a_word_of_its_own() {
 }
 
 fn row(tid: u32, from: u32, to: u32, cause: Cause, moves: u64) -> MoveRow {
-    let who = Who::thread(7, tid, Comm::new(b"x"), Comm::new(b"x"));
+    let who = TaskRef::thread(7, tid, Comm::new(b"x"), Comm::new(b"x"));
     let sums =
         MoveSums { moves, queued: 1, before_ns: 10, ran: moves, after_ns: 30, paid: 1, unpaid: 0 };
     MoveRow { who, from, to, cause, sums }
@@ -176,7 +176,7 @@ fn the_kernels_count_is_unknown_for_a_part_of_the_rows() {
     assert_eq!((some(7).migrations(), some(7).by_kernel()), (5, None));
     assert_eq!(some(7).unknown, []);
     assert_eq!(some(8).unknown.iter().map(|unknown| unknown.moves).sum::<u64>(), 2);
-    let everyone = |shown: &dyn Fn(&Who) -> bool| all.visible_to(&Choice::default(), shown);
+    let everyone = |shown: &dyn Fn(&TaskRef) -> bool| all.visible_to(&Choice::default(), shown);
     assert_eq!(everyone(&|_| true).by_kernel(), all.by_kernel());
     assert_eq!(everyone(&|who| who.tid == Some(7)).by_kernel(), None, "the rows are not complete");
     let mut both = all.clone();

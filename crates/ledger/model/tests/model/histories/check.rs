@@ -1,13 +1,15 @@
 //! Checks that hold for every window of every history.
 
 use super::machine::{letter, Machine, CPUS};
-use exactop_model::frame::Doing;
+use exactop_model::frame::Activity;
 use exactop_model::ledger::joined::Joined;
 use exactop_model::ledger::merged::Merged;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::ledger::window::Census;
 use exactop_model::words::books::{Account, BooksText};
-use exactop_model::{Book, Counter, Frame, FrameOptions, MicroState, Row, RowKind, Still, Window};
+use exactop_model::{
+    Book, Counter, Frame, FrameOptions, IdleRows, MicroState, Row, RowKind, Window,
+};
 use std::collections::BTreeMap;
 
 /// Books of one machine: one gets complete snapshots, the other only changes.
@@ -52,7 +54,7 @@ impl Books {
         census(machine, &self.changes);
         let (complete, window) = (complete?, changes?);
         let [threads, processes] = [true, false].map(|threads| {
-            let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
+            let options = FrameOptions { threads, still: IdleRows::All, ..FrameOptions::default() };
             let theirs = comparable(Frame::new(&complete, &self.complete, &options));
             let frame = comparable(Frame::new(&window, &self.changes, &options));
             same(&frame, &theirs);
@@ -82,7 +84,7 @@ impl Books {
         assert_eq!(self.merged.0.take(), None, "nothing was added since");
         let merged = self.merged.1.advance(merged).expect("the book was open");
         for threads in [true, false] {
-            let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
+            let options = FrameOptions { threads, still: IdleRows::All, ..FrameOptions::default() };
             let theirs = comparable(Frame::new(&complete, &self.complete, &options));
             let frame = comparable(Frame::new(&changes, &self.changes, &options));
             same(&frame, &theirs);
@@ -111,7 +113,7 @@ fn same(frame: &Frame, theirs: &Frame) {
 /// equally near to a CPU.
 fn comparable(mut frame: Frame) -> Frame {
     for row in frame.rows.iter_mut().filter(|r| r.kind == RowKind::Process) {
-        row.doing = Doing::default();
+        row.doing = Activity::default();
     }
     frame.rows.sort_by_key(|r| (r.kind, r.key, r.account));
     frame.exited.sort_by_key(|r| (r.ident.ppid, r.ident.comm, r.exited_processes, r.life_ns));

@@ -6,7 +6,7 @@ use exactop_testkit::samples;
 
 /// An exited task with its use in the window of the exit.
 #[derive(Clone, Copy, Debug)]
-pub struct Gone {
+pub struct ExitedTask {
     /// The process, if only a thread exited.
     pub of: ProcessRef,
     pub ancestors: [ProcessRef; 8],
@@ -27,14 +27,14 @@ pub struct Exits {
     groups: Vec<Group>,
     accounts: u64,
     /// Tasks that exited in the open window.
-    pub gone: Vec<Gone>,
+    pub gone: Vec<ExitedTask>,
     /// Tasks that exited in the last closed window.
-    pub closed: Vec<Gone>,
+    pub closed: Vec<ExitedTask>,
 }
 
 impl Exits {
     /// Adds a task to the group of its process, or of its parent and name.
-    pub fn add(&mut self, gone: Gone) {
+    pub fn add(&mut self, gone: ExitedTask) {
         self.gone.push(gone);
         let same = |g: &&mut Group| {
             let s = &g.sample;

@@ -1,7 +1,7 @@
 //! A machine with two CPUs. It charges its own accounts at every event, and makes snapshots as a
 //! source does: complete ones, or only changes.
 
-use super::exits::{Exits, Gone};
+use super::exits::{ExitedTask, Exits};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Snapshot, SourceKind,
@@ -37,7 +37,7 @@ pub struct Task {
 }
 
 /// Both kinds of snapshot of the same instant.
-pub struct Told {
+pub struct SnapshotPair {
     pub complete: Snapshot,
     pub changes: Snapshot,
 }
@@ -212,7 +212,7 @@ impl Machine {
         let process = self.process(self.tasks[&account].key.tgid);
         let Some(mut task) = self.tasks.remove(&account) else { return };
         let is_leader = task.key.is_leader();
-        self.exits.add(Gone {
+        self.exits.add(ExitedTask {
             of: if whole { ProcessRef::default() } else { process },
             ancestors: chain,
             comm: task.comm,
@@ -252,7 +252,7 @@ impl Machine {
     }
 
     /// Closes the window.
-    pub fn close(&mut self) -> Told {
+    pub fn close(&mut self) -> SnapshotPair {
         self.charge_idle();
         for account in self.tasks.keys().copied().collect::<Vec<_>>() {
             self.charge(account);
@@ -272,7 +272,7 @@ impl Machine {
         for task in self.tasks.values_mut() {
             (task.at_t0, task.touched) = (task.counters, false);
         }
-        Told { complete, changes }
+        SnapshotPair { complete, changes }
     }
 
     fn snapshot(&self, tasks: Vec<TaskSample>, complete: bool, gone: Vec<AccountId>) -> Snapshot {

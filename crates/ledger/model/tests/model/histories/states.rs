@@ -44,7 +44,7 @@ fn a_window_with_a_repaired_task_is_not_exact() {
 
 #[test]
 fn a_source_without_events_has_no_number_of_repairs() {
-    let of = |source| Repairs::of(&window(source, 1, None).0);
+    let of = |source| Repairs::from_window(&window(source, 1, None).0);
     assert_eq!(of(SourceKind::Ledger), Repairs::nothing());
     for source in [SourceKind::Procfs, SourceKind::Snapshot, SourceKind::Taskstats] {
         assert_eq!(of(source).events, None, "{source:?}");
@@ -72,7 +72,7 @@ fn a_task_repaired_in_every_window_counts_once() {
         assert_eq!(window.as_ref().and_then(|window| window.repaired_tasks), of_window);
         let Some(window) = window else { continue };
         tasks.add(&window);
-        repairs.add(&Repairs::of(&window), &tasks);
+        repairs.add(&Repairs::from_window(&window), &tasks);
         joined.add(window, &book);
     }
     assert_eq!(repairs.tasks, Some(2 + 6), "the ended cannot be told from each other");

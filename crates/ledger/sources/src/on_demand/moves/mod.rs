@@ -7,7 +7,7 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached, Gone, Room};
+use crate::on_demand::attached::{load, object, Attached, ExitedTasks, Room};
 use crate::on_demand::Counts;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow, Unknown};
 use exactop_model::on_demand::Choice;
@@ -78,7 +78,7 @@ impl Counts for Moves {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         iterator::run(&skel.progs.count_migrations)?;
-        let (maps, gone) = (&skel.maps, Gone::default());
+        let (maps, gone) = (&skel.maps, ExitedTasks::default());
         let sums =
             self.sums.window([&maps.moves, &maps.moves_more], |k| gone.has(k.tgid, k.tid))?;
         if sums.iter().any(|(key, _)| self.stacks.lacks(key)) {
@@ -118,7 +118,7 @@ impl Moves {
             let none =
                 MoveRow { who, from: key.from, to: key.to, cause, sums: MoveSums::default() };
             let row = rows.entry((key.tgid, key.tid, key.from, key.to, cause)).or_insert(none);
-            row.sums.add(&told(moved, cause));
+            row.sums.add(&move_sums(moved, cause));
         }
         let mut unknown: Vec<_> =
             unknown.into_iter().map(|(why, moves)| Unknown { why, moves }).collect();
@@ -136,7 +136,7 @@ impl Moves {
 }
 
 /// Sums of a migration. A task that could not stay has no `paid` and `unpaid`.
-fn told(moved: &ex_migration, cause: Cause) -> MoveSums {
+fn move_sums(moved: &ex_migration, cause: Cause) -> MoveSums {
     let verdict = |n: u64| if cause.could_stay() { n } else { 0 };
     MoveSums {
         moves: moved.moves,

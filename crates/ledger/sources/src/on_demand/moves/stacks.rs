@@ -49,14 +49,14 @@ impl Stacks {
         self.known
     }
 
-    fn of(&self, number: u32) -> Vec<&str> {
+    fn frames(&self, number: u32) -> Vec<&str> {
         self.names.get(&number).into_iter().flatten().map(|name| &**name).collect()
     }
 
     /// The cause of a move, or the reason why it is unknown.
     pub fn cause(&self, key: &ex_migration_key) -> Result<Cause, String> {
-        let stack = self.of(key.stack);
-        match cause(facts(key), &stack, &self.of(key.own)) {
+        let stack = self.frames(key.stack);
+        match cause(facts(key), &stack, &self.frames(key.own)) {
             Cause::Unknown => Err(why(key, &stack)),
             cause => Ok(cause),
         }

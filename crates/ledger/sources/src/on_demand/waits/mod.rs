@@ -7,7 +7,7 @@ use crate::bpf::plain::plain;
 use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached, Gone, Room};
+use crate::on_demand::attached::{load, object, Attached, ExitedTasks, Room};
 use crate::on_demand::Counts;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::Choice;
@@ -83,7 +83,7 @@ impl Counts for Waits {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         let open = iterator::records(&skel.progs.open_waits)?;
-        let (maps, gone) = (&skel.maps, Gone::default());
+        let (maps, gone) = (&skel.maps, ExitedTasks::default());
         let sleeps =
             self.sleeps.window([&maps.sleeps, &maps.sleeps_more], |k| gone.has(k.tgid, k.tid))?;
         let queues =

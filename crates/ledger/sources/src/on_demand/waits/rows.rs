@@ -3,8 +3,8 @@
 use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind, names};
 use crate::bpf::task;
 use crate::on_demand::attached::Ended;
-use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
-use exactop_model::{SyscallNr, Who};
+use exactop_model::on_demand::waits::{Latency, OtherShare, Sleep, WaitKind, WaitRow};
+use exactop_model::{SyscallNr, TaskRef};
 use rustc_hash::FxHashMap;
 
 fn kind(kind: ex_wait_kind) -> WaitKind {
@@ -135,8 +135,8 @@ impl Rows {
             let ran = key.part == ex_part::EX_RAN_INSTEAD;
             let other = task::thread!(key.other_tgid, key.other_tid, sum.names);
             let who = match (key.other_tgid, key.other_tid, ran) {
-                (0, _, true) => Who::IDLE,
-                (0, _, false) => Who::INTERRUPT,
+                (0, _, true) => TaskRef::IDLE,
+                (0, _, false) => TaskRef::INTERRUPT,
                 (_, 0, _) => other.process(),
                 _ => other,
             };
@@ -145,7 +145,7 @@ impl Rows {
             // An interrupt or idle may be in both tables.
             match parts.iter_mut().find(|part| part.who == who && who.tgid == 0) {
                 Some(same) => same.amount += sum.amount,
-                None => parts.push(Other { who, amount: sum.amount }),
+                None => parts.push(OtherShare { who, amount: sum.amount }),
             }
         }
     }

@@ -17,7 +17,7 @@ impl Spare {
     /// Called after each snapshot. The first one reads all tasks, later ones only changed tasks. A
     /// session of several days also meets storms of tasks, which leave freed memory with the
     /// allocator.
-    pub fn looked(&mut self) {
+    pub fn after_look(&mut self) {
         if self.looks == 1 || (self.looks.is_multiple_of(LOOKS) && is_much(kept_bytes())) {
             give_back();
         }
@@ -101,7 +101,7 @@ mod tests {
             pages.parse::<usize>().expect("a number") * rustix::param::page_size()
         };
         let much = resident();
-        (0..=LOOKS).for_each(|_| spare.looked());
+        (0..=LOOKS).for_each(|_| spare.after_look());
         let less = resident();
         assert!(less + (16 << 20) < much, "{much} bytes, then {less}; {} are left", left.len());
     }

@@ -1,7 +1,7 @@
 //! Compares the rows of a frame with those of a marked window: earlier figures, and rows that only
 //! one of them has. No I/O.
 
-use super::line::{At, Line};
+use super::line::{Line, RowPlace};
 use super::rules::Rules;
 use super::shares::{Share, Shares};
 use super::subject::{Rank, Subject};
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A marked window with the rows of all tasks.
 #[derive(Debug)]
-pub struct Marked {
+pub struct MarkedWindow {
     /// When it was: its beginning in a recording, else the time on the screen.
     pub from: Option<String>,
     /// Its rows.
@@ -24,7 +24,7 @@ pub struct Marked {
 
 /// The marked window, arranged like the frame that is compared with it.
 #[derive(Debug)]
-pub(super) struct Against {
+pub(super) struct MarkedLines {
     then: Box<Arranged>,
     context: Context,
     /// Lines of the marked window by row.
@@ -35,7 +35,7 @@ pub(super) struct Against {
 
 /// A row's state in the marked window.
 #[derive(Clone, Copy, Debug)]
-pub enum Was<'a> {
+pub enum PastRow<'a> {
     /// The row and its line at that time.
     There(&'a Row, &'a Line),
     /// No row.
@@ -46,21 +46,22 @@ pub enum Was<'a> {
 
 /// A row's earlier state, and the inputs of its values at that time.
 #[derive(Clone, Copy, Debug)]
-pub struct Versus<'a> {
+pub struct RowComparison<'a> {
     /// The earlier state.
-    pub was: Was<'a>,
+    pub was: PastRow<'a>,
     context: &'a Context,
 }
 
-impl Against {
+impl MarkedLines {
     /// `then`: the marked window, arranged with all rows; `context`: the inputs of its values.
-    pub(super) fn new(then: Arranged, context: Context, frame: &Frame) -> Against {
+    pub(super) fn new(then: Arranged, context: Context, frame: &Frame) -> MarkedLines {
         let by_row: HashMap<RowId, usize> =
             then.entries().enumerate().map(|(n, entry)| (entry.id(), n)).collect();
-        let now: HashSet<RowId> = frame.rows.iter().chain(&frame.exited).map(RowId::of).collect();
+        let now: HashSet<RowId> =
+            frame.rows.iter().chain(&frame.exited).map(RowId::from_row).collect();
         let gone = then.entries().enumerate().filter(|(_, entry)| !now.contains(&entry.id()));
         let gone = gone.map(|(n, _)| n).collect();
-        Against { gone, by_row, context, then: Box::new(then) }
+        MarkedLines { gone, by_row, context, then: Box::new(then) }
     }
 
     fn line(&self, n: usize) -> (&Row, &Line) {
@@ -68,13 +69,13 @@ impl Against {
         (self.then.rows().row(line.at), line)
     }
 
-    fn was(&self, row: &Row) -> Was<'_> {
-        match self.by_row.get(&RowId::of(row)) {
+    fn was(&self, row: &Row) -> PastRow<'_> {
+        match self.by_row.get(&RowId::from_row(row)) {
             Some(&n) => {
                 let (row, line) = self.line(n);
-                Was::There(row, line)
+                PastRow::There(row, line)
             }
-            None => Was::Absent,
+            None => PastRow::Absent,
         }
     }
 }
@@ -83,16 +84,16 @@ impl Against {
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) frame: &'a Frame,
-    pub(super) against: Option<&'a Against>,
+    pub(super) against: Option<&'a MarkedLines>,
 }
 
 impl<'a> Rows<'a> {
     /// The row at a place.
-    pub(super) fn row(self, at: At) -> &'a Row {
+    pub(super) fn row(self, at: RowPlace) -> &'a Row {
         match at {
-            At::Live(i) => &self.frame.rows[i],
-            At::Exited(i) => &self.frame.exited[i],
-            At::Gone(i) => self.gone(i).0,
+            RowPlace::Live(i) => &self.frame.rows[i],
+            RowPlace::Exited(i) => &self.frame.exited[i],
+            RowPlace::Gone(i) => self.gone(i).0,
         }
     }
 
@@ -103,27 +104,28 @@ impl<'a> Rows<'a> {
     }
 
     /// The earlier state of a row.
-    pub(super) fn versus(self, at: At) -> Option<Versus<'a>> {
+    pub(super) fn versus(self, at: RowPlace) -> Option<RowComparison<'a>> {
         let against = self.against?;
         let was = match at {
-            At::Gone(_) => Was::Only,
+            RowPlace::Gone(_) => PastRow::Only,
             at => against.was(self.row(at)),
         };
-        Some(Versus { was, context: &against.context })
+        Some(RowComparison { was, context: &against.context })
     }
 
     /// Rows that may be shown: live ones of the requested kind, exited groups, and rows that have
     /// exited since the mark. Looks up each row's earlier state once.
     pub(super) fn subjects(self, rules: &Rules, shares: &Shares) -> Vec<Subject<'a>> {
         let (frame, kind) = (self.frame, rules.kind());
-        let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
-        let exited = (0..frame.exited.len()).map(At::Exited);
-        let gone = (0..self.against.map_or(0, |against| against.gone.len())).map(At::Gone);
+        let live =
+            (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(RowPlace::Live);
+        let exited = (0..frame.exited.len()).map(RowPlace::Exited);
+        let gone = (0..self.against.map_or(0, |against| against.gone.len())).map(RowPlace::Gone);
         let all = live.chain(exited).chain(gone);
         all.map(|at| self.subject(at, rules, shares)).collect()
     }
 
-    fn subject(self, at: At, rules: &Rules, shares: &Shares) -> Subject<'a> {
+    fn subject(self, at: RowPlace, rules: &Rules, shares: &Shares) -> Subject<'a> {
         let (row, versus) = (self.row(at), self.versus(at));
         let versus = versus.as_ref();
         let value = |column| shown(row, versus, column, &rules.context);
@@ -137,17 +139,17 @@ impl<'a> Rows<'a> {
             at,
             row,
             share: match at {
-                At::Live(i) => shares.live[i],
-                At::Exited(i) => shares.exited[i],
-                At::Gone(n) => {
+                RowPlace::Live(i) => shares.live[i],
+                RowPlace::Exited(i) => shares.exited[i],
+                RowPlace::Gone(n) => {
                     let then = self.gone(n).1;
                     Share { own: then.cpu_tenths, with_exited: then.cpu_plus_tenths }
                 }
             },
             rank: Rank::new(order, descending, tie),
             passes: rules.filters.iter().all(|filter| filter.holds(value(filter.column()))),
-            is_idle: !is_busy(row) && !versus.is_some_and(Versus::was_busy),
-            branch_then: versus.map(Versus::branch),
+            is_idle: !is_busy(row) && !versus.is_some_and(RowComparison::was_busy),
+            branch_then: versus.map(RowComparison::branch),
             kept: false,
         }
     }
@@ -156,7 +158,7 @@ impl<'a> Rows<'a> {
 /// The value of a column in a row: against a marked window, the change of a figure.
 pub(super) fn shown(
     row: &Row,
-    versus: Option<&Versus>,
+    versus: Option<&RowComparison>,
     column: &Column,
     context: &Context,
 ) -> Value {
@@ -168,7 +170,7 @@ pub(super) fn shown(
 
 /// A parent's CPU time for sorting, where its lines stay together: the lines of its exited children
 /// follow it.
-fn branch(row: &Row, run_ns: u64, versus: Option<&Versus>, now: &Context) -> Value {
+fn branch(row: &Row, run_ns: u64, versus: Option<&RowComparison>, now: &Context) -> Value {
     let Some(versus) = versus else { return Value::Known(Datum::Ns(run_ns)) };
     versus.change(row, now, |row, context| {
         Value::share(row.run_with_exited_ns(), context.window_ns, Missing::Source)
@@ -182,14 +184,14 @@ fn is_busy(row: &Row) -> bool {
     }
 }
 
-impl Versus<'_> {
+impl RowComparison<'_> {
     /// The value of a column: the change of a figure; other values as they are.
     fn value(&self, row: &Row, column: &Column, now: &Context) -> Value {
         if !column.is_figure() {
             return self.plain(row, column, now);
         }
         self.change(row, now, |row, context| match self.was {
-            Was::Absent | Was::Only if column.is_of_own_time() => {
+            PastRow::Absent | PastRow::Only if column.is_of_own_time() => {
                 Value::Missing(Missing::NotApplicable)
             }
             _ => (column.value)(row, context),
@@ -198,16 +200,16 @@ impl Versus<'_> {
 
     /// The row's own value of a column.
     fn plain(&self, row: &Row, column: &Column, now: &Context) -> Value {
-        let context = if matches!(self.was, Was::Only) { self.context } else { now };
+        let context = if matches!(self.was, PastRow::Only) { self.context } else { now };
         (column.value)(row, context)
     }
 
     /// The change of a value.
     fn change(&self, row: &Row, now: &Context, value: impl Fn(&Row, &Context) -> Value) -> Value {
         match self.was {
-            Was::There(then, _) => value(row, now).change_since(&value(then, self.context)),
-            Was::Absent => value(row, now).change_since_nothing(),
-            Was::Only => value(row, self.context).change_to_nothing(),
+            PastRow::There(then, _) => value(row, now).change_since(&value(then, self.context)),
+            PastRow::Absent => value(row, now).change_since_nothing(),
+            PastRow::Only => value(row, self.context).change_to_nothing(),
         }
     }
 
@@ -218,22 +220,22 @@ impl Versus<'_> {
         then: impl Fn(&Row, &Line) -> Option<i64>,
     ) -> Option<i64> {
         match self.was {
-            Was::There(was, line) => Some(row? - then(was, line)?),
-            Was::Absent => row,
-            Was::Only => Some(-row?),
+            PastRow::There(was, line) => Some(row? - then(was, line)?),
+            PastRow::Absent => row,
+            PastRow::Only => Some(-row?),
         }
     }
 
     /// True if the row was active in the marked window.
     fn was_busy(&self) -> bool {
-        matches!(self.was, Was::There(then, _) if is_busy(then))
+        matches!(self.was, PastRow::There(then, _) if is_busy(then))
     }
 
     /// Tenths of a per cent that its branch used in the marked window; `None` if it was not there.
     fn branch(&self) -> Option<i64> {
         match self.was {
-            Was::There(_, line) => line.cpu_plus_tenths,
-            Was::Absent | Was::Only => Some(0),
+            PastRow::There(_, line) => line.cpu_plus_tenths,
+            PastRow::Absent | PastRow::Only => Some(0),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Place of a line's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum At {
+pub(super) enum RowPlace {
     /// Index in `Frame::rows`.
     Live(usize),
     /// Index in `Frame::exited`.
@@ -27,7 +27,7 @@ pub enum Fold {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The place of its row.
-    pub(super) at: At,
+    pub(super) at: RowPlace,
     /// The tree's branches in front of its command; `└ ` in front of an exited group below its
     /// parent.
     pub prefix: String,

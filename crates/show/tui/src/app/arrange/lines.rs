@@ -1,7 +1,7 @@
 //! The lines of a frame: a list with exited groups below their parents, or a tree with the sum of
 //! each branch. No I/O.
 
-use super::line::{At, Fold, Line};
+use super::line::{Fold, Line, RowPlace};
 use super::rules::Rules;
 use super::subject::Subject;
 use exactop_model::columns::sort;
@@ -22,7 +22,7 @@ pub(super) fn lines(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
 }
 
 /// Rows of leaders by process. Exited groups and, in the tree, children stand below them.
-fn leaders<'a>(shown: impl Iterator<Item = &'a Subject<'a>>) -> HashMap<u32, At> {
+fn leaders<'a>(shown: impl Iterator<Item = &'a Subject<'a>>) -> HashMap<u32, RowPlace> {
     shown
         .filter(|of| of.row.kind == RowKind::Process || of.row.key.is_leader())
         .map(|of| (of.row.key.tgid, of.at))
@@ -72,7 +72,7 @@ fn line(of: &Subject, prefix: String) -> Line {
 /// Exited groups of one parent, largest first.
 fn by_cpu(groups: &mut [&Subject]) {
     groups.sort_by_key(|of| {
-        let (At::Live(place) | At::Exited(place) | At::Gone(place)) = of.at;
+        let (RowPlace::Live(place) | RowPlace::Exited(place) | RowPlace::Gone(place)) = of.at;
         (std::cmp::Reverse(of.row.delta.get(Counter::RunNs)), of.row.ident.comm, place)
     });
 }
@@ -103,7 +103,7 @@ struct Node<'a> {
 fn grow<'a>(chosen: &'a [Subject<'a>], rules: &Rules) -> (Vec<Node<'a>>, Vec<&'a Subject<'a>>) {
     let living = || chosen.iter().filter(|of| of.is_live());
     let leader_of = leaders(living());
-    let place: HashMap<At, usize> = living().enumerate().map(|(n, of)| (of.at, n)).collect();
+    let place: HashMap<RowPlace, usize> = living().enumerate().map(|(n, of)| (of.at, n)).collect();
     let node_of = |process: u32| leader_of.get(&process).map(|leader| place[leader]);
     let node = |of: &'a Subject<'a>| Node {
         of,

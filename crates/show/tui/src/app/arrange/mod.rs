@@ -1,8 +1,8 @@
 //! Selects and orders the rows on the screen: a frame together with its lines. No I/O.
 //!
-//! Only this module knows the place of a line's row in its frame (`At`). A frame and its lines are
-//! one value, made and replaced together, so that a place in one frame cannot be used with another.
-//! What outlives a frame is a [`RowId`].
+//! Only this module knows the place of a line's row in its frame (`RowPlace`). A frame and its lines
+//! are one value, made and replaced together, so that a place in one frame cannot be used with
+//! another. What outlives a frame is a [`RowId`].
 
 mod against;
 mod line;
@@ -11,14 +11,14 @@ mod rules;
 mod shares;
 mod subject;
 
-pub use against::{Marked, Versus, Was};
+pub use against::{MarkedWindow, PastRow, RowComparison};
 pub use line::{Fold, Line};
 pub use rules::{Rules, UserFilter};
 
-use against::{Against, Rows};
+use against::{MarkedLines, Rows};
 use exactop_model::columns::{Column, Context};
 use exactop_model::{Comm, Frame, Needs, Row, RowKind, TaskKey, Value};
-use line::At;
+use line::RowPlace;
 use shares::Shares;
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub enum RowId {
 
 impl RowId {
     /// The id of a row.
-    pub fn of(row: &Row) -> RowId {
+    pub fn from_row(row: &Row) -> RowId {
         match row.kind {
             RowKind::Exited => RowId::Exited(
                 row.ident.ppid,
@@ -56,13 +56,13 @@ pub struct Entry<'a> {
     /// The row of the line.
     pub row: &'a Row,
     /// The row's earlier state, if a window is marked.
-    pub versus: Option<Versus<'a>>,
+    pub versus: Option<RowComparison<'a>>,
 }
 
 impl Entry<'_> {
     /// Identity of the row, stable across frames.
     pub fn id(&self) -> RowId {
-        RowId::of(self.row)
+        RowId::from_row(self.row)
     }
 
     /// The value of a column: against a marked window, the change of a figure.
@@ -80,15 +80,15 @@ pub struct Arranged {
     frame: Frame,
     lines: Vec<Line>,
     threads: bool,
-    against: Option<Against>,
+    against: Option<MarkedLines>,
 }
 
 impl Arranged {
     /// Arranges a frame; `marked`: compared with this window, arranged by these rules.
-    pub fn new(frame: Frame, rules: &Rules, marked: Option<(&Marked, Rules)>) -> Arranged {
+    pub fn new(frame: Frame, rules: &Rules, marked: Option<(&MarkedWindow, Rules)>) -> Arranged {
         let against = marked.map(|(marked, rules)| {
             let then = Arranged::new(marked.frame.clone(), &rules, None);
-            Against::new(then, rules.context, &frame)
+            MarkedLines::new(then, rules.context, &frame)
         });
         let rows = Rows { frame: &frame, against: against.as_ref() };
         let shares = Shares::new(&frame, rules.kind(), &rules.context);
@@ -129,15 +129,15 @@ impl Arranged {
 
     /// The n-th line.
     pub fn entry(&self, n: usize) -> Option<Entry<'_>> {
-        self.lines.get(n).map(|line| self.of(line))
+        self.lines.get(n).map(|line| self.entry_of_line(line))
     }
 
     /// All lines.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        self.lines.iter().map(|line| self.of(line))
+        self.lines.iter().map(|line| self.entry_of_line(line))
     }
 
-    fn of<'a>(&'a self, line: &'a Line) -> Entry<'a> {
+    fn entry_of_line<'a>(&'a self, line: &'a Line) -> Entry<'a> {
         let rows = self.rows();
         Entry { line, row: rows.row(line.at), versus: rows.versus(line.at) }
     }
@@ -161,8 +161,8 @@ impl Arranged {
         read: ReadDetails,
     ) {
         let places = self.lines.iter().skip(from).take(count).filter_map(|line| match line.at {
-            At::Live(i) => Some(i),
-            At::Exited(_) | At::Gone(_) => None,
+            RowPlace::Live(i) => Some(i),
+            RowPlace::Exited(_) | RowPlace::Gone(_) => None,
         });
         let places: HashSet<usize> = places.collect();
         let rows = self.frame.rows.iter_mut().enumerate();

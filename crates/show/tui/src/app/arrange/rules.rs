@@ -56,7 +56,7 @@ impl Rules<'_> {
     /// Selects and orders. Rows that do not pass are dropped, except live rows: rows below them may
     /// pass.
     pub(super) fn choose(&self, frame: &Frame, subjects: &mut Vec<Subject>) {
-        let known = Known {
+        let known = RowFacts {
             members: self.members_of.map(|whose| whose.among(frame)),
             kernel: match self.hide_kernel {
                 true => of_kernel(&frame.rows),
@@ -72,7 +72,7 @@ impl Rules<'_> {
 
     /// True if a row passes. Some sources do not report the user of an exited group; such a group
     /// passes.
-    fn keeps(&self, known: &Known, subject: &Subject) -> bool {
+    fn keeps(&self, known: &RowFacts, subject: &Subject) -> bool {
         let row = subject.row;
         let user = self.user.zip(row.uid()).is_none_or(|(u, uid)| (uid == u.uid) != u.negated);
         let idle = self.hide_idle && subject.is_idle;
@@ -83,7 +83,7 @@ impl Rules<'_> {
 }
 
 /// Facts that are looked up once for all rows.
-struct Known<'a> {
+struct RowFacts<'a> {
     members: Option<Members<'a>>,
     /// PIDs of kernel threads.
     kernel: HashSet<u32>,
@@ -95,7 +95,7 @@ fn of_kernel(rows: &[Row]) -> HashSet<u32> {
 
 /// True if a row is of a kernel thread. An exited group is if its living ancestor is, because
 /// kernel threads are children of kernel threads.
-fn is_of_kernel(known: &Known, row: &Row) -> bool {
+fn is_of_kernel(known: &RowFacts, row: &Row) -> bool {
     match row.kind {
         RowKind::Exited => known.kernel.contains(&row.ident.ppid),
         _ => row.ident.kthread,

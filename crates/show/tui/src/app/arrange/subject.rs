@@ -1,6 +1,6 @@
 //! A row that may be shown, with all facts that decide on it. No I/O.
 
-use super::line::At;
+use super::line::RowPlace;
 use super::shares::Share;
 use exactop_model::columns::sort::Ranked;
 use exactop_model::{Comm, Row};
@@ -10,7 +10,7 @@ pub(super) type Rank = Ranked<(u32, u32, u32, Comm)>;
 
 /// A row with its earlier state, if a window is marked.
 pub(super) struct Subject<'a> {
-    pub(super) at: At,
+    pub(super) at: RowPlace,
     pub(super) row: &'a Row,
     /// Its share of CPU time; for a row that has exited, its share in the marked window.
     pub(super) share: Share,
@@ -30,6 +30,6 @@ pub(super) struct Subject<'a> {
 impl Subject<'_> {
     /// True for a living process or thread.
     pub(super) fn is_live(&self) -> bool {
-        matches!(self.at, At::Live(_))
+        matches!(self.at, RowPlace::Live(_))
     }
 }

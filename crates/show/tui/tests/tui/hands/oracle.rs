@@ -9,8 +9,8 @@ use exactop_tui::app::question::Question;
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
-use exactop_tui::layout::{screen, Cpus, Wants};
-use exactop_tui::{App, Deed, Target};
+use exactop_tui::layout::{screen, Cpus, LayoutNeeds};
+use exactop_tui::{App, ProcessAction, Target};
 use ratatui_core::style::Modifier;
 
 /// Content of a line of the drawn screen.
@@ -82,7 +82,7 @@ impl Oracle {
         let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = app.settings().findings;
         let footer = app.settings().footer;
-        let wants = Wants { cpus, per_cpu, findings, reserved, recorded: false, footer };
+        let wants = LayoutNeeds { cpus, per_cpu, findings, reserved, recorded: false, footer };
         let Some(place) = screen(width, height, wants) else { return };
         if *app.page() != Page::Table {
             return;
@@ -169,7 +169,7 @@ impl Oracle {
     }
 
     /// The offered target must be the row marked on the screen, or one that keys selected since.
-    fn check_offer(&mut self, app: &App, deed: Deed, offered: Option<&Target>) {
+    fn check_offer(&mut self, app: &App, deed: ProcessAction, offered: Option<&Target>) {
         self.tally.asked += 1;
         if let Page::Process(page) = app.page() {
             if let Some(target) = offered {
@@ -214,7 +214,7 @@ impl Oracle {
     }
 
     /// An empty answer, or the number on the screen, means the offered target.
-    fn check_typed(&self, typed: &str, deed: Deed, target: &Target) {
+    fn check_typed(&self, typed: &str, deed: ProcessAction, target: &Target) {
         let is_offered =
             self.about.as_ref().filter(|t| typed.is_empty() || typed.parse() == Ok(t.pid));
         if let Some(offered) = is_offered {
@@ -222,8 +222,8 @@ impl Oracle {
         }
         let pid = typed.parse::<u32>().expect("a number");
         match deed {
-            Deed::Renice => assert_eq!(target.key.tid, pid),
-            Deed::Kill => assert_eq!(target.pid, target.key.tgid),
+            ProcessAction::Renice => assert_eq!(target.key.tid, pid),
+            ProcessAction::Kill => assert_eq!(target.pid, target.key.tgid),
         }
     }
 
@@ -268,20 +268,22 @@ impl Oracle {
 }
 
 /// Signals hit the process of the line, nice values its task.
-fn check_is(machine: &Machine, who: Who, deed: Deed, target: &Target) {
+fn check_is(machine: &Machine, who: Who, deed: ProcessAction, target: &Target) {
     let hit = machine.ever.values().find(|other| other.key == target.key);
     let hit = hit.expect("someone who was");
     assert_eq!(hit.process, who.process, "{target:?} is offered instead of {who:?}");
     match deed {
-        Deed::Kill => assert_eq!(target.pid, who.key.tgid),
-        Deed::Renice => assert_eq!(target.key, who.key),
+        ProcessAction::Kill => assert_eq!(target.pid, who.key.tgid),
+        ProcessAction::Renice => assert_eq!(target.key, who.key),
     }
 }
 
-fn target_of(question: &Question) -> Option<(Deed, &Target)> {
+fn target_of(question: &Question) -> Option<(ProcessAction, &Target)> {
     match question {
-        Question::KillSignal(t) | Question::KillConfirm(t, _) => Some((Deed::Kill, t)),
-        Question::ReniceValue(t) | Question::ReniceConfirm(t, _) => Some((Deed::Renice, t)),
+        Question::KillSignal(t) | Question::KillConfirm(t, _) => Some((ProcessAction::Kill, t)),
+        Question::ReniceValue(t) | Question::ReniceConfirm(t, _) => {
+            Some((ProcessAction::Renice, t))
+        }
         _ => None,
     }
 }

@@ -2,14 +2,14 @@
 //! host that acts on it.
 
 use exactop_model::cgroups::GroupRow;
-use exactop_model::findings::{Finding, Waited, What};
-use exactop_model::frame::holdings::{Environment, Holdings, Wanted};
+use exactop_model::findings::{Finding, FindingKind, Waited};
+use exactop_model::frame::holdings::{Environment, Holdings, HoldingsRequest};
 use exactop_model::{
-    Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, SourceKind, Still, TaskKey,
+    Ask, Comm, Counter, Counters, Feed, Frame, IdleRows, Needs, Row, RowKind, SourceKind, TaskKey,
 };
 use exactop_testkit::{arranged, frame};
 use exactop_tui::app::target::Limit;
-use exactop_tui::{Deed, Host, Settings, Target};
+use exactop_tui::{Host, ProcessAction, Settings, Target};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -177,9 +177,9 @@ impl Machine {
     fn frame(&self, ask: &Ask) -> Frame {
         let mut rows = Vec::new();
         let mut left = match ask.options.still {
-            Still::Hide => 0,
-            Still::Some(n) => n,
-            Still::All => usize::MAX,
+            IdleRows::Hide => 0,
+            IdleRows::Some(n) => n,
+            IdleRows::All => usize::MAX,
         };
         for process in &self.window {
             let of_page = ask.options.threads_of == Some(process.tgid());
@@ -219,7 +219,7 @@ impl Machine {
                 lat_ns: 9,
                 throttle_ns: 0,
             };
-            Finding { what: What::Waited(what), about_ns: 9, sampled: false }
+            Finding { what: FindingKind::Waited(what), about_ns: 9, sampled: false }
         });
         waited.collect()
     }
@@ -299,10 +299,10 @@ impl Acts {
 }
 
 impl Host for Acts {
-    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
+    fn identify(&mut self, pid: u32, deed: ProcessAction) -> Result<Target, String> {
         let machine = self.0.borrow();
         let (process, thread) = machine.task(pid).ok_or_else(|| format!("no process {pid}"))?;
-        let thread = if deed == Deed::Kill { &process.threads[0] } else { thread };
+        let thread = if deed == ProcessAction::Kill { &process.threads[0] } else { thread };
         let name = format!("<n{}>", thread.serial);
         Ok(Target { pid: thread.tid, key: process.key(thread), name, nice: process.nice })
     }
@@ -311,7 +311,7 @@ impl Host for Acts {
         !self.0.borrow().lives(task)
     }
 
-    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         match self.0.borrow().lives(wanted.key) {
             true => Ok(Holdings::Environment(Environment::default())),
             false => Err("it has exited".into()),

@@ -3,14 +3,14 @@
 use super::groups::FillingGroups;
 use super::names::{update, words};
 use super::threads::{FillingThreads, Leaders};
-use super::{waiting_alone, Chosen};
+use super::{waiting_alone, ChosenEntities};
 use crate::page::accounts::{Accounts, Peak, Peaks};
 use crate::page::cells::Cells;
-use crate::page::columns::{is_of_rows_alone, of_row, of_still, Told};
+use crate::page::columns::{is_of_rows_alone, of_row, of_still, ColumnInfo};
 use crate::page::document::{self, Cpu, Document, Words};
-use crate::page::entities::{Place, Who};
+use crate::page::entities::{EntityId, EntityRow};
 use crate::page::gaps::{self, Gaps};
-use crate::page::marks::{Marks, Then};
+use crate::page::marks::{Marks, WindowTime};
 use crate::page::moment::Moment;
 use crate::page::slots::Limits;
 use exactop_model::columns::Context;
@@ -34,7 +34,7 @@ pub(crate) struct Filling {
     columns: Vec<&'static Column>,
     /// The slot of each window.
     layout: Vec<u32>,
-    chosen: FxHashMap<Who, Place>,
+    chosen: FxHashMap<EntityId, EntityRow>,
     lines: Vec<Line>,
     others: Cells,
     groups: FillingGroups,
@@ -53,12 +53,12 @@ impl Filling {
     pub fn new(
         columns: Vec<&'static Column>,
         layout: Vec<u32>,
-        chosen: Chosen,
+        chosen: ChosenEntities,
         strips: BTreeSet<u32>,
         limits: &Limits,
     ) -> Filling {
-        let told = columns.iter().map(|column| Told::of(column)).collect();
-        let Chosen { rows: chosen, groups, threads } = chosen;
+        let told = columns.iter().map(|column| ColumnInfo::from_column(column)).collect();
+        let ChosenEntities { rows: chosen, groups, threads } = chosen;
         let lines = chosen.iter().map(|_| Line::default()).collect();
         Filling {
             columns,
@@ -101,7 +101,7 @@ impl Filling {
         self.about(moment);
         self.accounts(window, span, begins);
         self.cpus(window, slot as usize);
-        let then = Then {
+        let then = WindowTime {
             from_us: us(span.wall_t0_ns()),
             to_us: us(span.wall_t1_ns()),
             length_ns: window.length_ns(),
@@ -135,7 +135,7 @@ impl Filling {
     }
 
     fn accounts(&mut self, window: &Window, span: Span, begins: bool) {
-        let accounts = Accounts::of(&Books::of(window));
+        let accounts = Accounts::from_books(&Books::from_window(window));
         let slots = &mut self.document.slots;
         let span_us = (us(span.wall_t0_ns()), us(span.wall_t1_ns()));
         slots.add(begins, span_us, (window.length_ns(), window.state() as u8), &accounts);
@@ -187,7 +187,7 @@ impl Filling {
         let (mut seen, at) = (FxHashSet::default(), self.at as u32);
         for row in frame.rows.iter().chain(&frame.exited) {
             let figures = of_row(row, &self.columns, &context);
-            let who = Who::of(row, boot, book);
+            let who = EntityId::from_row(row, boot, book);
             let Some(number) =
                 self.chosen.get(&who).filter(|place| place.has(at)).map(|p| p.number)
             else {
@@ -201,7 +201,7 @@ impl Filling {
             seen.insert(number);
         }
         for task in waiting_alone(moment, &frame) {
-            let who = Who::of_task(&task.sample, boot, book);
+            let who = EntityId::of_task(&task.sample, boot, book);
             if !self.chosen.get(&who).is_some_and(|place| place.has(at)) {
                 let figures = of_still(&task, &self.columns);
                 self.add_to_others(slot, figures);
@@ -222,7 +222,7 @@ impl Filling {
         let (window, book) = (moment.window(), moment.book());
         let at = self.at as u32;
         for (who, place) in &self.chosen {
-            let Who::Process { boot, tgid, start_ns } = *who else { continue };
+            let EntityId::Process { boot, tgid, start_ns } = *who else { continue };
             if boot != of_boot || !place.has(at) || seen.contains(&place.number) {
                 continue;
             }
@@ -254,9 +254,9 @@ impl Filling {
             cpu.busy_ns.resize(slots, None);
             cpu.most_permille.resize(slots, None);
         }
-        let mut of: Vec<(Who, Place)> = self.chosen.into_iter().collect();
+        let mut of: Vec<(EntityId, EntityRow)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
-        let leaders = Leaders::of(of.iter().map(|(who, _)| who));
+        let leaders = Leaders::from_rows(of.iter().map(|(who, _)| who));
         let mut rows: Vec<document::Row> = Vec::with_capacity(of.len() + 1);
         for ((who, _), line) in of.into_iter().zip(self.lines) {
             // A chosen row without figures.
@@ -264,9 +264,9 @@ impl Filling {
                 continue;
             }
             let kind = match who {
-                Who::Exited { .. } => "exited",
-                Who::Process { .. } if line.is_kernel => "kernel",
-                Who::Process { .. } => "process",
+                EntityId::Exited { .. } => "exited",
+                EntityId::Process { .. } if line.is_kernel => "kernel",
+                EntityId::Process { .. } => "process",
             };
             let cells = line.cells.columns(columns);
             rows.push(document::Row { key: who.key(), kind, words: line.words, cells });

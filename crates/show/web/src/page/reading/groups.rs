@@ -4,7 +4,7 @@
 use super::names::shortened_path;
 use crate::page::cells::Cells;
 use crate::page::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
-use crate::page::entities::{GroupId, Place, Weights};
+use crate::page::entities::{EntityRow, GroupId, Weights};
 use crate::page::moment::Moment;
 use exactop_model::cgroups::{all_uses, meaning, GroupRow, GroupUse};
 use exactop_model::SourceKind;
@@ -15,18 +15,18 @@ use std::collections::BTreeMap;
 const LEDGER: usize = 4;
 
 /// Figures of groups in a window, by id.
-struct Told {
+struct GroupReadings {
     /// `None`: the source charges no groups. The key `None` holds tasks of unknown group.
     uses: Option<FxHashMap<Option<u64>, GroupUse>>,
     files: BTreeMap<u64, GroupRow>,
 }
 
-impl Told {
-    fn of(moment: &dyn Moment) -> Told {
+impl GroupReadings {
+    fn from_moment(moment: &dyn Moment) -> GroupReadings {
         let window = moment.window();
         let is_ledger = window.end.provenance.source == SourceKind::Ledger;
         let files = moment.group_files().unwrap_or_default();
-        Told {
+        GroupReadings {
             uses: is_ledger.then(|| all_uses(window, moment.book())),
             files: files.into_iter().filter_map(|row| Some((row.sample.id?, row))).collect(),
         }
@@ -86,7 +86,7 @@ fn of_ledger(used: Option<GroupUse>) -> Vec<Option<u64>> {
 
 /// Adds the weight of every control group in window number `at`.
 pub(crate) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: u32, at: u32) {
-    let (told, length_ns) = (Told::of(moment), moment.window().length_ns());
+    let (told, length_ns) = (GroupReadings::from_moment(moment), moment.window().length_ns());
     for id in told.ids() {
         weights.add(GroupId { boot, id }, told.weight_ns(id), at, length_ns);
     }
@@ -104,20 +104,20 @@ struct Line {
 /// Groups while they are filled.
 #[derive(Debug)]
 pub(super) struct FillingGroups {
-    chosen: FxHashMap<GroupId, Place>,
+    chosen: FxHashMap<GroupId, EntityRow>,
     lines: Vec<Line>,
     others: Cells,
 }
 
 impl FillingGroups {
-    pub fn new(chosen: FxHashMap<GroupId, Place>) -> FillingGroups {
+    pub fn new(chosen: FxHashMap<GroupId, EntityRow>) -> FillingGroups {
         let lines = chosen.iter().map(|_| Line::default()).collect();
         FillingGroups { chosen, lines, others: Cells::default() }
     }
 
     /// Takes a window.
     pub fn take(&mut self, moment: &dyn Moment, boot: u32, at: u32, slot: u32) {
-        let told = Told::of(moment);
+        let told = GroupReadings::from_moment(moment);
         if let Some(figures) = told.unknown() {
             self.add_to_others(slot, &figures);
         }
@@ -146,7 +146,7 @@ impl FillingGroups {
 
     /// Finishes the groups.
     pub fn finish(self) -> Vec<Group> {
-        let mut of: Vec<(GroupId, Place)> = self.chosen.into_iter().collect();
+        let mut of: Vec<(GroupId, EntityRow)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
         let mut groups = Vec::with_capacity(of.len() + 1);
         for ((GroupId { boot, id }, _), line) in of.into_iter().zip(self.lines) {

@@ -8,12 +8,12 @@ mod threads;
 
 use crate::page::columns::columns;
 use crate::page::document::Document;
-use crate::page::entities::{choose, wanted_ns, GroupId, Place, Thread, Weights, Who};
+use crate::page::entities::{choose, wanted_ns, EntityId, EntityRow, GroupId, Thread, Weights};
 use crate::page::moment::{Moment, Recorded};
 use crate::page::slots::{layout, Limits, Piece};
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Frame, FrameOptions};
-use exactop_recording::{Recording, RecordingError, When, Windows};
+use exactop_recording::{Recording, RecordingError, TimeRange, Windows};
 pub(crate) use filling::Filling;
 pub(crate) use groups::survey as survey_groups;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,10 +22,10 @@ pub(crate) use threads::of_processes;
 
 /// Rows that have figures of their own.
 #[derive(Debug, Default)]
-pub(crate) struct Chosen {
-    pub rows: FxHashMap<Who, Place>,
-    pub groups: FxHashMap<GroupId, Place>,
-    pub threads: FxHashMap<Thread, Place>,
+pub(crate) struct ChosenEntities {
+    pub rows: FxHashMap<EntityId, EntityRow>,
+    pub groups: FxHashMap<GroupId, EntityRow>,
+    pub threads: FxHashMap<Thread, EntityRow>,
 }
 
 /// Weights of all rows.
@@ -48,10 +48,10 @@ impl Survey {
     }
 
     /// Chooses the rows for which there is room besides the rest, which is in every slot.
-    fn choose(&self, slots: &[u32], limits: &Limits) -> Chosen {
+    fn choose(&self, slots: &[u32], limits: &Limits) -> ChosenEntities {
         let others = slots.last().map_or(1, |&slot| slot as usize + 1);
         let room = |cells: usize| cells.saturating_sub(others);
-        Chosen {
+        ChosenEntities {
             rows: choose(&self.rows, slots, room(limits.row_cells), limits.rows),
             groups: choose(&self.groups, slots, room(limits.group_cells), limits.groups),
             threads: choose(&self.threads, slots, limits.thread_cells, limits.threads),
@@ -65,13 +65,13 @@ impl Survey {
 /// [`RecordingError`]: a file cannot be read.
 pub fn read(
     recordings: [Recording; 2],
-    when: When,
+    when: TimeRange,
     limits: &Limits,
 ) -> Result<Document, RecordingError> {
     let [first, second] = recordings;
     let (mut boots, mut pieces) = (Boots::default(), Vec::new());
     let (mut weights, mut cpus) = (Survey::new(limits.weighed), BTreeSet::new());
-    let mut windows = Windows::of(first, when)?;
+    let mut windows = Windows::from_recording(first, when)?;
     while windows.advance()? {
         let Some(moment) = Recorded::at(windows.replay()) else { continue };
         let (boot, goes_on) = boots.enter(&moment);
@@ -96,7 +96,7 @@ pub fn read(
     let cpus = cpus.into_iter().take(limits.cpus(last)).collect();
     let mut filling = Filling::new(columns(), slots, chosen, cpus, limits);
     let mut boots = Boots::default();
-    let mut windows = Windows::of(second, when)?;
+    let mut windows = Windows::from_recording(second, when)?;
     while filling.wants_more() && windows.advance()? {
         filling.gaps(windows.gaps());
         let Some(moment) = Recorded::at(windows.replay()) else { continue };
@@ -144,10 +144,10 @@ pub(crate) fn survey(weights: &mut Weights, moment: &dyn Moment, boot: u32, at: 
     let length_ns = window.length_ns();
     let frame = Frame::new(window, book, &FrameOptions::default());
     for row in frame.rows.iter().chain(&frame.exited) {
-        weights.add(Who::of(row, boot, book), wanted_ns(&row.delta), at, length_ns);
+        weights.add(EntityId::from_row(row, boot, book), wanted_ns(&row.delta), at, length_ns);
     }
     for task in waiting_alone(moment, &frame) {
-        let who = Who::of_task(&task.sample, boot, book);
+        let who = EntityId::of_task(&task.sample, boot, book);
         weights.add(who, wanted_ns(&task.delta), at, length_ns);
     }
 }

@@ -1,7 +1,7 @@
 //! Identity of a row as escaped text.
 
 use crate::page::document::{GroupNames, Words};
-use crate::page::entities::Who;
+use crate::page::entities::EntityId;
 use crate::page::moment::Moment;
 use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{AccountId, Book, Detail, Ident};
@@ -13,15 +13,15 @@ const PATH: usize = 1000;
 
 /// Known names of a row; the account is that of a process's leader.
 pub(super) fn words(
-    who: &Who,
+    who: &EntityId,
     ident: &Ident,
     account: Option<AccountId>,
     moment: &dyn Moment,
 ) -> Words {
     let book = moment.book();
     let mut words = match who {
-        Who::Process { tgid, .. } => process(*tgid, ident, account, moment),
-        Who::Exited { parent, uid, .. } => Words {
+        EntityId::Process { tgid, .. } => process(*tgid, ident, account, moment),
+        EntityId::Exited { parent, uid, .. } => Words {
             ppid: Some(*parent).filter(|&parent| parent != 0),
             comm: ident.comm.to_string(),
             user: uid.map(|uid| user(uid, moment)),

@@ -3,7 +3,7 @@
 use crate::page::cells::Cells;
 use crate::page::columns::{of_still, of_thread};
 use crate::page::document;
-use crate::page::entities::{wanted_ns, Place, Thread, Weights, Who};
+use crate::page::entities::{wanted_ns, EntityId, EntityRow, Thread, Weights};
 use crate::page::moment::Moment;
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Book, Column, Comm, TaskKey};
@@ -29,7 +29,7 @@ pub(crate) fn of_processes(
     processes: &[u32],
     moment: &dyn Moment,
     most: usize,
-) -> FxHashMap<Thread, Place> {
+) -> FxHashMap<Thread, EntityRow> {
     let (window, book) = (moment.window(), moment.book());
     let mut weights: FxHashMap<TaskKey, u64> = FxHashMap::default();
     for &tgid in processes {
@@ -45,8 +45,10 @@ pub(crate) fn of_processes(
     let mut keys: Vec<(TaskKey, u64)> = weights.into_iter().collect();
     keys.sort_by_key(|&(key, weight)| (std::cmp::Reverse(weight), key));
     let keys = keys.into_iter().take(most).zip(0..);
-    keys.map(|((key, _), number)| (Thread { boot: 0, key }, Place { number, first: 0, last: 0 }))
-        .collect()
+    keys.map(|((key, _), number)| {
+        (Thread { boot: 0, key }, EntityRow { number, first: 0, last: 0 })
+    })
+    .collect()
 }
 
 /// A thread while it is read.
@@ -59,12 +61,12 @@ struct Line {
 /// Threads while they are filled.
 #[derive(Debug)]
 pub(super) struct FillingThreads {
-    chosen: FxHashMap<Thread, Place>,
+    chosen: FxHashMap<Thread, EntityRow>,
     lines: Vec<Line>,
 }
 
 impl FillingThreads {
-    pub fn new(chosen: FxHashMap<Thread, Place>) -> FillingThreads {
+    pub fn new(chosen: FxHashMap<Thread, EntityRow>) -> FillingThreads {
         let lines = chosen.iter().map(|_| Line::default()).collect();
         FillingThreads { chosen, lines }
     }
@@ -100,9 +102,9 @@ impl FillingThreads {
 
     /// Finishes the threads; the leaders' start times identify their processes.
     pub fn finish(self, leaders: &Leaders, columns: usize) -> Vec<document::Thread> {
-        let mut of: Vec<(Thread, Place)> = self.chosen.into_iter().collect();
+        let mut of: Vec<(Thread, EntityRow)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
-        let told = |((thread, _), line): ((Thread, Place), Line)| {
+        let told = |((thread, _), line): ((Thread, EntityRow), Line)| {
             let process = leaders.0.get(&(thread.boot, thread.key.tgid))?;
             (!line.cells.is_empty()).then(|| document::Thread {
                 key: format!("{}.{}.{}", thread.boot, thread.key.tid, thread.key.start_ns),
@@ -125,14 +127,14 @@ impl Line {
 
 /// The last process of each PID.
 #[derive(Debug, Default)]
-pub(super) struct Leaders(FxHashMap<(u32, u32), Who>);
+pub(super) struct Leaders(FxHashMap<(u32, u32), EntityId>);
 
 impl Leaders {
     /// Leaders of processes that have rows.
-    pub fn of<'a>(rows: impl Iterator<Item = &'a Who>) -> Leaders {
-        let process = |who: &Who| match *who {
-            Who::Process { boot, tgid, .. } => Some(((boot, tgid), *who)),
-            Who::Exited { .. } => None,
+    pub fn from_rows<'a>(rows: impl Iterator<Item = &'a EntityId>) -> Leaders {
+        let process = |who: &EntityId| match *who {
+            EntityId::Process { boot, tgid, .. } => Some(((boot, tgid), *who)),
+            EntityId::Exited { .. } => None,
         };
         Leaders(rows.filter_map(process).collect())
     }

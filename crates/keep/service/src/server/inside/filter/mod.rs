@@ -15,19 +15,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Maps tasks to their numbers in the namespace.
 pub trait Numbers {
     /// PID and TID of a living task in the namespace; `None` if it is outside or has ended.
-    fn of(&self, key: &TaskKey) -> Option<(u32, u32)>;
+    fn numbers(&self, key: &TaskKey) -> Option<(u32, u32)>;
 }
 
 /// A task as of the last snapshot.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     used: Outside,
-    inside: Option<Inner>,
+    inside: Option<InnerTask>,
 }
 
 /// A task inside the namespace.
 #[derive(Clone, Copy, Debug)]
-struct Inner {
+struct InnerTask {
     account: AccountId,
     /// Key on the host.
     outer: TaskKey,
@@ -80,12 +80,12 @@ pub struct Filter {
 
 impl Filter {
     /// Filters a snapshot; the first one holds all tasks.
-    pub fn told(&mut self, now: &Snapshot, numbers: &impl Numbers) -> Snapshot {
+    pub fn filtered(&mut self, now: &Snapshot, numbers: &impl Numbers) -> Snapshot {
         let gone = self.gone(now);
         let mut tasks = Vec::new();
         for task in &now.tasks {
             match self.place(task, numbers) {
-                Some(Inner { account, key, .. }) => {
+                Some(InnerTask { account, key, .. }) => {
                     tasks.push(TaskSample { account, key, ..*task })
                 }
                 None => continue,
@@ -121,7 +121,7 @@ impl Filter {
     }
 
     /// Decides if a task is inside; adds the new time of an outside task to the outside sum.
-    fn place(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<Inner> {
+    fn place(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<InnerTask> {
         let used = used(&task.counters);
         let known = self.tasks.get(&task.account).copied();
         let inside = match known {
@@ -130,7 +130,7 @@ impl Filter {
             // The task took its leader's number with an exec. If it has ended meanwhile, it keeps
             // the old number.
             Some(Task { inside: Some(inner), .. }) => Some(match at(task, numbers) {
-                Some(key) => Inner { key, outer: task.key, ..inner },
+                Some(key) => InnerTask { key, outer: task.key, ..inner },
                 None => inner,
             }),
             None => self.enter(task, numbers),
@@ -153,12 +153,12 @@ impl Filter {
     }
 
     /// A task that is seen for the first time.
-    fn enter(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<Inner> {
+    fn enter(&mut self, task: &TaskSample, numbers: &impl Numbers) -> Option<InnerTask> {
         let key = at(task, numbers)?;
-        Some(Inner { account: self.account(), outer: task.key, key })
+        Some(InnerTask { account: self.account(), outer: task.key, key })
     }
 
-    fn join(&mut self, inner: &Inner, is_new: bool) {
+    fn join(&mut self, inner: &InnerTask, is_new: bool) {
         let new = Process { tgid: inner.key.tgid, start_ns: None, tasks: 0 };
         let process = self.processes.entry(inner.outer.tgid).or_insert(new);
         process.tasks += usize::from(is_new);
@@ -232,7 +232,7 @@ impl Filter {
             false => now.gone.clone(),
         };
         let ended = ended.iter().filter_map(|account| self.tasks.remove(account)?.inside);
-        let ended: Vec<Inner> = ended.collect();
+        let ended: Vec<InnerTask> = ended.collect();
         for inner in &ended {
             let Some(process) = self.processes.get_mut(&inner.outer.tgid) else { continue };
             process.tasks -= 1;
@@ -250,7 +250,7 @@ impl Filter {
 /// Key of a task in the namespace.
 fn at(task: &TaskSample, numbers: &impl Numbers) -> Option<TaskKey> {
     // Kernel threads belong to the kernel, not to a namespace.
-    let (tgid, tid) = numbers.of(&task.key).filter(|_| !task.ident.kthread)?;
+    let (tgid, tid) = numbers.numbers(&task.key).filter(|_| !task.ident.kthread)?;
     Some(TaskKey { tgid, tid, start_ns: task.key.start_ns })
 }
 

@@ -9,17 +9,17 @@ const IN: [(u32, u32); 3] = [(21_002, 1), (22_417, 7), (22_600, 9)];
 struct Some3;
 
 impl Numbers for Some3 {
-    fn of(&self, key: &TaskKey) -> Option<(u32, u32)> {
+    fn numbers(&self, key: &TaskKey) -> Option<(u32, u32)> {
         let (pid, number) = IN.into_iter().find(|(pid, _)| *pid == key.tgid)?;
         Some((number, number + key.tid - pid))
     }
 }
 
 /// Numbers by a function.
-struct By<F>(F);
+struct NumbersFn<F>(F);
 
-impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for By<F> {
-    fn of(&self, key: &TaskKey) -> Option<(u32, u32)> {
+impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for NumbersFn<F> {
+    fn numbers(&self, key: &TaskKey) -> Option<(u32, u32)> {
         (self.0)(key)
     }
 }
@@ -28,7 +28,7 @@ impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for By<F> {
 fn windows(all: &[Snapshot]) -> Vec<(Window, Window)> {
     let (mut filter, mut everyone, mut inside) = (Filter::default(), Book::new(), Book::new());
     let windows = all.iter().filter_map(|now| {
-        let told = filter.told(now, &Some3);
+        let told = filter.filtered(now, &Some3);
         everyone.advance(now.clone()).zip(inside.advance(told))
     });
     windows.collect()
@@ -46,7 +46,7 @@ fn the_books_balance_with_one_sum_for_all_tasks_outside() {
     let windows = windows(&all);
     assert_eq!(windows.len(), 3);
     for (everyone, inside) in &windows {
-        let (all, told) = (Books::of(everyone), Books::of(inside));
+        let (all, told) = (Books::from_window(everyone), Books::from_window(inside));
         assert_eq!((all.outside_ns, all.residual_ns), (None, 0));
         let outside_ns = told.outside_ns.unwrap();
         assert!(outside_ns > 0 && told.tasks_ns > 0 && told.exited_ns > 0, "{told:?}");
@@ -61,7 +61,7 @@ fn the_books_balance_with_one_sum_for_all_tasks_outside() {
 fn only_tasks_inside_are_sent_with_their_numbers_there() {
     let all: Vec<Snapshot> = (0..3).map(|n| snapshot(SourceKind::Ledger, n, Some(813))).collect();
     let mut filter = Filter::default();
-    let told: Vec<Snapshot> = all.iter().map(|now| filter.told(now, &Some3)).collect();
+    let told: Vec<Snapshot> = all.iter().map(|now| filter.filtered(now, &Some3)).collect();
     for (now, told) in all.iter().zip(&told) {
         let told_of = |tgid: u32| told.tasks.iter().filter(move |task| task.key.tgid == tgid);
         for (pid, number) in IN {
@@ -135,25 +135,25 @@ fn below(account: u64, above: &[(u32, u64)], run_ns: u64) -> ExitSample {
 #[test]
 fn a_task_outside_stays_outside() {
     let mut filter = Filter::default();
-    let everyone = By(|key: &TaskKey| Some((key.tgid, key.tid)));
-    let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
+    let everyone = NumbersFn(|key: &TaskKey| Some((key.tgid, key.tid)));
+    let first = filter.filtered(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
     assert_eq!(first.tasks.len(), 1);
-    let then = filter.told(&changed(2, &[(21_002, 6), (50, 90)], &[], &[]), &everyone);
+    let then = filter.filtered(&changed(2, &[(21_002, 6), (50, 90)], &[], &[]), &everyone);
     assert_eq!((then.tasks.len(), then.outside.map(|outside| outside.run_ns)), (1, Some(20)));
-    let nobody = By(|_: &TaskKey| None);
-    let last = filter.told(&changed(3, &[(21_002, 9), (50, 90)], &[], &[]), &nobody);
+    let nobody = NumbersFn(|_: &TaskKey| None);
+    let last = filter.filtered(&changed(3, &[(21_002, 9), (50, 90)], &[], &[]), &nobody);
     assert_eq!((last.tasks[0].key.tgid, last.tasks.len()), (1, 1), "who is in stays in");
 }
 
 #[test]
 fn children_of_an_unknown_parent_keep_their_ancestors_places() {
     let (mut filter, mut book) = (Filter::default(), Book::new());
-    let first = filter.told(&changed(1, &[(21_002, 5)], &[], &[]), &Some3);
+    let first = filter.filtered(&changed(1, &[(21_002, 5)], &[], &[]), &Some3);
     book.advance(first);
     // Their parent was born and exited since.
     let exit = below(100, &[(77, 77), (21_002, 21_002)], 3);
     let exits = [ExitSample { processes: 1, tasks: 1, ..exit }];
-    let then = filter.told(&changed(2, &[], &[], &exits), &Some3);
+    let then = filter.filtered(&changed(2, &[], &[], &exits), &Some3);
     let above = then.exited[0].ancestors.map(|ancestor| ancestor.tgid);
     assert_eq!(above, [0, 1, 0, 0, 0, 0, 0, 0], "each in its place");
     let window = book.advance(then).unwrap();
@@ -164,7 +164,7 @@ fn children_of_an_unknown_parent_keep_their_ancestors_places() {
 #[test]
 fn a_pid_reused_within_a_window_is_two_processes() {
     for second in [Some((5, 5)), None] {
-        let by_start = By(move |key: &TaskKey| match (key.tgid, key.start_ns) {
+        let by_start = NumbersFn(move |key: &TaskKey| match (key.tgid, key.start_ns) {
             (21_002, 10) => Some((1, 1)),
             (21_002, _) => second,
             (pid, _) => Some((pid, pid)),
@@ -174,10 +174,10 @@ fn a_pid_reused_within_a_window_is_two_processes() {
             tasks,
             ..changed(at_ns, &[], gone, exits)
         };
-        filter.told(&of(1, vec![ran_task(1, (21_002, 10), 0, 5)], &[], &[]), &by_start);
+        filter.filtered(&of(1, vec![ran_task(1, (21_002, 10), 0, 5)], &[], &[]), &by_start);
         let tasks = vec![ran_task(2, (21_002, 20), 0, 7), ran_task(3, (30, 30), 21_002, 1)];
         let exits = [below(100, &[(21_002, 10)], 3), below(101, &[(21_002, 20)], 2)];
-        let then = filter.told(&of(2, tasks, &[1], &exits), &by_start);
+        let then = filter.filtered(&of(2, tasks, &[1], &exits), &by_start);
         let told: Vec<_> = then.tasks.iter().map(|task| (task.key.tgid, task.ident.ppid)).collect();
         let parents: Vec<_> = then.exited.iter().map(|exit| exit.ancestors[0].tgid).collect();
         match second {
@@ -187,7 +187,7 @@ fn a_pid_reused_within_a_window_is_two_processes() {
         assert_eq!(then.gone.len(), 1);
         // A later exit cannot belong to the first process.
         let exits = [exits[0], exits[1], below(102, &[(21_002, 10)], 3)];
-        let last = filter.told(&of(3, Vec::new(), &[], &exits), &by_start);
+        let last = filter.filtered(&of(3, Vec::new(), &[], &exits), &by_start);
         assert!(last.exited.iter().all(|exit| exit.ancestors[0].tgid != 0));
         assert_eq!(last.exited.len(), then.exited.len());
     }
@@ -197,17 +197,17 @@ fn a_pid_reused_within_a_window_is_two_processes() {
 fn children_of_a_task_outside_are_outside() {
     let mut filter = Filter::default();
     let outside = |told: &Snapshot| told.outside.map(|outside| outside.run_ns);
-    let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
+    let first = filter.filtered(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
     assert_eq!(outside(&first), Some(0), "what was before is not known");
     // The parent is inside and exits with its children; an outside parent's child exits, too.
     let exits = [exited(100, 21_002, 3), exited(101, 50, 11)];
-    let then = filter.told(&changed(2, &[(50, 90)], &[21_002], &exits), &Some3);
+    let then = filter.filtered(&changed(2, &[(50, 90)], &[21_002], &exits), &Some3);
     assert_eq!(outside(&then), Some(20 + 11));
     assert_eq!((then.gone.len(), then.exited.len()), (1, 1));
     // The parent is gone, so children that exit only now are not known to be inside. Those already
     // known stay in their group.
     let exits = [exited(100, 21_002, 7), exited(101, 50, 11), exited(102, 21_002, 2)];
-    let last = filter.told(&changed(3, &[], &[50], &exits), &Some3);
+    let last = filter.filtered(&changed(3, &[], &[50], &exits), &Some3);
     assert_eq!(outside(&last), Some(20 + 11 + 2));
     assert_eq!(last.exited.len(), 1);
     assert_eq!(last.exited[0].counters.get(Counter::RunNs), Some(7));
