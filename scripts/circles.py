@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Check that no files of a crate import each other in a circle, and that modules have one style of files.
 
-    circles.py [DIRECTORY]    the workspace in DIRECTORY (default: this one); exit status 1 if something is wrong
+    circles.py [DIRECTORY]    check the workspace in DIRECTORY (default: this one); exit status 1 on a finding
 
 File A imports file B if a path in A (of a `use`, or in code) names an item in the module B, and if B defines an item
-that another module passes on to A (`pub use`). A file is a part of the modules around it, so what it takes from those
-(`super::..`) is no import, and neither is `mod b;` alone. Code under `#[cfg(test)]` is left out. Crates are held against each other by the dependencies in their manifests, those of tests
-too; a crate that only tests depend on may use the crate that it helps to test.
+that another module passes on to A (`pub use`). A file is a part of the modules around it, so a path into those
+(`super::..`) is no import, and neither is `mod b;` alone. Code under `#[cfg(test)]` is left out. Circles of crates are
+found from the dependencies in their manifests, including those of tests. A crate that only tests depend on may use the
+crate that it helps to test.
 
 A module with a folder is `name/mod.rs`, never `name.rs` beside `name/`."""
 
@@ -48,7 +49,7 @@ def tokens(text):
 
 
 def closing(words, at):
-    """The index behind the bracket that closes the one at `at`."""
+    """The index after the bracket that closes the one at `at`."""
     depth = 0
     for index in range(at, len(words)):
         if words[index] in CLOSING:
@@ -61,7 +62,7 @@ def closing(words, at):
 
 
 def item_end(words, at):
-    """The index behind the item that begins at `at`: its `;`, or its block."""
+    """The index after the item that begins at `at`: its `;`, or its block."""
     while at < len(words):
         if words[at] == ";":
             return at + 1
@@ -103,7 +104,7 @@ def without_tests(words):
 
 
 class Module:
-    """One module: what it defines, what it imports by which name, and the paths that its code names."""
+    """One module: its definitions, its imports by name, and the paths in its code."""
 
     def __init__(self, crate, path, file):
         self.crate, self.path, self.file = crate, path, file
@@ -203,7 +204,7 @@ class Module:
         return at
 
     def lead(self, path, seen=frozenset()):
-        """The modules that `path` leads through from here: the last one it names, and the one that defines the item.
+        """The modules on `path` from here: the last one it names, and the one that defines the item.
 
         None of them if the path leads into another crate."""
         first, module = path[0], self
@@ -234,7 +235,7 @@ class Module:
         return name in self.children or name in self.items or name in self.imports
 
     def defining(self, path, seen):
-        """The modules that an item's name leads to in this one: itself, or by what it imports."""
+        """The modules that define an item of this module: itself, or one it imports from."""
         name = path[0]
         if name in self.items:
             return (self,)
@@ -251,7 +252,7 @@ class Module:
 
 
 class Crate:
-    """The modules of one root file, and which file imports which."""
+    """The modules of one root file, and the imports between files."""
 
     def __init__(self, root):
         self.modules, self.macros = {}, {}

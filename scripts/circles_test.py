@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold circles.py and map.py against planted workspaces: each circle and each wrong line is found, and nothing else."""
+"""Test circles.py and map.py on planted workspaces: they find each circle and each wrong line, and nothing else."""
 
 import contextlib
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whose work is in what is handed out, and under which licenses: debian/copyright, to standard output.
+"""Print debian/copyright: the authors and the licenses of everything in the delivered files.
 
-    copyright.py [--static]    of the command and the library; or of the static file, which has the C
-                               library in it, too, and brings every license's text along
+    copyright.py [--static]    for the command and the library; or for the static file, which also
+                               contains the C library and carries the text of every license
 
-Our own part is packaging/debian/copyright. The crates are those that cargo links; who holds their
-copyrights is in the files that they come with. Texts are in packaging/licenses, and those that every
+exactop's own part is packaging/debian/copyright. The crates are those that cargo links; their own
+files name the holders of the copyright. License texts are in packaging/licenses, and those that every
 Debian has in /usr/share/common-licenses.
 """
 import json
@@ -58,7 +58,7 @@ NO_NOTICE = re.compile(r"yyyy|<year|year name|\bnotices?\b|\blicen[sc]es?\b|\bho
 
 
 def linked():
-    """Name and version of every crate in what is handed out, and the directory of its sources."""
+    """Name and version of every crate in the delivered files, and the directory of its sources."""
     run = lambda *words: subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
     cargo = os.environ.get("CARGO", "cargo")
     host = re.search(r"^host: (.*)$", run(os.environ.get("RUSTC", "rustc"), "-vV"), re.M)[1]
@@ -75,7 +75,7 @@ def linked():
 
 
 def notices(directory):
-    """Who holds the copyright, as the files in a directory have it."""
+    """The holders of the copyright, from the files in a directory."""
     said = []
     for file in sorted(directory.iterdir()):
         if not re.match(r"(UN)?LICEN[SC]E|COPY|NOTICE", file.name.upper()) or not file.is_file():
@@ -88,7 +88,7 @@ def notices(directory):
 
 
 def license_of(package):
-    """The license's expression as Debian writes it."""
+    """The license expression in Debian's form."""
     said = (package["license"] or "").replace("/", " OR ")
     both = re.fullmatch(r"\((.*)\) AND (.*)", said)
     if both:
@@ -100,7 +100,7 @@ def license_of(package):
 
 
 def parts(is_static):
-    """Files, who holds the copyright, and under which license, of all that is linked."""
+    """Files, holders of the copyright and license of everything that is linked."""
     for package, directory in linked():
         files = f"{package['name']}-{package['version']}"
         held = notices(directory) or package["authors"] or [f"The developers of {package['name']}"]
@@ -114,7 +114,7 @@ def parts(is_static):
 
 
 def text_of(license_, is_static):
-    """A license's text, or where every Debian has it."""
+    """The text of a license, or its path on every Debian."""
     if license_ in ON_DEBIAN:
         file, name = ON_DEBIAN[license_]
         if not is_static:
@@ -129,12 +129,12 @@ def text_of(license_, is_static):
 
 
 def field(name, lines):
-    """A field of many lines; an empty one is a dot."""
+    """A field of several lines; an empty line is a dot."""
     return f"{name}:" + "".join(f"\n {line.rstrip() or '.'}" for line in lines)
 
 
 def main():
-    """Prints all of it."""
+    """Prints the whole file."""
     os.chdir(Path(__file__).resolve().parent.parent)
     is_static = sys.argv[1:] == ["--static"]
     if sys.argv[1:] and not is_static:

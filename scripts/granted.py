@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The configuration for runc of what a DaemonSet's manifest grants, from the one that `umoci unpack`
-made, and nothing else.
+"""Write a configuration for runc with exactly what a DaemonSet's manifest grants, from the one that
+`umoci unpack` made.
 
     granted.py --written DIR [--without CAPABILITY] [--seccomp SPEC.json] MANIFEST CONFIG.json -- ARGUMENT...
 
-The configuration is written over. ARGUMENTs are given to the image's entry point, after those of the
-manifest if the first is `+`. Volumes that may be written to are directories below DIR, and so are settings
-of the manifest's own; the others are mounted where this machine has them. The runtime's seccomp profile
-is taken from SPEC.json, what a runtime would start.
+The configuration is overwritten. ARGUMENTs go to the image's entry point, after those of the manifest
+if the first is `+`. Writable volumes are directories below DIR, and so are settings of the manifest
+itself; the others are mounted from this machine. The runtime's seccomp profile comes from SPEC.json,
+a configuration that the runtime would start.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-tri
 
 
 def source(volume, mount, texts, written):
-    """Where what is mounted is found, and with which rights."""
+    """The source of a mount, and its rights."""
     if "configMap" in volume:
         place = os.path.join(written, volume["name"])
         os.makedirs(place, mode=0o755, exist_ok=True)
@@ -38,7 +38,7 @@ def source(volume, mount, texts, written):
 
 
 def mounts(pod, container, texts, written):
-    """What a container gets beside its image."""
+    """The mounts of a container besides its image."""
     yield {"destination": "/proc", "type": "proc", "source": "proc",
            "options": ["nosuid", "noexec", "nodev"]}
     yield {"destination": "/sys", "type": "sysfs", "source": "sysfs",
@@ -55,7 +55,7 @@ def mounts(pod, container, texts, written):
 
 
 def typed():
-    """What was asked for."""
+    """The parsed arguments."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("manifest")
     parser.add_argument("config")
@@ -67,14 +67,14 @@ def typed():
 
 
 def variables(container):
-    """What Kubernetes puts into the environment: a node has the name of the machine."""
+    """Variables that Kubernetes sets: a node has the name of the machine."""
     known = {"spec.nodeName": os.uname().nodename}
     for one in container.get("env", []):
         yield f"{one['name']}={known[one['valueFrom']['fieldRef']['fieldPath']]}"
 
 
 def filtered(spec, granted):
-    """The runtime's own filter of system calls, if the manifest takes that."""
+    """The runtime's own filter of system calls, if the manifest uses it."""
     kind = granted["seccompProfile"]["type"]
     if kind != "RuntimeDefault":
         raise SystemExit(f"the manifest takes the seccomp profile {kind}: say in granted.py what that is")
@@ -85,7 +85,7 @@ def filtered(spec, granted):
 
 
 def main():
-    """Reads, changes, writes."""
+    """Reads, changes and writes the configuration."""
     asked = typed()
     with open(asked.manifest, encoding="utf-8") as file:
         objects = list(yaml.safe_load_all(file))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Hold the map of crates in ARCHITECTURE.md against the crates.
+"""Check the map of crates in ARCHITECTURE.md against the crates.
 
-    map.py            exit status 1 if a line of the map is not what its crate says and uses
-    map.py --write    writes the map anew
+    map.py            exit status 1 if a line of the map differs from its crate
+    map.py --write    write the map again
 
 A line of the map is a crate: its folder, the first sentence of its lib.rs (or main.rs), and the crates of this
-workspace that its manifest has as dependencies, those of tests left out. The first paragraph of that file says what the
-crate is for, what it takes and gives, and who may depend on it."""
+workspace that its manifest names as dependencies, without those of tests. The first paragraph of that file gives the
+crate's purpose, its input and output, and the crates that may depend on it."""
 
 import os
 import re
@@ -25,7 +25,7 @@ ALONE = {"The command alone": {"exactop"}, "Only the command": {"exactop"}, "Tes
 
 
 def paragraph(text):
-    """The first paragraph of a file's documentation, as one line."""
+    """The first paragraph of a file's documentation, in one line."""
     lines = []
     for line in text.split("\n"):
         words = line.removeprefix("//!").strip()

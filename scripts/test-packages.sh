@@ -299,7 +299,7 @@ test_daemon() {
     check "and what it recorded is whole" "$static" record verify "$work/written/recordings"
     # In a container it listens on all addresses, which are the pod's; a policy decides on access.
     check "it had nothing to complain of but that its page is for everyone who reaches it" \
-        same "$(cat "$work/daemon")" "exactop: daemon: metrics on 0.0.0.0:9464 are for everyone who reaches it, without a password: commands and users of all"
+        same "$(cat "$work/daemon")" "exactop: daemon: metrics on 0.0.0.0:9464 need no password: everyone who reaches the address can read commands and users of all"
     sed 's/^/        /' "$work/daemon"
 }
 

@@ -131,8 +131,9 @@ static __always_inline __u64 if_searching(struct ex_slot *s, struct task_struct 
 }
 
 /*
- * Adds the difference since the last comparison. `ahead` is that of the kernel's task clock at its
- * last count. If `searching` is set, a missing time of at most one search counts as no error.
+ * Adds the difference since the last comparison. `ahead`: our clock less the kernel's task clock at
+ * its last count. If `searching` is set, a missing time of at most one search counts as bias
+ * instead of error.
  */
 static __always_inline void hold_run_time(struct ex_cpu *c, struct ex_slot *s, __u64 sum_exec,
 					  __s64 ahead, __u64 begun, __u64 searching)
@@ -171,7 +172,7 @@ static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 
 		hold_run_time(c, s, task->se.sum_exec_runtime, now - counted_at, begun,
 			      if_searching(s, task));
-		/* The time of its search for other work is charged to no task. */
+		/* The CPU's search for another task is charged to no task. */
 		s->cum.run_bias += (c->clock_offset + rq->clock_task - counted_at - c->came_offset) &
 				   begun;
 	}

@@ -94,8 +94,8 @@ static __always_inline bool softirqs_lose_the_cpu(void)
 }
 
 /*
- * Counts an interrupt with an unseen begin or end. Only a CPU that had a switch counts it: no
- * interrupt is underway then, and both ends are measured.
+ * Counts an interrupt with an unseen begin or end. Only a CPU that has had a switch since measuring
+ * began counts it: no interrupt was underway at the switch, so both ends must be seen after it.
  */
 static __always_inline void count_unseen_interrupt(struct ex_cpu *c)
 {

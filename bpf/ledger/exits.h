@@ -59,9 +59,9 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 }
 
 /*
- * Without a wait, the parent of a task may be freed by the task's last switch and its memory
- * reused. The group then has a parent that does not live, and is shown under its nearest living
- * ancestor, or none. Its figures are right.
+ * If no task waits for an exiting task, its parent may be gone by its last switch and the parent's
+ * memory reused. The group then has a parent that does not live, and is shown under its nearest
+ * living ancestor, or none. Its figures are right.
  */
 static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tree, __u32 exit_flags,
 						  struct task_struct *task, __u32 cpu, __u32 e)
@@ -131,7 +131,7 @@ static __always_inline void add_audit(struct ex_group_cum *g, struct ex_slot *s)
 		g->lat_worst = lat;
 }
 
-/* Time on CPUs in the present window, of any kind. */
+/* Run time in the present window, with user and system time if they are measured. */
 static __always_inline __u64 executed(struct ex_slot *s)
 {
 	return s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN] + s->cum.ns[EX_USR] - s->snap.ns[EX_USR] +

@@ -31,7 +31,7 @@ static __always_inline void until_arrived(struct ex_cpu *c, struct ex_slot *s,
 }
 
 /*
- * Latest time at which the occupant can have left a CPU with a wrong account. `again`: time since
+ * Latest time at which the occupant can have left a CPU whose account is wrong. `again`: time since
  * it came back.
  */
 static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 at_most,

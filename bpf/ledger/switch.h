@@ -199,8 +199,8 @@ __noinline __u32 adopt_current(struct ex_cpu *c, __u64 now, __u32 e)
 #define EX_CLOCKS_AGREE_NS 2000
 
 /*
- * A task comes onto a CPU without a seen wake-up. The kernel's note of its queueing ends its sleep,
- * and so do the waits that it counted on other run queues before a move. If the task was queued
+ * A task comes onto a CPU without a seen wake-up. Its sleep ended when the kernel noted its
+ * queueing, or earlier by the waits that the kernel counted on other run queues. If it was queued
  * ever since it left, it was runnable throughout: signal_pending_state() had cancelled the block
  * (fixed upstream in 6.16, 8feb053d5319). A throttled task has no such note and counts as throttled
  * until it runs.

@@ -18,7 +18,7 @@ __u64 missed;
 
 enum { UNKNOWN, RUNS, SLEEPS, QUEUES };
 
-/* Of the CPU that the task left it is only known that it was idle. */
+/* No count of switches: only the idle times of the old CPU are known. */
 #define NO_SWITCH (~0ULL)
 
 struct thread {
@@ -286,7 +286,7 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 		is_known = true;
 	}
 	wait_goes_on(t, &key, left_idle);
-	/* Without an earlier task the old CPU needs no switch. */
+	/* Unknown if the old CPU was idle: its switches say nothing then. */
 	if (!is_known)
 		t->switches = NO_SWITCH;
 	return 0;

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_are_started_later_have_it_unless_they_are_started_as_usual() {
+    fn later_threads_inherit_the_priority_unless_started_as_usual() {
         let before = own();
         std::thread::scope(|scope| {
             let raised = scope.spawn(|| {

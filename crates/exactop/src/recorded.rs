@@ -66,30 +66,30 @@ fn tell(notice: &Notice) {
 fn words(notice: &Notice) -> String {
     match notice {
         Notice::Cut(bytes) => {
-            format!("recording: {bytes} bytes of a window that was not written to its end are cut off")
+            format!("recording: cut off {bytes} bytes of an incompletely written window")
         }
         Notice::Unreadable(files, bytes) => format!(
-            "recording: {files} files that cannot be read ({bytes} bytes) count in --max-size and go when \
+            "recording: {files} files that cannot be read ({bytes} bytes) count in --max-size and are deleted when \
              their time comes: 'exactop record verify'"
         ),
         Notice::Foreign(names) => {
             let shown: Vec<String> = names.iter().take(3).map(|name| escape_str(name)).collect();
             let (shown, more) = (shown.join(", "), names.len().saturating_sub(3));
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("recording: left alone, as none of its files, and not counted: {shown}{more}")
+            format!("recording: ignored, as these are not its files: {shown}{more}")
         }
         Notice::Shortened(bytes) => format!(
-            "recording: {bytes} bytes of the oldest windows went because of --max-size, before their \
+            "recording: deleted {bytes} bytes of the oldest windows because of --max-size, before their \
              time"
         ),
         Notice::TooOld(bytes) => {
-            format!("recording: {bytes} bytes of windows went that are older than --keep")
+            format!("recording: deleted {bytes} bytes of windows older than --keep")
         }
         Notice::Full(bytes) => format!(
-            "recording: the disk is full; {bytes} bytes of the oldest windows went to make room"
+            "recording: the disk is full; deleted {bytes} bytes of the oldest windows to make room"
         ),
-        Notice::NotWritten(why) => format!("recording: {why}; what is not written will be a gap"),
-        Notice::Again => "recording: it can be written again".into(),
+        Notice::NotWritten(why) => format!("recording: {why}; unwritten windows will be a gap"),
+        Notice::Again => "recording: works again".into(),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_bounds_is_bounded_as_a_recorder_of_its_own_is() {
+    fn default_limits_are_those_of_the_record_command() {
         let Options { keep, max_bytes, .. } = kept();
         assert_eq!(keep, Some(std::time::Duration::from_secs(7 * 86_400)));
         assert_eq!(max_bytes, Some(2 << 30));

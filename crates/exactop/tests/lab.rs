@@ -156,7 +156,7 @@ fn experiments_are_listed_shown_and_files_of_the_same_kind() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_in_one_line() {
+fn an_error_in_an_experiment_file_is_one_line() {
     let condition = |line: &str| format!("metric='share'\n[[conditions]]\nname='c'\n{line}\n");
     for (body, says) in [
         ("metric = ".to_string(), "own.toml: line"),
@@ -236,7 +236,7 @@ fn half_way(own: &Own) -> Child {
 }
 
 #[test]
-fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
+fn an_interrupted_run_keeps_its_trials_and_leaves_no_process() {
     let Some(_alone) = alone() else { return };
     // A worker with a child, which only the lab's guard ends.
     let nap = format!("4242.{}", std::process::id());
@@ -266,7 +266,7 @@ fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_in_one_line() {
+fn a_write_error_is_one_line() {
     let Some(_alone) = alone() else { return };
     let own = Own::with_a_copy(PAIRS);
     let nowhere = run(&["lab", "run", &own.file(), "--out", "/proc/nowhere"]);
@@ -293,7 +293,7 @@ fn what_cannot_be_written_is_said_in_one_line() {
 }
 
 #[test]
-fn without_privileges_it_says_what_it_needs() {
+fn without_privileges_the_lab_names_what_it_needs() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -407,7 +407,7 @@ mod alone {
     }
 
     #[test]
-    fn weights_and_quotas_are_what_was_predicted() {
+    fn weights_and_quotas_match_the_prediction() {
         let Some(_alone) = alone() else { return };
         // A failed test may have left some.
         let before = groups_of_runs();

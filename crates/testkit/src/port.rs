@@ -1,4 +1,4 @@
-//! Ports for servers that get theirs before they start, and keep it across a restart.
+//! Ports that a test chooses before a server starts, and that stay the same across a restart.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -41,7 +41,7 @@ pub fn find<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Same; a failure also prints what is there instead.
+/// Same; a failure also prints the current value.
 ///
 /// # Panics
 /// Nothing is found within [`LIMIT`].
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_is_looked_at_once() {
+    fn a_true_condition_is_checked_once() {
         let mut looks = 0;
         until("something", || {
             looks += 1;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_is_waited_for() {
+    fn a_later_state_is_waited_for() {
         let mut looks = 0;
         until("the fifth look", || {
             looks += 1;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_says_what_they_waited_for() {
+    fn a_failed_wait_names_its_state() {
         let limit = Duration::from_millis(20);
         let said = words(|| until_within(limit, "a rising sun", || false));
         assert_eq!(said, "waited 0.02 s in vain for: a rising sun");

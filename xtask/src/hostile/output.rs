@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_obeyed_is_found() {
+    fn escape_sequences_are_found() {
         assert!(is_harmless(b"a \\x1b[2J\n").is_ok());
         for bytes in [&b"\x1b[2J"[..], b"\r", b"\xff", "\u{202e}".as_bytes()] {
             assert!(is_harmless(bytes).is_err(), "{bytes:?}");

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_made_and_nobody_elses() {
+    fn the_cache_is_made_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
         let wanted = dir.join("new/cache");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_have_planted_is_not_used() {
+    fn a_cache_that_others_could_write_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
         let instead = dir.join("cache/vm");

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_to_the_home_or_where_it_is_told() {
+    fn a_file_goes_to_the_home_or_to_its_given_place() {
         assert_eq!(place("/proc/version").unwrap().1, "/test/version");
         assert_eq!(place("/proc/version:/etc/v").unwrap().1, "/etc/v");
         assert!(place("/proc/version:v").is_err());

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_here_has_its_name_from_its_directory() {
+    fn a_cached_kernel_has_the_name_of_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         for kept in
             ["linux-image-6.1.0-9-cloud-amd64_ab", "part", "linux-image-6.1.0-8-cloud-amd64"]

@@ -70,7 +70,7 @@ fn correct(report: &mut Report, provenance: &Provenance) {
     if capability.status == Status::Available {
         capability.found = refused;
         capability.loses = probe::LOST_WITHOUT_UNTHROTTLE.into();
-        capability.remedy = "another kernel: whether it takes them only a try tells".into();
+        capability.remedy = "try another kernel: only loading tells whether it accepts them".into();
     } else {
         capability.found += &format!("; {refused}");
     }
@@ -84,7 +84,7 @@ fn leave_open(report: &mut Report) {
     capability.status = Status::Degraded;
     capability.found += ", by the kernel's symbols; not tried, as the ledger does not open";
     capability.loses = format!("if it is refused: {}", probe::LOST_WITHOUT_UNTHROTTLE);
-    capability.remedy = "what the ledger needs (see the end), then ask again".into();
+    capability.remedy = "give the ledger what it needs (see the end), then run doctor again".into();
 }
 
 /// Reports for an untested kernel version whether the BPF objects load.
@@ -120,10 +120,7 @@ fn text(
         let _ = match tried {
             Err(why) => writeln!(out, "The source {name} does not open: {why}."),
             Ok(_) if instead.is_some_and(|(first, _)| first == name) => {
-                writeln!(
-                    out,
-                    "The source {name} opens: it is what a machine without the ledger gets."
-                )
+                writeln!(out, "The source {name} opens: machines without the ledger use it.")
             }
             Ok(_) => writeln!(out, "The source {name} opens."),
         };
@@ -252,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_tried_is_not_called_fine() {
+    fn an_untested_feature_is_not_reported_as_available() {
         for (by_symbols, told) in [(Status::Available, true), (Status::Degraded, false)] {
             let mut report = said_by_symbols(by_symbols);
             leave_open(&mut report);
@@ -264,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ledger_found_goes_before_what_symbols_say() {
+    fn the_ledgers_result_overrides_kernel_symbols() {
         let taken = corrected(Status::Degraded, Quality::Exact, None);
         assert_eq!((taken.status, taken.loses.as_str()), (Status::Available, ""));
         for symbols in [Status::Available, Status::Degraded] {

@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_sent_to_a_document_is_told_where_it_is_installed() {
+    fn a_page_that_names_a_document_says_where_it_is_installed() {
         let documents = include_str!("../../../../packaging/debian/exactop.docs");
         assert!(documents.lines().any(|line| line == "docs"), "{documents}");
         let command = <crate::cli::Cli as clap::CommandFactory>::command;
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_synopsis_says_what_options_take() {
+    fn a_synopsis_shows_option_values() {
         let mut command = clap::Command::new("exactop").subcommand(
             clap::Command::new("moves")
                 .arg(clap::arg!(-p --pid <PID> "Whose"))

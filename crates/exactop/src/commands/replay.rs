@@ -100,7 +100,9 @@ pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
     let time = typed.of.time.clone();
     match OutputMode::replaying(resolved::precise(typed)?)? {
         Replaying::Windows(wanted) => print(Windows::open(path, time.as_deref())?, &wanted),
-        Replaying::Live(..) => Err(Failure::usage("the precise top of a recording is printed")),
+        Replaying::Live(..) => {
+            Err(Failure::usage("the precise top of a recording has no live view"))
+        }
     }
 }
 

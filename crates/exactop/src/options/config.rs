@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_shown_when_it_says_true_false_or_auto() {
+    fn per_cpu_takes_true_false_and_auto() {
         for per_cpu in [PerCpu::Auto, PerCpu::Always, PerCpu::Never] {
             let settings = Settings { per_cpu, ..Settings::default() };
             let text = toml::to_string(&settings).expect("TOML");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_comes_with_its_line() {
+    fn an_error_names_its_line() {
         let line = |text: &str| parse(text).map_err(|(line, _)| line);
         assert_eq!(line("threads = true\ninterval_s = \"two\"\n"), Err(2));
         assert_eq!(line("threads = true\n\n\ninterval_s = -1.0\n"), Err(4));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_nobody_knows_is_told_with_its_line_and_the_rest_holds() {
+    fn an_unknown_key_is_reported_with_its_line_and_the_rest_applies() {
         let own = "[presets.own]\ncolumns = [\"pid\"]\nsrot = \"pid\"\n";
         let text =
             format!("threads = true\n\nmicrostate = true\nzzzzzzzz = 1\n{own}[colours]\nx = 1\n");
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_whose_columns_are_misspelt_is_left_out_and_told() {
+    fn a_preset_with_misspelt_columns_is_dropped_and_reported() {
         let whole = "[presets.two]\ncolumns = [\"pid\"]\n";
         let text = format!("threads = true\n[presets.one]\ncolums = [\"pid\"]\n{whole}");
         let (settings, unknown) = parse(&text).expect("settings");

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_asked_for_either_gets_the_other() {
+    fn only_source_auto_falls_back_to_own_programs() {
         let open = |places: Places| places.open(|_| Err::<&str, _>("closed"), || Ok("own"));
         assert_eq!(open(Places::Socket("/s".into())), Err("closed"));
         assert_eq!(open(Places::Either("/s".into())), Ok("own"));

@@ -30,7 +30,7 @@ where
     });
     PossibleValuesParser::new(possible).try_map(move |typed: String| {
         let found = words.iter().find(|(word, ..)| *word == typed);
-        found.map(|&(_, value, _)| value).ok_or("not one of the words there are")
+        found.map(|&(_, value, _)| value).ok_or("not one of the possible words")
     })
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_of_an_address_is_said() {
+    fn an_error_names_the_wrong_part_of_an_address() {
         assert_eq!(address("[::1]:80").map(|address| address.port()), Ok(80));
         let why = |text| {
             let why = address(text).expect_err("no address");

@@ -143,7 +143,7 @@ impl OutputMode {
         ];
         if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
             return Err(Failure::usage(format!(
-                "{option} is for measuring: what is replayed was measured already"
+                "{option} is for measuring: replayed windows are already measured"
             )));
         }
         if typed.list_fields {

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_is_refused() {
+    fn listed_calls_are_refused() {
         fenced(|| {
             for &call in REFUSED {
                 // SAFETY: arguments of 0 and null. If allowed, each call would fail or do nothing,

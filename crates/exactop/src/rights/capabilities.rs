@@ -11,7 +11,7 @@ use rustix::thread::{capabilities, set_capabilities, CapabilitySet as Caps, Capa
 pub fn keep(kept: Caps, asked: Caps) -> Measure {
     match own_rights::keep(kept, asked) {
         Ok(()) => Measure::On("only those of docs/explanation/security.md are left".into()),
-        Err(errno) => Measure::Off(format!("they cannot be given up: {errno}")),
+        Err(errno) => Measure::Off(format!("they cannot be dropped: {errno}")),
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_gone_and_what_is_asked_for_comes_and_goes() {
+    fn dropped_capabilities_are_gone_and_asked_ones_are_temporary() {
         let had = capabilities(None).expect("capget").permitted;
         let (kept, wanted) = (Caps::BPF | Caps::PERFMON, Caps::KILL);
         apart(|| {

@@ -41,12 +41,12 @@ impl Fenced {
     /// The measure, the loss, and the remedy.
     pub fn describe(self) -> (Measure, &'static str, &'static str) {
         const GUARD: &str =
-            "a guard: an exactop that is taken over reaches every file that its user does";
+            "protection: an attacker who takes over exactop reaches every file of its user";
         match self {
             Fenced::Wholly(version) => (Measure::On(version), "", ""),
             Fenced::Partly(version) => (
-                Measure::Partly(format!("{version} does not know all of what is fenced")),
-                "part of a guard: what later versions know, such as truncating, TCP and devices",
+                Measure::Partly(format!("{version} does not know all of these limits")),
+                "part of the protection: limits of later versions, such as truncation, TCP and devices",
                 "Linux 6.12 or newer",
             ),
             Fenced::Not(why) => (
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_read_and_nothing_else() {
+    fn only_displayed_files_are_readable() {
         let elsewhere = tempfile::tempdir().expect("a directory");
         fs::write(elsewhere.path().join("secret"), "text").expect("a file");
         let rules = Rules::default();

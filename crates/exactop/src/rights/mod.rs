@@ -86,7 +86,7 @@ pub fn reduce_reader() {
 
 fn no_new_privs() -> Measure {
     match rustix::thread::set_no_new_privs(true) {
-        Ok(()) => Measure::On("no program that it starts gets more rights".into()),
+        Ok(()) => Measure::On("programs that exactop starts get no more rights".into()),
         Err(errno) => Measure::Off(errno.to_string()),
     }
 }
@@ -111,24 +111,24 @@ impl Reduced {
         vec![
             line(
                 "capabilities",
-                "capabilities given up once attached",
+                "capabilities dropped after attaching",
                 self.capabilities,
-                "a guard: an exactop that is taken over can do what root can",
+                "protection: an attacker who takes over exactop can do what root can",
                 "a container or a filter that allows capset(2) and prctl(2)",
             ),
             line(
                 "no_new_privs",
                 "no new privileges",
                 self.no_new_privs,
-                "a guard: programs that are set-user-ID would give rights back",
+                "protection: set-user-ID programs would give rights back",
                 "a container or a filter that allows prctl(2)",
             ),
-            line("landlock", "files fenced in by landlock", files, files_lose, files_remedy),
+            line("landlock", "files limited by landlock", files, files_lose, files_remedy),
             line(
                 "seccomp",
-                "system calls fenced in by seccomp",
+                "system calls limited by seccomp",
                 self.calls,
-                "a guard: an exactop that is taken over can make every system call",
+                "protection: an attacker who takes over exactop can make every system call",
                 "a kernel with CONFIG_SECCOMP_FILTER",
             ),
         ]

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_keeps_what_makes_root_of_anyone() {
+    fn no_command_keeps_a_capability_that_grants_root() {
         let never = Caps::SYS_ADMIN | Caps::SETUID | Caps::SYS_MODULE | Caps::SYS_RAWIO;
         let sources = [Origin::None, Origin::Bpf, Origin::Taskstats, Origin::Procfs];
         for role in ROLES {

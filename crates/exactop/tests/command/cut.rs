@@ -9,7 +9,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn what_is_cut_out_is_replayed_as_it_was() {
+fn a_cut_part_replays_unchanged() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, part, hidden) =
         (dir.path().join("recording"), dir.path().join("part"), dir.path().join("hidden"));

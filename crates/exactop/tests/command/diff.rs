@@ -72,7 +72,7 @@ fn the_change_is_that_of_the_rows_in_the_ledger() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn incomparable_recordings_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&path, "procfs");

@@ -30,7 +30,7 @@ fn told(window: &Value, pid: u32) -> f64 {
 }
 
 #[test]
-fn what_a_worker_writes_is_what_its_row_has() {
+fn a_row_shows_the_bytes_that_its_worker_writes() {
     // A file in memory is on no disk.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let file = format!("of={}", dir.path().join("out").display());

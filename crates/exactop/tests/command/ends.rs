@@ -46,7 +46,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn windows_end_without_complaint_when_the_reader_goes() {
+fn windows_end_without_an_error_when_the_reader_leaves() {
     let tree = tree();
     for format in ["-b", "--json", "--csv"] {
         let mut child = windows(tree.path(), format);

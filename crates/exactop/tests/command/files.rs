@@ -82,7 +82,7 @@ fn a_configuration_has_a_bound() {
 }
 
 #[test]
-fn a_configuration_of_someone_else_is_not_roots() {
+fn root_refuses_a_configuration_of_another_user() {
     let (home, file) = place();
     fs::write(&file, "[presets.mine]\ncolumns = [\"pid\"]\n").expect("written");
     assert_eq!(ends(&WITH_IT, home.path()).code, Some(0));
@@ -180,7 +180,7 @@ mod outputs {
     }
 
     #[test]
-    fn a_report_is_its_owners_and_replaces_links() {
+    fn a_report_is_readable_only_by_its_owner_and_replaces_links() {
         let home = tempfile::tempdir().expect("a directory");
         let (victim, path) = (home.path().join("victim"), home.path().join("report"));
         fs::write(&victim, "what root keeps").expect("written");
@@ -225,7 +225,7 @@ mod outputs {
     }
 
     #[test]
-    fn a_run_of_someone_elses_is_said_on_one_quiet_line() {
+    fn a_lab_run_of_another_user_is_refused_in_one_line() {
         let home = tempfile::tempdir().expect("a directory");
         let run = home.path().display().to_string();
         let name = "\\u001b]0;pwned\\u0007";

@@ -37,7 +37,7 @@ fn exported(into: &Path, directory: &str, host: &str) {
 }
 
 #[test]
-fn a_balance_ends_with_what_there_is_to_find() {
+fn a_fleet_check_ends_with_its_findings() {
     let dir = tempfile::tempdir().expect("a directory");
     let books = dir.path().join("books");
     exported(&books, "one", "one");
@@ -73,7 +73,7 @@ fn a_balance_ends_with_what_there_is_to_find() {
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");
     is_dead(&of(&["http://127.0.0.1:1"]), "Connection refused");
     for said in OF_A_STORE {
-        of(&[&[text(&books)], said].concat()).refused(2, "are about a store, and none is named");
+        of(&[&[text(&books)], said].concat()).refused(2, "apply only to a store");
     }
 }
 
@@ -129,7 +129,7 @@ fn full() -> (OwnedFd, Vec<OwnedFd>, u16) {
 }
 
 #[test]
-fn a_store_that_is_dead_is_told_while_it_is_waited_for_and_then_an_error() {
+fn a_dead_store_is_reported_during_the_wait_and_then_fails() {
     let (_listener, _waiting, port) = full();
     let dead = format!("http://127.0.0.1:{port}");
     // It accepts connections, and answers nothing.
@@ -211,14 +211,14 @@ fn a_report_of_many_machines_has_every_form() {
     store(&["ftp://store"]).refused(2, "write https://HOST:8443");
     store(&["https://store", "--login", "/nonexistent"]).refused(1, "/nonexistent");
     for said in OF_A_STORE {
-        of(said).refused(2, "are about a store, and none is named");
+        of(said).refused(2, "apply only to a store");
     }
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
 }
 
 /// A store that rejects the user is reported in one line, without control characters.
 #[test]
-fn a_store_that_refuses_is_told_in_one_line() {
+fn a_store_that_rejects_the_login_is_reported_in_one_line() {
     let dir = tempfile::tempdir().expect("a directory");
     let login = dir.path().join("login");
     std::fs::write(&login, "somebody:wrong\n").expect("a file");
@@ -247,7 +247,7 @@ fn a_store_that_refuses_is_told_in_one_line() {
 
 /// Hosts whose first half is one side, and second half the other.
 #[test]
-fn two_stretches_of_many_machines_are_compared() {
+fn two_time_ranges_of_many_machines_are_compared() {
     let dir = tempfile::tempdir().expect("a directory");
     let (books, others) = (dir.path().join("books"), dir.path().join("others"));
     for n in 0..9 {
@@ -278,13 +278,13 @@ fn two_stretches_of_many_machines_are_compared() {
         .refused(2, "summed by host, namespace, pod, container, unit, command");
     of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
-        .refused(1, "no window of any host ends in A");
+        .refused(1, "no host has a window that ends in A");
     of(&[text(&books)]).refused(2, "two time ranges of one");
     of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
     is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
     for said in OF_A_STORE {
-        of(&[&halves[..], said].concat()).refused(2, "are about a store, and none is named");
+        of(&[&halves[..], said].concat()).refused(2, "apply only to a store");
     }
     // A recording of one machine refuses the options for many.
     let recording = dir.path().join("recording");

@@ -72,7 +72,7 @@ fn another() -> Command {
 }
 
 #[test]
-fn what_a_killed_one_left_keeps_its_limit_until_it_ends() {
+fn processes_left_by_a_killed_run_keep_their_limit() {
     let Some(dir) = groups() else { return };
     let mut limited = Limited::start(&dir);
     limited.run.kill().expect("killed");
@@ -109,7 +109,7 @@ fn a_daemon_left_behind_keeps_its_limit() {
 
 /// In other namespaces a start time and a PID have other values.
 #[test]
-fn from_other_namespaces_nobody_is_taken_for_gone() {
+fn a_process_of_another_namespace_does_not_count_as_exited() {
     let Some(dir) = groups() else { return };
     let mut limited = Limited::start(&dir);
     for namespace in

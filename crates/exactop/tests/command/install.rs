@@ -37,7 +37,7 @@ impl Machine {
 }
 
 #[test]
-fn what_is_left_to_do_for_the_service_is_said_where_it_is_not_done() {
+fn install_prints_the_remaining_steps_for_the_service() {
     let said = Machine::with(false, true).hints(&[("PREFIX", "/usr/local")]);
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let [_, group, reload] = lines[..] else { panic!("{said}") };
@@ -55,7 +55,7 @@ fn what_is_left_to_do_for_the_service_is_said_where_it_is_not_done() {
 }
 
 #[test]
-fn who_needs_nothing_is_told_nothing() {
+fn install_prints_no_steps_for_packagers() {
     assert_eq!(Machine::with(true, false).hints(&[("PREFIX", "/usr/local")]), "");
     let packs = Machine::with(false, true).hints(&[("PREFIX", "/usr"), ("DESTDIR", "/tmp/x")]);
     assert_eq!(packs, "", "the packager has no manual steps");

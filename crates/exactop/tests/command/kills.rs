@@ -91,7 +91,7 @@ fn all(path: &Path) -> (Vec<Span>, Vec<Gap>) {
 }
 
 #[test]
-fn what_was_synced_in_a_fork_storm_is_there_once() {
+fn windows_synced_in_a_fork_storm_are_there_once() {
     if without_ledger() {
         return;
     }

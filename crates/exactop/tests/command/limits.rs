@@ -60,7 +60,7 @@ fn inside(group: &Group, args: &[&str]) -> Done {
 }
 
 #[test]
-fn with_little_memory_something_smaller_is_taken_and_nobody_is_killed() {
+fn with_little_memory_a_smaller_source_opens_and_no_process_is_killed() {
     // The program's pages are charged to the first process that reads them, so read them outside of
     // the group first.
     done(command(&["--json", "-n", "1", "-d", "0.2"]));
@@ -96,7 +96,7 @@ fn with_files(files: u64, args: &[&str]) -> Done {
 }
 
 #[test]
-fn with_few_open_files_something_smaller_is_taken() {
+fn with_few_open_files_a_smaller_source_opens() {
     for files in (24..=136).step_by(8) {
         let done = with_files(files, &["-b", "-n", "2", "-d", "0.1"]);
         assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{files} files");
@@ -104,7 +104,7 @@ fn with_few_open_files_something_smaller_is_taken() {
 }
 
 #[test]
-fn with_too_few_the_error_says_what_failed() {
+fn with_too_few_open_files_the_error_names_the_failure() {
     for files in [5, 8, 12] {
         let done = with_files(files, &["-b", "-n", "1", "-d", "0.1"]);
         assert_eq!((done.code, done.err.lines().count()), (Some(1), 1), "{files}: {}", done.err);

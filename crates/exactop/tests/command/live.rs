@@ -31,7 +31,7 @@ fn it_shows_rows_keeps_settings_and_quits() {
 }
 
 #[test]
-fn what_was_kept_is_there_again() {
+fn saved_settings_apply_at_the_next_start() {
     let (tree, config) = (tree(), tempfile::tempdir().expect("a directory"));
     std::fs::create_dir(config.path().join("exactop")).expect("a directory");
     let file = config.path().join("exactop/config.toml");
@@ -54,7 +54,7 @@ fn settings_that_cannot_be_kept_are_no_reason_to_end() {
 }
 
 #[test]
-fn a_signal_ends_it_and_gives_the_terminal_back() {
+fn a_signal_ends_the_view_and_restores_the_terminal() {
     let (tree, config) = (tree(), tempfile::tempdir().expect("a directory"));
     let terminal = live(tree.path(), config.path(), "-d 60");
     terminal.shows("init");

@@ -38,7 +38,7 @@ fn a_herd_serves_what_it_accepts_and_stops_by_itself() {
 }
 
 #[test]
-fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
+fn an_interrupted_herd_prints_its_figures_and_leaves_no_process() {
     let mut command = command(&["load", "herd", "--wake", "one", "--threads", "5", "--rate", "50"]);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
@@ -133,7 +133,7 @@ fn progress_counts_all_steps_from_one_barrier() {
 }
 
 #[test]
-fn loads_without_an_end_stop_by_themselves_and_say_what_they_did() {
+fn endless_loads_stop_at_their_duration_and_print_their_figures() {
     for (args, figure) in [
         (&["spin", "--threads", "2"][..], "threads"),
         (&["sleepers", "20"], "processes"),
@@ -152,7 +152,7 @@ fn loads_without_an_end_stop_by_themselves_and_say_what_they_did() {
 }
 
 #[test]
-fn a_thread_is_busy_for_the_part_it_is_told() {
+fn a_thread_is_busy_for_the_given_part() {
     let args = ["load", "spin", "--threads", "1", "--busy", "20", "--duration", "2", "--json"];
     let done = run(&args);
     assert_eq!(done.code, Some(0), "{}", done.err);

@@ -159,7 +159,7 @@ fn moves_in_every_format() {
 }
 
 #[test]
-fn a_process_that_is_not_there_is_one_line() {
+fn a_missing_process_is_reported_in_one_line() {
     for command in ["syscalls", "wakeups", "waits", "moves"] {
         let done = run(&[command, "-p", "4194305", "1", "1"]);
         assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");

@@ -21,7 +21,7 @@ fn sum(list: &Value) -> i64 {
 }
 
 #[test]
-fn a_page_holds_what_was_recorded_and_nothing_from_elsewhere() {
+fn a_page_holds_the_recording_and_loads_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, file) = (dir.path().join("recording"), dir.path().join("page.html"));
     let words = ["--json", "-n", "6", "-d", "0.1", "--source", "procfs", "--record", text(&path)];

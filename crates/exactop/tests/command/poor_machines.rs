@@ -87,7 +87,7 @@ fn refused(done: &Done, why: &str) {
 const JSON: [&str; 4] = ["--json", "--once", "-d", "0.3"];
 
 #[test]
-fn without_privileges_it_reads_proc_and_says_why() {
+fn without_privileges_the_source_is_proc_and_the_reason_is_named() {
     let here = Reachable::new();
     let why = if cfg!(feature = "bpf") { "not permitted" } else { "without the BPF ledger" };
     let (window, _) = fallen_back(here.unprivileged(&JSON), why);
@@ -104,7 +104,7 @@ fn without_privileges_it_reads_proc_and_says_why() {
 }
 
 #[test]
-fn in_a_pid_namespace_of_its_own_it_reads_proc_and_says_why() {
+fn in_a_pid_namespace_the_source_is_proc_and_the_reason_is_named() {
     if !can_unshare() || !cfg!(feature = "bpf") {
         return;
     }

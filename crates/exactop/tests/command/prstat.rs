@@ -82,7 +82,7 @@ fn reports_follow_each_other() {
 }
 
 #[test]
-fn its_own_name_is_enough() {
+fn a_link_named_prstat_runs_prstat() {
     let tree = tree();
     let mut prstat = command(&["-r", "-n", "1", "0", "1", "--proc-root"]);
     prstat.arg(tree.path()).arg0("/usr/bin/prstat");
@@ -130,7 +130,7 @@ fn a_split_report_sums_below() {
 }
 
 #[test]
-fn signals_that_end_it_are_no_failure() {
+fn prstat_exits_with_0_after_a_signal() {
     for (signal, code) in [(INT, Some(0)), (TERM, Some(0)), (HUP, Some(129))] {
         let tree = tree();
         let mut child = command(&["prstat", "600", "--proc-root"]);
@@ -183,7 +183,7 @@ fn on_a_terminal_reports_stand_over_each_other() {
 }
 
 #[test]
-fn q_ends_it_and_any_other_key_refreshes() {
+fn q_ends_prstat_and_any_other_key_refreshes() {
     let (code, text) = on_terminal("-c 600", b"q");
     assert_eq!((code, text.contains("PID")), (Some(0), false), "{text:?}");
     let (code, text) = on_terminal("-c 600", b"xyQ");

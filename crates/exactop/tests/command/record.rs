@@ -55,7 +55,7 @@ fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str]) {
 const REPORTS: [&[&str]; 4] = [&["-c"], &["-cL", "-n", "8"], &["-a", "-du"], &["-Z", "-s", "rss"]];
 
 #[test]
-fn reports_of_a_recording_are_what_was_printed() {
+fn replayed_reports_equal_the_printed_ones() {
     for way in REPORTS {
         same_bytes_of("prstat", "procfs", way, &["1", "2"]);
     }
@@ -70,7 +70,7 @@ fn reports_of_a_recording_are_what_was_printed() {
 
 #[cfg(feature = "bpf")]
 #[test]
-fn reports_of_a_recording_of_the_ledger_are_what_was_printed() {
+fn replayed_reports_of_the_ledger_equal_the_printed_ones() {
     if without_ledger() {
         return;
     }
@@ -80,7 +80,7 @@ fn reports_of_a_recording_of_the_ledger_are_what_was_printed() {
 }
 
 #[test]
-fn what_is_replayed_from_proc_is_what_was_shown() {
+fn a_replay_of_proc_equals_the_printed_windows() {
     for way in WAYS {
         assert!(same_bytes("procfs", way) > 3);
     }
@@ -88,7 +88,7 @@ fn what_is_replayed_from_proc_is_what_was_shown() {
 
 #[cfg(feature = "bpf")]
 #[test]
-fn what_is_replayed_from_the_ledger_is_what_was_shown() {
+fn a_replay_of_the_ledger_equals_the_printed_windows() {
     if without_ledger() {
         return;
     }
@@ -100,7 +100,7 @@ fn what_is_replayed_from_the_ledger_is_what_was_shown() {
 }
 
 #[test]
-fn it_records_until_it_is_told_to_stop_and_others_are_refused() {
+fn record_runs_until_a_signal_and_a_second_recorder_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let words = ["record", "-d", "0.2", "--source", "procfs", "--dir", text(&path)];
@@ -146,7 +146,7 @@ fn command_lines_are_kept_or_not() {
 }
 
 #[test]
-fn a_recorder_may_be_told_to_keep_no_command_lines() {
+fn a_recorder_can_omit_command_lines() {
     // A unique argument of the sleeper, which only its command line holds.
     let secret = format!("86399.{}", std::process::id());
     let _sleeper = Load(std::process::Command::new("sleep").arg(&secret).spawn().expect("sleep"));
@@ -169,7 +169,7 @@ fn a_recorder_may_be_told_to_keep_no_command_lines() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn options_that_do_not_fit_a_recording_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = text(dir.path());
     run(&["replay", path, "--json"]).refused(1, "there is no recording in");
@@ -191,7 +191,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn what_a_recording_beside_windows_has_to_say_is_said_while_they_are_printed() {
+fn notices_of_a_recording_appear_while_windows_are_printed() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut mount = std::process::Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(dir.path());
@@ -206,14 +206,14 @@ fn what_a_recording_beside_windows_has_to_say_is_said_while_they_are_printed() {
     let err = std::fs::File::create(&said).expect("a file");
     let windows = Load(command(&words).stdout(Stdio::null()).stderr(err).spawn().expect("exactop"));
     let told = || std::fs::read_to_string(&said).expect("what was said");
-    wait::until("it is said", || told().contains("what is not written will be a gap"));
+    wait::until("it is said", || told().contains("unwritten windows will be a gap"));
     drop(windows);
     let _ = std::process::Command::new("umount").arg("-l").arg(dir.path()).status();
     let _ = std::fs::remove_file(&said);
 }
 
 #[test]
-fn a_header_of_someone_else_writes_nothing_to_the_terminal() {
+fn a_foreign_header_writes_no_escape_sequence() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let words = ["--json", "-n", "1", "-d", "0.05", "--source", "procfs", "--record", text(&path)];
@@ -252,7 +252,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 
 #[cfg(feature = "bpf")]
 #[test]
-fn groups_of_a_recording_are_charged_what_the_ledger_charged() {
+fn replayed_groups_have_the_ledgers_charges() {
     if without_ledger() {
         return;
     }
@@ -289,7 +289,7 @@ fn groups_of_a_recording_are_charged_what_the_ledger_charged() {
 }
 
 #[test]
-fn groups_are_not_told_of_a_recording_of_proc() {
+fn a_recording_of_proc_has_no_groups() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let pace = ["--csv", "-n", "2", "-d", "0.2", "--source", "procfs"];

@@ -48,7 +48,7 @@ fn wrong_use_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_process_that_is_not_there_is_named() {
+fn a_missing_process_is_named() {
     let tree = tree();
     let done = run_on(tree.path(), &["-b", "-p", "1,4711"]);
     assert_eq!((done.code, done.err.as_str()), (Some(1), "exactop: no process 4711\n"));

@@ -128,7 +128,7 @@ fn compare(a: &str, b: &str) -> Said {
 
 #[test]
 #[ignore = "needs a machine that nothing else uses: make test-regressions"]
-fn what_is_planted_comes_first_and_the_same_differs_in_nothing() {
+fn planted_changes_come_first_and_equal_windows_do_not_differ() {
     if without_ledger() {
         return;
     }

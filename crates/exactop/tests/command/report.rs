@@ -56,7 +56,7 @@ fn part_of(path: &Path) -> String {
 }
 
 #[test]
-fn exports_go_where_they_are_sent_and_nowhere_else() {
+fn exports_write_only_to_their_target() {
     let dir = tempfile::tempdir().expect("a directory");
     let (path, out) = (dir.path().join("recording"), dir.path().join("out"));
     record(&path);
@@ -83,7 +83,7 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
         run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "files go to a directory");
     }
     let login = ["export", "parquet", "--to", text(&out), "--login", "x", text(&path)];
-    run(&login).refused(2, "are about a URL");
+    run(&login).refused(2, "apply only to a URL");
     let elsewhere = ["export", "parquet", "-o", "/proc/nowhere", text(&path)];
     run(&elsewhere).refused(1, "/proc/nowhere");
 }
@@ -150,7 +150,7 @@ fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
 
 /// Also after exactop has given up its rights.
 #[test]
-fn a_store_is_reached_and_what_is_wrong_is_said() {
+fn an_export_reaches_the_store_and_reports_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&path);

@@ -54,7 +54,7 @@ fn check(words: &[&str], command: &str, source: &str) {
 }
 
 #[test]
-fn commands_without_a_ledger_keep_what_the_document_says() {
+fn commands_without_a_ledger_keep_the_documented_rights() {
     check(&["-b", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
     check(&["--csv", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
     check(&["ptop", "--source", "procfs", "0.1"], "`ptop`", "procfs");
@@ -67,7 +67,7 @@ fn commands_without_a_ledger_keep_what_the_document_says() {
 
 #[test]
 #[cfg(feature = "bpf")]
-fn commands_with_a_source_of_root_keep_what_the_document_says() {
+fn commands_with_a_source_of_root_keep_the_documented_rights() {
     if without_ledger() {
         return;
     }
@@ -90,7 +90,7 @@ fn commands_with_a_source_of_root_keep_what_the_document_says() {
 }
 
 #[test]
-fn commands_that_read_what_is_recorded_keep_what_the_document_says() {
+fn commands_that_read_recordings_keep_the_documented_rights() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
     let (log, tables) = (path("log"), path("tables"));
@@ -113,7 +113,7 @@ fn commands_that_read_what_is_recorded_keep_what_the_document_says() {
 
 #[test]
 #[cfg(feature = "bpf")]
-fn what_run_starts_has_what_exactop_was_started_with() {
+fn a_command_of_run_has_the_rights_that_exactop_was_started_with() {
     if without_ledger() {
         return;
     }
@@ -128,7 +128,7 @@ fn what_run_starts_has_what_exactop_was_started_with() {
 }
 
 #[test]
-fn doctor_says_what_is_given_up() {
+fn doctor_reports_the_dropped_rights() {
     let told: Value = serde_json::from_str(&run(&["doctor", "--json"]).out).expect("JSON");
     for id in ["capabilities", "no_new_privs", "landlock", "seccomp"] {
         let list = told["capabilities"].as_array().expect("a list");

@@ -22,7 +22,7 @@ fn ns(object: &Value, key: &str) -> u64 {
 }
 
 #[test]
-fn it_ends_as_the_command_ends() {
+fn run_exits_with_the_status_of_the_command() {
     for (args, status) in [
         (&["true"][..], 0),
         (&["--", "sh", "-c", "exit 3"], 3),
@@ -53,7 +53,7 @@ fn standard_streams_directory_and_environment_are_the_commands() {
 }
 
 #[test]
-fn each_format_says_what_it_should() {
+fn each_format_has_its_figures() {
     let posix = run(&["run", "-p", "true"]).err;
     let words: Vec<&str> = posix.split_whitespace().collect();
     assert_eq!((words[0], words[2], words[4], words.len()), ("real", "user", "sys", 6), "{posix}");
@@ -71,7 +71,7 @@ fn each_format_says_what_it_should() {
 }
 
 #[test]
-fn the_slowest_processes_are_told_one_by_one() {
+fn the_slowest_processes_are_listed_one_by_one() {
     if without_ledger() {
         return;
     }
@@ -133,7 +133,7 @@ fn niceness_cpus_and_policy_are_set_and_clamped() {
 }
 
 #[test]
-fn a_run_is_recorded_with_everyone_who_exited() {
+fn a_recorded_run_has_every_exited_process() {
     if without_ledger() {
         return;
     }
@@ -378,13 +378,13 @@ fn groups_are_listed_set_and_explained() {
 }
 
 #[test]
-fn groups_that_are_not_there_or_limits_that_cannot_be_are_one_line() {
+fn missing_groups_and_wrong_limits_are_reported_in_one_line() {
     for (args, status, words) in [
         (&["set", "/no/such/group", "--weight", "5"][..], 1, "no cgroup /no/such/group"),
         (&["set", "/x"], 2, "--weight"),
         (&["set", "/x", "--weight", "0"], 2, "1 to 10000"),
         (&["set", "/x", "--max", "9"], 2, "9 us"),
-        (&["-p", "1"], 2, "groups are of many processes"),
+        (&["-p", "1"], 2, "a group has many processes"),
         (&["x"], 2, "interval 'x'"),
     ] {
         run(&[&["cgroups"], args].concat()).refused(status, words);

@@ -125,7 +125,7 @@ fn signalled_until_over(pid: u32) -> u32 {
 
 /// A thread waits in a write that nobody reads, and the command waits for that thread.
 #[test]
-fn the_second_signal_ends_what_the_first_cannot() {
+fn a_second_signal_ends_a_blocked_command() {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     fill(&mut writer);
     let mut process = command(&["load", "matmul", "50"]);
@@ -140,7 +140,7 @@ fn the_second_signal_ends_what_the_first_cannot() {
 
 /// timeout(1) does this: a signal for its child, and one for the group of the child.
 #[test]
-fn two_signals_at_once_are_one_wish() {
+fn two_signals_at_once_count_as_one_request() {
     for _ in 0..10 {
         let tree = tree();
         let mut process = command(&["--json", "-d", "0.01", "--proc-root"]);

@@ -64,7 +64,7 @@ fn each_signal_reaches_the_command_once() {
 }
 
 #[test]
-fn a_command_that_a_signal_kills_ends_us_with_its_number() {
+fn run_exits_by_the_signal_that_killed_the_command() {
     for signal in [TERM, HUP, INT, QUIT, USR1] {
         let shell = Shell::start(&[], "ulimit -c 0");
         let pid = shell.pid;
@@ -75,7 +75,7 @@ fn a_command_that_a_signal_kills_ends_us_with_its_number() {
 }
 
 #[test]
-fn what_the_command_sends_is_not_sent_back() {
+fn a_signal_from_the_command_is_not_sent_back() {
     // A signal that was sent back would come at once; there is no other sign to wait for.
     let script = "trap 'echo TERM' TERM; kill -TERM $PPID; sleep 0.5; echo $$; exit 3";
     let shell = Shell::start(&[], script);

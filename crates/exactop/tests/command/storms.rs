@@ -146,7 +146,7 @@ mod alone {
     use super::*;
 
     #[test]
-    fn after_a_storm_there_are_as_many_zombies_as_ps_counts_and_no_row_of_a_process_that_is_gone() {
+    fn after_a_storm_zombies_match_ps_and_no_row_is_of_an_exited_process() {
         if without_ledger() {
             return;
         }

@@ -65,7 +65,7 @@ fn another_users_command_has_their_groups_only() {
 }
 
 #[test]
-fn no_more_rights_if_it_is_asked_for() {
+fn no_new_privs_prevents_more_rights() {
     let of = |args: &[&str]| {
         let grep = ["--", "grep", "NoNewPrivs", "/proc/self/status"];
         run(&[&["run", "-q"], args, &grep].concat()).fine()

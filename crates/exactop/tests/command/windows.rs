@@ -45,7 +45,7 @@ fn text_has_a_summary_and_a_table() {
 }
 
 #[test]
-fn there_is_nothing_a_terminal_obeys() {
+fn output_has_no_escape_sequences() {
     for args in
         [&["-c"][..], &["-c", "--json"], &["--csv", "--columns", "command,comm,cgroup", "-c"]]
     {
@@ -214,7 +214,7 @@ fn csv_has_one_header_and_a_line_for_each_row_and_window() {
 }
 
 #[test]
-fn what_has_no_header_still_reads_what_its_columns_need() {
+fn formats_without_a_header_read_the_details_of_their_columns() {
     let csv = once(&["--csv", "--columns", "pid,mem_pct,elapsed"]);
     let row = csv.lines().nth(1).expect("a row");
     let cells: Vec<&str> = row.split(',').collect();

@@ -59,7 +59,7 @@ fn the_last_of_some_windows_stays() {
 }
 
 #[test]
-fn what_is_attached_on_demand_is_drawn_too() {
+fn windows_of_on_demand_programs_are_drawn_too() {
     if without_ledger() {
         return;
     }
@@ -77,7 +77,7 @@ fn what_is_attached_on_demand_is_drawn_too() {
 }
 
 #[test]
-fn the_live_view_ends_after_so_many_windows() {
+fn the_live_view_ends_after_n_windows() {
     let terminal = Terminal::new(80, 24, &[]);
     drawn(&terminal, "-n 2 -d 3 --source procfs");
     let screen = is_given_back(&terminal);
@@ -86,7 +86,7 @@ fn the_live_view_ends_after_so_many_windows() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_does_not_keep_the_view_from_starting() {
+fn an_unknown_key_does_not_prevent_the_start() {
     let terminal = Terminal::new(80, 24, &[]);
     let file = terminal.config();
     std::fs::create_dir_all(file.parent().expect("a directory")).expect("made");

@@ -76,7 +76,7 @@ fn a_terminal_without_end_is_survived() {
 }
 
 #[test]
-fn it_stops_and_comes_back() {
+fn the_view_stops_and_continues() {
     let terminal = Terminal::new(100, 24, &[]);
     let before = settings(&terminal);
     terminal.start(OPTIONS);
@@ -106,7 +106,7 @@ fn it_stops_and_comes_back() {
 
 /// The terminal closes: its shell gets SIGHUP, and reads and writes fail.
 #[test]
-fn it_ends_with_its_terminal() {
+fn the_view_ends_with_its_terminal() {
     let terminal = Terminal::live(80, 24, OPTIONS);
     let pid = terminal.child();
     drop(terminal);

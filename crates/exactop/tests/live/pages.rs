@@ -151,7 +151,7 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
 
 /// The first window of a new page is short, however long windows are.
 #[test]
-fn what_is_opened_has_its_figures_at_once() {
+fn an_opened_page_has_its_figures_soon() {
     if without_ledger() {
         return;
     }
@@ -224,7 +224,7 @@ fn the_disk_io_of_each_row_stands_beside_the_machines() {
 }
 
 #[test]
-fn of_somebody_elses_process_a_plain_user_is_told_that_he_may_not_look() {
+fn a_plain_user_cannot_read_another_users_process_and_sees_why() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: another user takes root");
     }

@@ -104,7 +104,7 @@ fn killing_asks_twice() {
 }
 
 #[test]
-fn who_is_gone_has_exited() {
+fn a_vanished_process_is_reported_as_exited() {
     let mut load = Load::sleep();
     let pid = load.pid().to_string();
     let terminal = Terminal::live(100, 24, OPTIONS);

@@ -17,7 +17,7 @@ fn view() -> (Load, Terminal, u32) {
 }
 
 #[test]
-fn killed_it_leaves_nothing_and_its_page_says_so() {
+fn a_killed_reader_leaves_no_process_and_the_page_says_so() {
     let (_load, terminal, reader) = view();
     let view = terminal.child();
     send(reader, KILL);
@@ -27,7 +27,7 @@ fn killed_it_leaves_nothing_and_its_page_says_so() {
 }
 
 #[test]
-fn while_it_does_not_answer_the_page_says_so_and_then_has_the_answer() {
+fn a_page_reports_a_slow_reader_and_then_shows_its_answer() {
     let (_load, terminal, reader) = view();
     send(reader, STOP);
     wait::until("a stop", || state(reader) == Some('T'));

@@ -76,7 +76,7 @@ fn waits(screen: &str) -> Option<String> {
 }
 
 #[test]
-fn what_was_looked_at_is_on_its_page_as_it_was() {
+fn a_replayed_page_shows_the_waits_as_recorded() {
     if without_ledger() {
         return;
     }

@@ -7,7 +7,7 @@ use exactop_testkit::wait;
 use std::path::Path;
 
 #[test]
-fn the_live_view_keeps_what_the_document_says() {
+fn the_live_view_keeps_the_documented_rights() {
     let terminal = Terminal::live(100, 30, "--source procfs -d 0.2");
     let pid = terminal.child().to_string();
     terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
@@ -17,7 +17,7 @@ fn the_live_view_keeps_what_the_document_says() {
 
 /// With an ordinary user it keeps none.
 #[test]
-fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
+fn the_reader_process_keeps_its_rights_and_ends_with_the_view() {
     const READER: u64 = 1 << 2 | 1 << 19;
     let terminal = Terminal::live(100, 30, "--source procfs -d 0.2");
     let view = terminal.child();
@@ -41,7 +41,7 @@ fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
 }
 
 #[test]
-fn fenced_in_it_still_signals_and_keeps_its_settings() {
+fn the_restricted_view_still_signals_and_saves_settings() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: another user's process takes root");
     }

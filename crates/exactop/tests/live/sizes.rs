@@ -20,7 +20,7 @@ fn a_usual_terminal_is_filled() {
 }
 
 #[test]
-fn it_follows_the_terminal() {
+fn the_view_follows_the_terminals_size() {
     let mut terminal = Terminal::live(80, 24, OPTIONS);
     for (width, height) in [(200, 50), (40, 10), (132, 43), (63, 11), (80, 24)] {
         terminal.resize(width, height);

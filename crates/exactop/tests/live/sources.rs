@@ -15,7 +15,7 @@ fn account(screen: &str, name: &str) -> Option<f64> {
 }
 
 #[test]
-fn the_ledger_names_what_exited() {
+fn the_ledger_names_exited_processes() {
     if without_ledger() {
         return;
     }
@@ -59,7 +59,7 @@ fn the_ledger_names_what_exited() {
 }
 
 #[test]
-fn procfs_says_that_it_samples_and_what_it_could_not_name() {
+fn procfs_says_that_it_samples_and_shows_unnamed_time() {
     let load = Load::shell(STORM);
     for width in [80, 140] {
         let terminal = Terminal::live(width, 24, "-d 0.5 --source procfs");

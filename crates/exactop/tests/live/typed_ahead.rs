@@ -60,7 +60,7 @@ fn the_process_on_top_is_offered() {
 }
 
 #[test]
-fn nobody_else_is_offered_with_idle_rows_hidden() {
+fn no_other_process_is_offered_with_idle_rows_hidden() {
     offers_the_hog("-i", false);
 }
 

@@ -62,7 +62,7 @@ fn pass_on(reader: &UnixStream, socket: &Path, heard: &Mutex<Vec<u8>>) {
 /// Costly figures are measured until the requested windows have ended. A reader that does not name
 /// its interval gets them for 40 s.
 #[test]
-fn who_records_long_windows_or_serves_them_says_how_long_they_are() {
+fn recorders_and_servers_send_the_length_of_their_windows() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&[]);
     let log = daemon.path().join("theirs");

@@ -57,7 +57,7 @@ const LOOKED_AT: &str = r"new Promise(done => {
 })";
 
 #[test]
-fn a_page_beside_a_storm_of_forks_fills_its_picture_and_asks_nobody() {
+fn a_page_in_a_fork_storm_fills_its_picture_and_makes_no_requests() {
     let Some(_alone) = alone() else { return };
     let Some(mut browser) = Browser::start() else { return };
     let _storm = Load::shell("while :; do /bin/true; done");

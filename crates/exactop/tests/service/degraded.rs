@@ -77,7 +77,7 @@ impl Drop for Busy {
 }
 
 #[test]
-fn detail_goes_in_order_at_the_bound_and_comes_back_and_the_books_close() {
+fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let config = dir.path().join("config.toml");
@@ -129,8 +129,8 @@ fn detail_goes_in_order_at_the_bound_and_comes_back_and_the_books_close() {
     let lines: Vec<String> = lines
         .map(|line| line.split([':', '(']).next().expect("words").trim().to_string())
         .collect();
-    let order = ["gives up history", "gives up brief rows", "gives up rows of threads"];
-    let back = ["has again rows of threads", "has again brief rows", "has again history"];
+    let order = ["drops history", "drops brief rows", "drops rows of threads"];
+    let back = ["restores rows of threads", "restores brief rows", "restores history"];
     assert_eq!(lines, [order, back].concat(), "{said}");
     assert!(daemon.verified().code == Some(0), "{}", daemon.verified().err);
 }

@@ -34,7 +34,7 @@ fn windows(daemon: &Daemon) -> Vec<Value> {
 }
 
 #[test]
-fn it_ends_in_good_order_and_takes_its_socket_away() {
+fn the_daemon_ends_in_order_and_removes_its_socket() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::start(&[]);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
@@ -45,7 +45,7 @@ fn it_ends_in_good_order_and_takes_its_socket_away() {
 }
 
 #[test]
-fn killed_under_load_again_and_again_each_book_closes_and_gaps_are_told() {
+fn after_kills_under_load_each_book_closes_and_gaps_are_recorded() {
     let Some(_alone) = alone() else { return };
     let _storm = Load::shell("while :; do /bin/true; done");
     let (dir, config) = with_short_windows();
@@ -77,7 +77,7 @@ fn killed_under_load_again_and_again_each_book_closes_and_gaps_are_told() {
 }
 
 #[test]
-fn whoever_started_it_is_told_how_it_is() {
+fn systemd_gets_the_daemons_state() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("notify");

@@ -17,7 +17,7 @@ pub fn recorded(daemon: &Daemon) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn killed_again_and_again_it_sends_each_window_once() {
+fn a_repeatedly_killed_daemon_sends_each_window_once() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let kept = dir.path().join("store");
@@ -70,7 +70,7 @@ fn killed_again_and_again_it_sends_each_window_once() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
+fn wrong_export_settings_are_refused_before_programs_attach() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("config.toml");
     let config = path.to_str().expect("UTF-8");
@@ -82,10 +82,13 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
     check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
     check("[export]\nto = \"parquet:\"\n", "takes a directory or a URL");
     check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");
-    check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login is not about");
-    check("[export]\nto = \"parquet:http://s/b\"\ndatabase = \"x\"\n", "export.database is not");
+    check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login does not apply");
+    check(
+        "[export]\nto = \"parquet:http://s/b\"\ndatabase = \"x\"\n",
+        "export.database does not apply",
+    );
     check("[export]\nto = \"parquet:/dev/null\"\n", "give a directory");
-    check("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", "it takes record.enabled");
+    check("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", "set record.enabled");
     check("[export]\nto = \"https://s\"\nlogin = \"/nonexistent\"\n", "/nonexistent");
     check("[export]\nto = \"https://s\"\nca = \"/dev/null\"\n", "/dev/null");
     let login = dir.path().join("login");

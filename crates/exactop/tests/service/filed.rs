@@ -52,7 +52,7 @@ fn balances(daemon: &Daemon, books: &Path, least: usize, gaps: u64) {
 }
 
 #[test]
-fn killed_again_and_again_it_writes_each_window_once() {
+fn a_repeatedly_killed_daemon_writes_each_window_once() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (books, aside) = (dir.path().join("books"), dir.path().join("aside"));
@@ -82,7 +82,7 @@ fn killed_again_and_again_it_writes_each_window_once() {
     let least = written(&books).len();
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
     let said = daemon.said();
-    assert!(said.contains("all that was recorded is there again"), "{said}");
+    assert!(said.contains("works again, all recorded windows are sent"), "{said}");
     balances(&daemon, &books, least, 3);
 }
 
@@ -115,7 +115,7 @@ fn a_server_gets_files_and_no_window_twice() {
 }
 
 #[test]
-fn where_others_could_point_it_nothing_is_written() {
+fn no_file_is_written_where_another_user_could_redirect_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let books = dir.path().join("books");
     fs::create_dir(&books).expect("made");

@@ -11,11 +11,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A PID namespace of its own, in whose /proc the same numbers are other processes. All its
+/// A new PID namespace: in its /proc the same numbers are other processes. All its
 /// processes end with it.
 pub const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-/// In it: a worker that prints its PID, a parent whose children exit at once, and a reader.
+/// Runs in the namespace: a worker that prints its PID, a parent whose children exit at once, and a reader.
 const STORY: &str = "
     $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
     $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
@@ -74,7 +74,7 @@ fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
 }
 
 #[test]
-fn who_is_in_a_pid_namespace_is_told_of_its_tasks_and_the_books_close() {
+fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes namespaces");
@@ -135,7 +135,7 @@ fn closes(window: &Value) {
 }
 
 #[test]
-fn what_a_namespace_is_not_told_is_refused_in_one_line() {
+fn figures_that_a_namespace_does_not_get_are_refused_in_one_line() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes namespaces");

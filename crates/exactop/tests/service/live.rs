@@ -39,7 +39,7 @@ fn row(screen: &str, pid: u32) -> Result<Vec<&str>, String> {
 }
 
 #[test]
-fn who_is_in_the_group_sees_live_what_proc_shows_them() {
+fn a_group_member_sees_live_what_proc_shows() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root becomes somebody else");
@@ -91,7 +91,7 @@ fn who_is_in_the_group_sees_live_what_proc_shows_them() {
 
 /// The daemon attaches the programs that the view may not load itself.
 #[test]
-fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
+fn a_user_without_bpf_gets_a_processs_page_from_the_daemon() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root becomes somebody else");

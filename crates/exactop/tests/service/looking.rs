@@ -50,7 +50,7 @@ impl Looking {
 }
 
 #[test]
-fn two_who_look_have_one_set_of_programs_and_nobody_none() {
+fn two_readers_share_programs_that_end_with_the_last_reader() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&[]);
     let pid = daemon.load.pid();
@@ -85,7 +85,7 @@ fn two_who_look_have_one_set_of_programs_and_nobody_none() {
 }
 
 #[test]
-fn waits_and_wake_ups_of_whom_was_asked_for() {
+fn waits_and_wake_ups_are_of_the_requested_processes() {
     let Some(_alone) = alone() else { return };
     let load = Load::shell("while :; do sleep 0.01; done");
     let shell = load.pid().to_string();
@@ -120,7 +120,7 @@ fn waits_and_wake_ups_of_whom_was_asked_for() {
 }
 
 #[test]
-fn a_plain_user_is_told_of_their_own_processes() {
+fn a_plain_user_gets_only_own_processes() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root becomes somebody else");
@@ -145,7 +145,7 @@ fn a_plain_user_is_told_of_their_own_processes() {
 }
 
 #[test]
-fn while_somebody_looks_it_has_no_more_rights_than_before() {
+fn readers_give_the_daemon_no_more_rights() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&[]);
     let expected = documented("`daemon`", "ledger");

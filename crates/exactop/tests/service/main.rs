@@ -11,7 +11,7 @@ mod degraded;
 mod ends;
 mod exported;
 #[path = "../../../keep/export/tests/clickhouse/fake.rs"]
-#[allow(dead_code)] // It remembers what is kept here, too.
+#[allow(dead_code)] // These tests do not read all that it remembers.
 mod fake;
 mod filed;
 mod groups;
@@ -30,7 +30,7 @@ mod probed;
 mod puts;
 mod readers;
 #[path = "../../../show/metrics/tests/pages/receiver.rs"]
-#[allow(dead_code)] // What a head says is of no interest here.
+#[allow(dead_code)] // These tests do not read the heads.
 mod receiver;
 mod rights;
 mod runs;

@@ -72,7 +72,7 @@ pub fn adds_up(first: &BTreeMap<String, i128>, now: &BTreeMap<String, i128>) {
 }
 
 #[test]
-fn every_page_adds_up_in_a_fork_storm_and_a_restart_runs_nothing_backwards() {
+fn every_page_adds_up_in_a_fork_storm_and_a_restart_decreases_no_counter() {
     let Some(_alone) = alone() else { return };
     let _storm = Load::shell("while :; do /bin/true; done");
     let port = port();
@@ -139,7 +139,7 @@ fn no_name_breaks_a_page() {
 }
 
 #[test]
-fn an_address_that_cannot_be_had_is_refused() {
+fn an_unusable_address_is_refused() {
     let Some(_alone) = alone() else { return };
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

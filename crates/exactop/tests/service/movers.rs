@@ -220,7 +220,7 @@ fn daemon(port: u16) -> Daemon {
 }
 
 #[test]
-fn a_mover_over_three_groups_is_charged_the_same_by_every_road() {
+fn a_mover_over_three_groups_has_the_same_charges_in_every_output() {
     let Some(_alone) = alone() else { return };
     let groups: Vec<Group> = ["a", "b", "c"].iter().filter_map(|name| Group::new(name)).collect();
     let [a, b, c] = &groups[..] else {

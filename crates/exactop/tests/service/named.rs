@@ -45,7 +45,7 @@ fn the_variable_goes_before_the_option_and_the_option_before_the_setting() {
 }
 
 #[test]
-fn a_name_that_is_none_is_refused() {
+fn an_invalid_host_name_is_refused() {
     run(&["daemon", "--check", "--host", "a b"]).refused(2, "is no name of a host");
     run(&["record", "--host", ""]).refused(2, "the name of the host is empty");
     let mut check = command(&["daemon", "--check"]);

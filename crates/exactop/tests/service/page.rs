@@ -105,7 +105,7 @@ fn a_page_of_a_daemon_has_the_daemons_programs() {
 }
 
 #[test]
-fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
+fn a_page_gets_the_programs_of_a_restarted_daemon() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::start(&[]);
     let socket = daemon.socket();
@@ -129,7 +129,7 @@ fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
 }
 
 #[test]
-fn threads_are_told_of_the_process_that_is_looked_at() {
+fn threads_are_sent_for_the_process_on_the_page() {
     let Some(_alone) = alone() else { return };
     let page = Page::serve(&["--source", "ledger"]);
     let pid = page.load.pid();

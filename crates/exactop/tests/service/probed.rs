@@ -33,7 +33,7 @@ fn start(settings: &str) -> (Daemon, u16) {
 }
 
 #[test]
-fn it_answers_by_its_own_names_and_says_that_windows_close() {
+fn the_daemon_answers_to_its_own_names_and_reports_closed_windows() {
     let Some(_alone) = alone() else { return };
     let (mut daemon, port) = start("[http]\nhosts = [\"node-7.example\"]\n");
     // It listens after it has given up its rights.
@@ -64,7 +64,7 @@ fn ticks(pid: u32) -> i128 {
 }
 
 #[test]
-fn the_page_says_what_the_daemons_process_takes() {
+fn the_page_has_the_daemons_own_resource_use() {
     let Some(_alone) = alone() else { return };
     let (mut daemon, port) = start("");
     let pid = daemon.load.pid();

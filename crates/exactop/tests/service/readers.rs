@@ -88,7 +88,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
 }
 
 #[test]
-fn a_reader_that_stands_still_holds_nobody_up() {
+fn a_stalled_reader_delays_no_other_reader() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&[]);
     let mut still = daemon.reader(&["--json", "-d", "0.1"]);
@@ -114,14 +114,14 @@ fn a_second_daemon_is_refused_by_the_socket_and_by_the_recording() {
 }
 
 #[test]
-fn where_no_daemon_is_that_is_said_in_one_line() {
+fn a_missing_daemon_is_reported_in_one_line() {
     let nowhere = ["--source", "daemon", "--socket", "/nonexistent/socket"];
     run(&[&["--json", "-n", "1"], &nowhere[..]].concat())
         .refused(1, "no exactop daemon at /nonexistent/socket");
 }
 
 #[test]
-fn who_is_in_the_group_reads_without_root_and_others_do_not() {
+fn group_members_read_without_root_and_other_users_cannot() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root becomes somebody else");

@@ -10,7 +10,7 @@ use std::os::unix::fs::{lchown, symlink, PermissionsExt};
 use std::os::unix::net::UnixStream;
 
 #[test]
-fn it_keeps_what_the_document_says_in_each_of_its_threads() {
+fn each_thread_of_the_daemon_keeps_the_documented_rights() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&["--metrics", "127.0.0.1:0", "--otlp", "http://127.0.0.1:9"]);
     let expected = documented("`daemon`", "ledger");
@@ -21,7 +21,7 @@ fn it_keeps_what_the_document_says_in_each_of_its_threads() {
 }
 
 #[test]
-fn what_is_no_question_is_refused_and_harms_nobody() {
+fn an_invalid_request_is_refused_and_harms_no_reader() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::start(&[]);
     for said in [
@@ -44,7 +44,7 @@ fn what_is_no_question_is_refused_and_harms_nobody() {
 }
 
 #[test]
-fn it_writes_nowhere_where_others_point_it() {
+fn the_daemon_writes_to_no_path_that_another_user_redirects() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes a link that is somebody else's");

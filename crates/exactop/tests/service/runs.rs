@@ -77,7 +77,7 @@ fn named(daemon: &Daemon, name: &str) -> String {
 }
 
 #[test]
-fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
+fn simultaneous_trees_each_have_their_own_orphans() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     // Processes outside of both trees.
@@ -126,7 +126,7 @@ fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
 }
 
 #[test]
-fn what_a_tree_used_is_what_its_workers_say() {
+fn a_trees_cpu_time_matches_its_workers() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     let me = daemon.path().join("exactop");
@@ -161,7 +161,7 @@ fn what_a_tree_used_is_what_its_workers_say() {
 }
 
 #[test]
-fn a_run_within_a_run_is_refused_and_the_outer_one_loses_nothing() {
+fn a_nested_run_is_refused_and_the_outer_run_loses_nothing() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
@@ -176,7 +176,7 @@ fn a_run_within_a_run_is_refused_and_the_outer_one_loses_nothing() {
 }
 
 #[test]
-fn who_outlived_a_run_may_begin_another() {
+fn a_process_that_outlives_a_run_can_start_another() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
@@ -203,7 +203,7 @@ fn who_outlived_a_run_may_begin_another() {
 }
 
 #[test]
-fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
+fn time_at_the_gate_is_not_counted_and_later_time_is() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     let own = named(&daemon, "after-gate");
@@ -228,7 +228,7 @@ fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
 }
 
 #[test]
-fn a_daemon_that_stands_still_makes_no_command_longer() {
+fn a_stopped_daemon_delays_no_command() {
     let Some(_alone) = alone() else { return };
     let daemon = Daemon::of_group("nogroup");
     let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
@@ -259,7 +259,7 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
 }
 
 #[test]
-fn a_daemon_that_ends_meanwhile_is_why_the_rest_is_not_known() {
+fn a_daemon_that_ends_during_a_run_is_the_reported_reason() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::of_group("nogroup");
     let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
@@ -284,7 +284,7 @@ fn a_daemon_that_ends_meanwhile_is_why_the_rest_is_not_known() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_the_command_starts() {
+fn impossible_options_are_refused_before_the_command_starts() {
     let socket = ["--source", "daemon", "--socket", "/nonexistent/s"];
     let run = |more: &[&str]| {
         let line = [&["run"][..], &socket, more, &["--", "touch", "/nonexistent/begun"]].concat();
@@ -295,7 +295,7 @@ fn what_cannot_be_is_said_before_the_command_starts() {
 }
 
 #[test]
-fn who_has_numbers_of_their_own_is_refused() {
+fn a_run_in_a_pid_namespace_is_refused() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: a PID namespace takes root");

@@ -39,7 +39,7 @@ fn storm_of_names(directory: &std::path::Path) -> Load {
 }
 
 #[test]
-fn prometheus_adds_up_what_it_scrapes_in_a_storm() {
+fn scrapes_in_a_storm_add_up_in_prometheus() {
     let Some(_alone) = alone() else { return };
     let port = port();
     let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);

@@ -66,7 +66,7 @@ fn hand_on(stream: impl Read + Write, to: &str) -> io::Result<()> {
 }
 
 #[test]
-fn a_store_is_believed_for_the_certificate_of_the_settings() {
+fn a_store_is_trusted_by_the_certificate_in_the_settings() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let store = StandIn::start(&dir.path().join("store"), Mood::Well);

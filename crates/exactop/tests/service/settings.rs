@@ -7,7 +7,7 @@ use exactop_testkit::wait;
 use std::fs;
 
 #[test]
-fn check_says_what_is_set_and_what_is_wrong() {
+fn check_prints_the_settings_and_their_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("config.toml");
     let config = path.to_str().expect("UTF-8");
@@ -24,7 +24,7 @@ fn check_says_what_is_set_and_what_is_wrong() {
 }
 
 #[test]
-fn a_hang_up_has_them_read_anew() {
+fn sighup_reads_the_settings_again() {
     let Some(_alone) = alone() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("config.toml");

@@ -98,7 +98,7 @@ fn more(before: &ResourceCounts, after: &ResourceCounts) -> Vec<String> {
 }
 
 #[test]
-fn files_of_those_who_live_are_no_leak_and_those_of_the_dead_are() {
+fn only_files_of_exited_processes_count_as_leaks() {
     let of = |link: &str| kind(link).unwrap_or_default();
     assert_eq!(of(&format!("/proc/{}/stat", std::process::id())), "");
     assert_eq!(of("/proc/4294967295/stat"), "proc of who is gone");

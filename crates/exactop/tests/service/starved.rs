@@ -62,7 +62,7 @@ fn daemon_with(settings: &str) -> (Daemon, u16) {
 }
 
 #[test]
-fn the_reader_and_the_server_go_before_others_and_no_other_thread_does() {
+fn only_the_reader_and_the_server_have_a_raised_priority() {
     let Some(_alone) = alone() else { return };
     const OTHER: u32 = libc::SCHED_OTHER as u32;
     const REAL_TIME: u32 = libc::SCHED_RR as u32;
@@ -84,7 +84,7 @@ fn the_reader_and_the_server_go_before_others_and_no_other_thread_does() {
 }
 
 #[test]
-fn a_session_of_its_own_goes_before_others() {
+fn an_own_session_gets_a_raised_priority() {
     let Some(_alone) = alone() else { return };
     if fs::read_to_string("/proc/self/autogroup").is_err() {
         return eprintln!("left out: this kernel does not group tasks by sessions");
@@ -133,7 +133,7 @@ impl Drop for Stopped {
 }
 
 #[test]
-fn a_scrape_has_the_last_window_while_the_reader_stands_still() {
+fn a_scrape_gets_the_last_window_while_the_reader_is_stopped() {
     let Some(_alone) = alone() else { return };
     let port = port();
     let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);

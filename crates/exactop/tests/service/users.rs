@@ -20,7 +20,7 @@ fn theirs(windows: &[Value], figure: &str) -> u64 {
 }
 
 #[test]
-fn what_exited_is_the_users_it_was_at_its_end() {
+fn exited_processes_belong_to_their_last_user() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::start(&[]);
     let reader = Looking::start(&daemon, "by", &["--by", "user", "-d", "0.3"]);

@@ -107,8 +107,7 @@ impl RecentWindows {
         Some((last?, book))
     }
 
-    /// Windows `first` to `last` as one, and the book of the last; `None` as for
-    /// [`RecentWindows::window`].
+    /// Windows `first` to `last` as one, and the book of the last; `None` as for [`RecentWindows::window`].
     pub fn joined(&self, first: usize, last: usize) -> Option<(Window, Book)> {
         let (mut book, mut joined) = (Book::new(), Joined::default());
         self.read(first, last, &mut |n, snapshot| {

@@ -211,8 +211,7 @@ impl Timeline for Remembering {
 }
 
 impl Remembering {
-    /// The window that holds a time, or the first after it; else the last, with
-    /// [`TimelineNote::End`].
+    /// The window that holds a time, or the first after it; else the last, with [`TimelineNote::End`].
     fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<TimelineNote>) {
         let kept = self.kept.borrow();
         let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);

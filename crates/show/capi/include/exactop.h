@@ -246,8 +246,8 @@ enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
 void exactop_close(struct exactop_source *source);
 
 /**
- * Name of the source: ledger, snapshot, taskstats, procfs or recording; of a daemon the name of
- * what it serves, ledger. Valid as long as the source; null for null.
+ * Name of the source: ledger, snapshot, taskstats, procfs or recording; a daemon has the name of
+ * its own source, ledger. Valid as long as the source; null for null.
  *
  * # Safety
  * `source` must come from exactop_open.

@@ -194,8 +194,8 @@ pub unsafe extern "C" fn exactop_close(source: *mut exactop_source) {
     }
 }
 
-/// Name of the source: ledger, snapshot, taskstats, procfs or recording; of a daemon the name of
-/// what it serves, ledger. Valid as long as the source; null for null.
+/// Name of the source: ledger, snapshot, taskstats, procfs or recording; a daemon has the name of
+/// its own source, ledger. Valid as long as the source; null for null.
 ///
 /// # Safety
 /// `source` must come from exactop_open.

@@ -312,7 +312,7 @@ mod tests {
     use exactop_model::SourceKind;
 
     #[test]
-    fn whose_the_exited_were_is_told_or_nobodys() {
+    fn exited_groups_have_their_user_or_uint32_max() {
         for uid in [None, Some(0), Some(33)] {
             let (mut window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
             window.exited.iter_mut().for_each(|group| group.sample.uid = uid);

@@ -173,7 +173,7 @@ fn a_c_program_reads_a_daemon() {
 }
 
 #[test]
-fn whoever_forks_leaves_the_parents_connection_as_it_is() {
+fn a_forked_child_leaves_the_parents_connection_intact() {
     let libraries = build();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
@@ -189,7 +189,7 @@ fn whoever_forks_leaves_the_parents_connection_as_it_is() {
 }
 
 #[test]
-fn a_c_program_is_told_that_another_daemon_answers() {
+fn a_c_program_notices_a_restarted_daemon() {
     let libraries = build();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_asked_is_served_before_others_come() {
+    fn connections_with_a_request_are_kept() {
         assert_eq!(crowd(MOST + 36, |_| true), (0..MOST).collect::<Vec<_>>());
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crowd_that_comes_once_hides_nobody() {
+    fn a_crowd_of_single_names_hides_no_large_group() {
         let mut candidates = Candidates::new(10);
         for round in 0..100 {
             for name in 0..1000 {

@@ -53,7 +53,7 @@ fn a_page_comes_in_the_format_that_is_asked_for() {
 }
 
 #[test]
-fn a_page_is_compressed_for_who_takes_it() {
+fn a_page_is_compressed_for_clients_that_accept_gzip() {
     let server = server(100_000);
     let (head, body) = get(&server, "/metrics", "Accept-Encoding: gzip\r\n");
     assert!(head.contains("content-encoding: gzip"), "{head}");
@@ -84,7 +84,7 @@ fn head_has_no_body_and_makes_no_page() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn wrong_requests_are_refused() {
     let server = server(0);
     let long =
         format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(60_000));
@@ -125,7 +125,7 @@ fn without_figures_it_says_so() {
 }
 
 #[test]
-fn a_crowd_that_says_nothing_holds_nobody() {
+fn silent_connections_block_no_other_client() {
     let server = server(0);
     let crowd: Vec<TcpStream> = (0..300).map(|_| connect(&server)).collect();
     for _ in 0..10 {
@@ -135,7 +135,7 @@ fn a_crowd_that_says_nothing_holds_nobody() {
 }
 
 #[test]
-fn who_does_not_read_holds_nobody() {
+fn a_client_that_does_not_read_blocks_no_other() {
     // More than the kernel keeps for a client that does not read.
     let large = vec![b'x'; 32 << 20];
     let page = move |format| match format {

@@ -183,7 +183,7 @@ bindings! {
         End: [on(KeyCode::End), ch('G')], "the last row";
         ScrollLeft: [on(KeyCode::Left)], "columns to the left";
         ScrollRight: [on(KeyCode::Right)], "columns to the right, then along the command";
-        Back: [on(KeyCode::Esc)], "let go of the marked window, then of the row; leave a page";
+        Back: [on(KeyCode::Esc)], "drop the marked window, then the selected row; leave a page";
     }
     Act {
         Tag: [ch(' ')], "tag the selected row, for k and r on several; with none selected look now";
@@ -199,7 +199,7 @@ bindings! {
         Pause: [ch('p')], "pause: keep this window on the screen";
         Interval: [ch('d'), ch('s')], "seconds between two looks";
         Save: [ch('W')], "keep these settings";
-        Redraw: [ctrl('l')], "draw the screen anew";
+        Redraw: [ctrl('l')], "draw the screen again";
         Suspend: [ctrl('z')], "suspend (fg comes back)";
         Help: [ch('?'), ch('h'), on(KeyCode::F(1))], "this page";
         Quit: [ch('q'), ctrl('c'), on(KeyCode::F(10))], "quit";

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn invalid_settings_are_refused() {
         let bad = Settings { filters: vec!["%CPU>x".into()], ..Settings::default() };
         assert!(bad.check().is_err());
         let bad = Settings { interval_s: f64::NAN, ..Settings::default() };

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_page_that_was_told_the_key_has_programs_attached() {
+    fn only_a_page_with_the_key_has_programs_attached() {
         let door = door("127.0.0.1:9465", None);
         let host = Some("127.0.0.1:9465");
         let own =

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_has_the_last_windows_and_who_stays_the_next() {
+    fn a_late_reader_gets_the_last_windows_and_all_get_the_next() {
         let hub = Hub::new("{}");
         (0..WINDOWS + 5).for_each(|n| hub.publish(&n.to_string()));
         let mut reader = hub.join(None).expect("room");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_read_is_let_go_and_bytes_are_bounded() {
+    fn a_reader_that_does_not_read_is_disconnected_and_bytes_are_bounded() {
         let hub = Hub::new("{}");
         let mut reader = hub.join(None).expect("room");
         let window = "x".repeat(BYTES / 8);

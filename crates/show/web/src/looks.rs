@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_wanted_as_long_as_somebody_looks() {
+    fn a_process_is_wanted_while_a_page_looks_at_it() {
         let looks = looks();
         let (one, two) = (looks.join(look(7, false)), looks.join(look(7, true)));
         assert_eq!(looks.wanted(), BTreeMap::from([(7, true)]));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_told_what_it_looks_at() {
+    fn each_page_gets_the_reports_of_its_process() {
         let looks = looks();
         let asks = [look(7, false), look(7, true), look(8, true)];
         let mut told: Vec<Windows> = asks.into_iter().filter_map(|ask| looks.join(ask)).collect();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_some_and_who_does_not_read_is_let_go() {
+    fn lookers_are_bounded_and_a_slow_one_is_disconnected() {
         let looks = looks();
         let mut four: Vec<Windows> =
             (1..=4).filter_map(|pid| looks.join(look(pid, false))).collect();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn who_attaches_sleeps_until_somebody_looks_and_is_told_when_nobody_does() {
+    fn wait_returns_when_a_page_looks_and_when_none_does() {
         let looks = Arc::new(looks());
         let waiting = std::thread::spawn({
             let looks = Arc::clone(&looks);

@@ -84,7 +84,7 @@ fn the_page_comes_with_strict_headers_and_nothing_else_is_there() {
 }
 
 #[test]
-fn who_does_not_know_the_token_gets_nothing() {
+fn a_request_without_the_token_gets_nothing() {
     let served = served(Some("secret"));
     for path in ["/", "/?token=", "/?token=secres", "/events", "/events?token=x"] {
         let told = served.told(&format!("GET {path} HTTP/1.1\nHost: HERE\n\n"));
@@ -108,7 +108,7 @@ fn windows_come_as_they_are_measured() {
 }
 
 #[test]
-fn who_reads_nothing_keeps_no_place() {
+fn a_reader_that_reads_nothing_is_disconnected() {
     let served = served(None);
     let window = "x".repeat(256 << 10);
     // More than the 32 readers that are allowed at once.
@@ -183,7 +183,7 @@ fn no_other_page_has_programs_attached() {
 }
 
 #[test]
-fn so_many_processes_are_looked_at_and_no_more() {
+fn the_number_of_watched_processes_is_bounded() {
     let served = served(None);
     let look = |pid: u32| format!("GET /look?key=0a1b&pid={pid} HTTP/1.1\nHost: HERE\n\n");
     let streams: Vec<TcpStream> = (1..=4).map(|pid| served.ask(&look(pid))).collect();

@@ -70,7 +70,7 @@ fn areas_are_all_of_the_time() {
 }
 
 #[test]
-fn what_lasted_for_one_window_is_there_as_it_was() {
+fn a_spike_of_one_window_keeps_its_height() {
     let page = json(&Planted::default(), &FEW);
     assert!(list(&page["slots"]["windows"]).iter().all(|&windows| windows == 6));
     let peaks = page["slots"]["peaks"].as_array().expect("peaks");
@@ -107,7 +107,7 @@ fn rows_are_all_of_the_tasks_time() {
 }
 
 #[test]
-fn who_does_nothing_sleeps_all_the_time() {
+fn an_idle_task_sleeps_all_the_time() {
     let page = json(&Planted::default(), &Limits::default());
     for (comm, state) in [("init", "sleep_ns"), ("starved", "lat_ns"), ("steady", "sleep_ns")] {
         let row = row(&page, comm);
@@ -121,7 +121,7 @@ fn who_does_nothing_sleeps_all_the_time() {
 }
 
 #[test]
-fn what_is_found_is_marked_once_and_names_are_harmless() {
+fn a_finding_is_marked_once_and_names_are_escaped() {
     let page = json(&Planted::default(), &FEW);
     let marks = page["marks"].as_array().expect("marks");
     let waiting: Vec<&Value> = marks.iter().filter(|mark| mark["id"] == "waiting").collect();
@@ -145,7 +145,7 @@ fn a_page_does_not_grow_with_time() {
 }
 
 #[test]
-fn who_waited_all_the_time_without_a_row_is_with_the_others() {
+fn tasks_that_waited_all_the_time_without_a_row_count_as_others() {
     let planted = Planted { starving: 30, ..Planted::default() };
     let page = json(&planted, &FEW);
     let rows = page["rows"].as_array().expect("rows");
@@ -161,7 +161,7 @@ fn who_waited_all_the_time_without_a_row_is_with_the_others() {
 }
 
 #[test]
-fn very_many_of_anything_are_bounded_and_counted() {
+fn large_numbers_of_rows_are_bounded_and_counted() {
     let planted =
         Planted { windows: 60, spike: 30, crowd: 200, far_cpus: true, ..Planted::default() };
     let limits = Limits { cpu_cells: 80, weighed: 40, rows: 3, ..FEW };

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_by_more_than_a_hundredth_is_marked_and_named() {
+    fn differences_above_one_per_cent_are_marked_and_named() {
         let mut row = Row::default();
         row.add(&RunFigures {
             task_clock: 1_000,

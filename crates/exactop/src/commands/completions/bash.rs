@@ -36,7 +36,7 @@ _exactop_no_file() {
     compopt +o default +o bashdefault -o nospace 2>/dev/null
 }
 
-# What a list may go on with after its last comma: each word once.
+# Words ($1) that can follow the last comma of the list $2, without those in it.
 _exactop_list() {
     local head="" word
     [[ $2 == *,* ]] && head="${2%,*},"
@@ -48,7 +48,7 @@ _exactop_list() {
     done
 }
 
-# Columns by name or, as help writes them, by heading.
+# Columns by name; if none matches, by heading, as help writes them.
 _exactop_columns() {
     local found="$(_exactop_list "@ids" "$1")"
     [[ -n $found ]] || found="$(_exactop_list "@titles" "$1")"
@@ -56,7 +56,7 @@ _exactop_columns() {
 ' "$found"
 }
 
-# The column of a condition; what it is held against is anybody's.
+# The column of a condition; its value is not completed.
 _exactop_filter() {
     [[ $1 == *[=\<\>,]* ]] || _exactop_columns "$1"
 }

@@ -79,7 +79,7 @@ function __exactop_typed
     commandline -ct | string replace -r -- '^(--[a-z-]+=|-[a-zA-Z])' ''
 end
 
-# What a list may go on with after its last comma: of the words that are read each once.
+# Words of standard input that can follow the last comma of the typed list, without those in it.
 function __exactop_list
     set -l typed (__exactop_typed)
     set -l head (string match -r -- '^!?(?:.*,)?' "$typed")
@@ -98,7 +98,7 @@ function __exactop_users
     __fish_complete_users | __exactop_list
 end
 
-# Columns by name or, as help writes them, by heading.
+# Columns by name; if none matches, by heading, as help writes them.
 function __exactop_columns
     set -l typed (__exactop_typed)
     set -l found (printf '%s\n' @columns | __exactop_list)
@@ -107,7 +107,7 @@ function __exactop_columns
     printf '%s\n' $found
 end
 
-# The column of a condition; what it is held against is anybody's.
+# The column of a condition; its value is not completed.
 function __exactop_filter
     string match -qr -- '[=<>,]' (__exactop_typed)
     or __exactop_columns

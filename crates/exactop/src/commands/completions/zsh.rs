@@ -46,7 +46,7 @@ const FUNCTIONS: &str = r#"_exactop_list() {
     taken=()
     [[ $PREFIX == *,* ]] && taken=("${(@s:,:)PREFIX%,*}")
     compset -P '*,'
-    # What is put aside here stays so for who called.
+    # Keep the changes of compset for the caller.
     compstate[restore]=
 }
 
@@ -63,7 +63,7 @@ _exactop_users() {
     _users "$@" -S '' -F taken
 }
 
-# Columns by name or, as help writes them, by heading.
+# Columns by name; if none matches, by heading, as help writes them.
 _exactop_columns() {
     local -a taken columns titles
     columns=(
@@ -75,7 +75,7 @@ _exactop_columns() {
         compadd "$@" -S '' -F taken -a titles
 }
 
-# The column of a condition; what it is held against is anybody's.
+# The column of a condition; its value is not completed.
 _exactop_filter() {
     [[ $PREFIX != *[=\<\>,]* ]] && _exactop_columns "$@"
 }

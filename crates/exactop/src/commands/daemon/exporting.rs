@@ -91,7 +91,7 @@ impl Export {
         let Some(to) = &self.to else { return Ok(()) };
         let to = ExportTarget::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
         if !is_recorded {
-            let what = ": what is sent is what is recorded: it takes record.enabled";
+            let what = ": only recorded windows are sent: set record.enabled";
             return Err(("export.to", what.into()));
         }
         let others = match to {
@@ -103,7 +103,7 @@ impl Export {
         };
         let keys = ["export.login", "export.ca", "export.database"];
         if let Some((key, _)) = keys.into_iter().zip(others).find(|(_, is_set)| *is_set) {
-            return Err((key, " is not about where export.to goes: take it away".into()));
+            return Err((key, " does not apply to this export.to: remove it".into()));
         }
         match self.groups {
             1..=MOST_GROUPS => Ok(()),
@@ -253,14 +253,14 @@ impl Exported {
 
 fn words(news: &News) -> String {
     match news {
-        News::Away(why) => format!("export: {why}; it is tried again, windows wait in the log"),
-        News::Again => "export: all that was recorded is there again".into(),
+        News::Away(why) => format!("export: {why}; retrying, windows wait in the log"),
+        News::Again => "export: works again, all recorded windows are sent".into(),
         News::Lost { from_wall_ns, to_wall_ns, length_ns } => {
             let now = crate::options::time::now();
             let (from, to) = (shown(*from_wall_ns, &now), shown(*to_wall_ns, &now));
             let length = length_ns
                 .map_or(String::new(), |ns| format!(" ({} s)", Duration::from_nanos(ns).as_secs()));
-            format!("export: the log lost what it had from {from} to {to}{length} before it was sent: that is a gap there")
+            format!("export: the log deleted its windows from {from} to {to}{length} before they were sent: the store has a gap")
         }
         News::LeftOut(sent) => {
             let what = sent.to_string();

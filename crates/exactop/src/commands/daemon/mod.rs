@@ -192,7 +192,7 @@ fn warn(settings: &Settings, group: Option<u32>) {
     let Some(address) = settings.metrics.listen else { return };
     if !address.ip().is_loopback() {
         complain(&format!(
-            "metrics on {address} are for everyone who reaches it, without a password: commands and users of all"
+            "metrics on {address} need no password: everyone who reaches the address can read commands and users of all"
         ));
     } else if exactop_sources::probe::hides_processes().unwrap_or(false) {
         complain(

@@ -158,8 +158,8 @@ impl Counting {
     fn tell(&mut self, error: Option<String>) {
         if error != self.told {
             match &error {
-                Some(error) => complain(&format!("metrics are not taken: {error}")),
-                None => complain("metrics are taken again"),
+                Some(error) => complain(&format!("the collector does not accept metrics: {error}")),
+                None => complain("the collector accepts metrics again"),
             }
             self.told = error;
         }

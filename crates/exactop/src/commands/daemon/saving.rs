@@ -53,8 +53,8 @@ impl Saving {
 
 fn words(change: Change, used: u64, bound: u64) -> String {
     let (word, detail) = match change {
-        Change::GivesUp(detail) => ("gives up", detail),
-        Change::TakesBack(detail) => ("has again", detail),
+        Change::GivesUp(detail) => ("drops", detail),
+        Change::TakesBack(detail) => ("restores", detail),
     };
     let what = match detail {
         Detail::History => "history: windows for slow readers",

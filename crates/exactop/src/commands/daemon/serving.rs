@@ -204,8 +204,8 @@ fn words_of(what: &str, failure: &Failure) -> String {
 
 fn words(notice: &Notice) -> String {
     match notice {
-        Notice::Stalled(bytes) => format!("a reader was let go: it left {bytes} bytes unread"),
-        Notice::Refused(why) => format!("a reader was refused: {}", harmless(why)),
-        Notice::TooLarge => "a window is too large to be sent: all readers were let go".into(),
+        Notice::Stalled(bytes) => format!("disconnected a reader that left {bytes} bytes unread"),
+        Notice::Refused(why) => format!("refused a reader: {}", harmless(why)),
+        Notice::TooLarge => "disconnected all readers: a window is too large to send".into(),
     }
 }

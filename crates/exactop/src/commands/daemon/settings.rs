@@ -182,12 +182,7 @@ impl Settings {
         self.export.check(self.record.enabled)?;
         match self.metrics.groups {
             1..=100_000 => {}
-            n => {
-                return Err((
-                    "metrics.groups",
-                    format!(" is {n}: 1 to 100000 groups can have series"),
-                ))
-            }
+            n => return Err(("metrics.groups", format!(" is {n}: write 1 to 100000 groups"))),
         }
         // Length of sun_path (unix(7)), with its terminating null byte.
         match self.socket.as_os_str().len() {
@@ -294,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_read_again() {
+    fn printed_settings_parse_to_the_same_settings() {
         let mut settings = Settings::default();
         assert_eq!(read(settings.to_toml().as_bytes()), Ok(settings.clone()));
         settings.priority = Priority::RoundRobin;
@@ -311,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_comes_with_its_line_and_the_nearest_name() {
+    fn an_error_names_its_line_and_the_nearest_key() {
         assert_eq!(
             refused("[record]\n\nmaxsize = \"2G\"\n"),
             (3, "unknown field `maxsize`: did you mean `max_size`?".into())
@@ -356,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_a_restart_is_named() {
+    fn settings_that_need_a_restart_are_named() {
         let was = Settings::default();
         let mut is = was.clone();
         is.record.interval = Duration::from_secs(1);

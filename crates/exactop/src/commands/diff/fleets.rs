@@ -65,7 +65,7 @@ impl ManyArgs {
         match self.changed.is_some() {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--changed is about the books of many machines, and these are recordings of one",
+                "--changed needs the books of many machines: these are recordings of one",
             )),
         }
     }
@@ -146,7 +146,7 @@ pub fn run(
         OnePer::Wall => Per::Wall,
         OnePer::Work(_) => {
             return Err(Failure::usage(
-                "--per work: the books of many machines do not count it: cpu or wall",
+                "--per work: the books of many machines do not count it: write cpu or wall",
             ));
         }
     };
@@ -158,7 +158,7 @@ pub fn run(
             None => TimeRange::default(),
         };
         let side = Side::read(books, when, by, now_ns).map_err(failed)?;
-        side.ok_or_else(|| Failure::failed(format!("no window of any host ends in {name}")))
+        side.ok_or_else(|| Failure::failed(format!("no host has a window that ends in {name}")))
     };
     let (a, b) = (
         read(first, how.a.as_deref(), "A")?,

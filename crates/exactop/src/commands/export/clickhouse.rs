@@ -75,7 +75,7 @@ impl StoreArgs {
         match is_said.contains(&true) {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--database, --login, --ca, --patience and --connect-timeout are about a store, and none is named: write https://HOST:8443",
+                "--database, --login, --ca, --patience and --connect-timeout apply only to a store: write https://HOST:8443",
             )),
         }
     }
@@ -133,7 +133,7 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     if let Err(error) = done {
         if sent != SentCounts::default() {
             complain(&format!(
-                "{sent}; what is missing goes with the next export of the same time"
+                "{sent}; the next export of the same time sends the missing windows"
             ));
         }
         return Err(Failure::failed(error));

@@ -52,7 +52,7 @@ impl ParquetArgs {
         let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
             if self.login.is_some() || self.ca.is_some() {
                 return Err(Failure::usage(
-                    "--login and --ca are about a URL, and --to is a directory",
+                    "--login and --ca apply only to a URL: --to is a directory",
                 ));
             }
             let into = Directory::open_or_make(&self.output).map_err(Failure::failed)?;

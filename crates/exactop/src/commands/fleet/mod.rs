@@ -61,7 +61,7 @@ pub fn reached(client: Client) -> Result<Store, Failure> {
             complain(&waits);
         }
     });
-    let told = told.map_err(Failure::cannot("start the thread that says what is waited for"))?;
+    let told = told.map_err(Failure::cannot("start the thread that reports the wait"))?;
     let store = Store::open(client).map_err(Failure::failed);
     drop(ends);
     // The thread's line must stand before the error. It prints and ends.
@@ -73,7 +73,7 @@ pub fn reached(client: Client) -> Result<Store, Failure> {
 pub fn complain_of(books: &Parquet) {
     if books.skipped() > 0 {
         complain(&format!(
-            "not looked into: {} directories that are links or lie more than 8 deep",
+            "skipped {} directories that are links or lie more than 8 deep",
             books.skipped()
         ));
     }

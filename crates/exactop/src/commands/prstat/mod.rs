@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_it_is_called_by_is_the_command() {
+    fn a_program_called_prstat_runs_prstat() {
         let arguments = |args: &[&str]| arguments(args.iter().map(OsString::from));
         assert_eq!(arguments(&["/usr/bin/prstat", "-mL"]), ["/usr/bin/prstat", "prstat", "-mL"]);
         assert_eq!(arguments(&["exactop", "-b"]), ["exactop", "-b"]);

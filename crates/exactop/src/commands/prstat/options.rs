@@ -271,11 +271,11 @@ impl PrstatArgs {
             (self.split.is_some(), "--split is for measuring"),
             (self.proc_root.is_some(), "--proc-root is for measuring"),
             (self.real_time, "-R is for measuring"),
-            (!self.real.is_empty(), "-U: who the real user was is not recorded"),
+            (!self.real.is_empty(), "-U: real users are not recorded"),
         ];
         let measuring = measuring.iter().find(|(given, _)| *given && self.of.replay.is_some());
         if let Some((_, why)) = measuring {
-            return wrong(&format!("{why}: --replay shows what was measured already"));
+            return wrong(&format!("{why}: --replay shows recorded windows"));
         }
         if self.microstates
             && (self.source == FigureSource::Own(Choice::Procfs) || self.proc_root.is_some())

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_row_can_say_is_a_line_of_the_screen() {
+    fn notes_are_the_last_line_of_the_screen() {
         let part = Part { header: "PID".into(), lines: vec!["  7".into()], room: 2 };
         let report = Report { parts: vec![part], total: "Total: 1".into() };
         let shown = |unsaid| {

@@ -75,7 +75,7 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     let cut = cut.map_err(|error| out.failure.take().unwrap_or_else(|| Failure::failed(error)))?;
     if let Some(boot) = cut.boot {
         complain(&format!(
-            "the machine was started anew before {}: what came after is left out, cut it by itself",
+            "the machine rebooted before {}: later windows are left out, cut them separately",
             shown(boot, &now)
         ));
     }

@@ -57,7 +57,7 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
     }
     report.unreadable.iter().for_each(|why| text.push_str(&format!("{}\n", harmless(why))));
     if report.unread_bytes > 0 && report.files.iter().all(|file| file.damaged_bytes == 0) {
-        let _ = writeln!(text, "{} bytes say what cannot be: DAMAGED", report.unread_bytes);
+        let _ = writeln!(text, "{} bytes are invalid: DAMAGED", report.unread_bytes);
     }
     for gap in &report.gaps {
         let _ = writeln!(text, "{}", gap_words(gap, &now));

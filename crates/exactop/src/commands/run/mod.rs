@@ -154,7 +154,7 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
 fn unrecorded(windows: u64, why: &str) -> String {
     match windows {
         0 => format!("nothing was recorded: there was no ledger: {why}"),
-        n => format!("not all was recorded: the ledger failed after {n} windows: {why}"),
+        n => format!("the recording is incomplete: the ledger failed after {n} windows: {why}"),
     }
 }
 
@@ -197,10 +197,10 @@ mod tests {
     use super::unrecorded;
 
     #[test]
-    fn a_ledger_that_failed_halfway_is_not_one_that_was_not_there() {
+    fn a_ledger_that_failed_halfway_is_reported_as_such() {
         let none = "nothing was recorded: there was no ledger: not permitted";
         assert_eq!(unrecorded(0, "not permitted"), none);
-        let some = "not all was recorded: the ledger failed after 3 windows: lost";
+        let some = "the recording is incomplete: the ledger failed after 3 windows: lost";
         assert_eq!(unrecorded(3, "lost"), some);
     }
 }

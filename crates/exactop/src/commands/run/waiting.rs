@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_word_it_goes_on() {
+    fn the_child_goes_on_after_the_byte() {
         let (mut summoner, mut waiting) = pair().unwrap();
         waiting.ours = [-1, -1];
         summoner.go.write_all(&[GO]).unwrap();

@@ -42,7 +42,7 @@ impl Host for LiveHost {
     fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         let told = match &self.reader {
             Some(reader) => reader.borrow_mut().read(wanted),
-            None => Err(Refusal::Because("nobody reads it here".into())),
+            None => Err(Refusal::Because("this program cannot read it".into())),
         };
         told.map_err(|refusal| holdings::refused(wanted.part, &refusal))
     }
@@ -63,7 +63,7 @@ impl Host for LiveHost {
         match asked(Caps::SYS_NICE, || process.renice(number, nice)) {
             Ok(Reniced::It) => Ok(()),
             Ok(Reniced::Perhaps) => Err(format!(
-                "{} exited meanwhile: look whether another process has its number",
+                "{} exited meanwhile: check whether another process has its number",
                 target.shown()
             )),
             Err(Errno::SRCH) => Err(target.gone()),
@@ -165,7 +165,7 @@ mod tests {
 
     /// A number that passed to another process: same number, another start time.
     #[test]
-    fn who_got_the_number_afterwards_is_left_alone() {
+    fn a_later_process_with_the_same_pid_is_left_alone() {
         let (mut child, target) = sleeper();
         let nice = process::getpriority_process(held::number(target.pid));
         for started in [target.key.start_ns - 1, target.key.start_ns + 10_000_000] {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threads_number_means_its_process_to_signals() {
+    fn a_signal_to_a_thread_id_goes_to_its_process() {
         let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let own = std::process::id();
         let target =

@@ -32,7 +32,7 @@ impl Check {
             return Ok(());
         }
         complain(&format!(
-            "inexact windows: {} of {} (--json says why of each, 'exactop doctor' why there is no ledger)",
+            "inexact windows: {} of {} (--json says why for each, 'exactop doctor' says why there is no ledger)",
             self.inexact, self.windows
         ));
         Err(Failure::Found)
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn one_inexact_window_is_enough_and_only_if_asked_for() {
+    fn check_fails_at_one_inexact_window() {
         use WindowState::{Exact, Inexact, Repaired};
         assert!(verdict(true, &[Exact, Repaired]).is_ok());
         assert!(matches!(verdict(true, &[Exact, Inexact, Exact]), Err(Failure::Found)));

@@ -138,7 +138,7 @@ fn refuse(looks: &Looks, pid: u32, subject: Subject, why: &str) {
 fn failure_text(failure: Failure) -> String {
     match failure {
         Failure::Failed(error) => exactop_model::text::escape::harmless(&format!("{error:#}")),
-        _ => "it cannot be looked at".into(),
+        _ => "its wakeups and system calls cannot be read".into(),
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_went_with_a_daemon_are_attached_anew_when_there_is_one() {
+    fn programs_of_a_stopped_daemon_are_attached_at_its_successor() {
         let kernel = Rc::new(RefCell::new(Kernel::default()));
         let mut attending = attending(&kernel, Duration::ZERO);
         let pass = |attending: &mut Attending| {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_not_tried_all_the_time() {
+    fn a_refused_attach_is_retried_after_a_pause() {
         let kernel = Rc::new(RefCell::new(Kernel { refuses: Some("no rights"), attached: 0 }));
         let mut attending = attending(&kernel, Duration::from_secs(3600));
         (0..5).for_each(|_| attending.attach(7, Subject::Waits));

@@ -93,7 +93,7 @@ fn of_kubernetes(n: usize) -> (String, Vec<String>) {
 }
 
 #[test]
-fn containers_of_containerd_have_the_names_that_kubernetes_gave_them() {
+fn containerd_containers_have_their_kubernetes_names() {
     let Some(_alone) = alone() else { return };
     let Some(containerd) = Containerd::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");

@@ -112,7 +112,7 @@ fn host(dir: &Path) -> String {
 }
 
 #[test]
-fn brief_containers_of_docker_are_charged_by_the_names_that_it_gave_them() {
+fn brief_docker_containers_are_charged_by_name() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root runs Docker");

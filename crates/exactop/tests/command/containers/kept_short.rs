@@ -37,7 +37,7 @@ impl Drop for Runs {
 }
 
 #[test]
-fn a_throttled_and_a_starved_container_are_told_in_words() {
+fn a_throttled_and_a_starved_container_are_reported_in_words() {
     let Some(_alone) = alone() else { return };
     if groups().is_none() || !is_here("runc", "runc") {
         return;

@@ -55,7 +55,7 @@ fn podman(words: &[&str]) -> Command {
 }
 
 #[test]
-fn brief_containers_of_podman_are_charged_by_the_names_that_it_gave_them() {
+fn brief_podman_containers_are_charged_by_name() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() || !is_here("podman", "podman") {
         return;

@@ -59,7 +59,7 @@ impl Bundle {
 }
 
 #[test]
-fn each_of_200_brief_containers_is_charged_by_its_name_then_and_when_replayed() {
+fn each_of_200_brief_containers_is_charged_by_name_live_and_in_replay() {
     let Some(_alone) = alone() else { return };
     if !is_here("runc", "runc") {
         return;

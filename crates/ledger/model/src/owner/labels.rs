@@ -156,8 +156,8 @@ impl Labels {
     }
 }
 
-/// All time of a window, by labels. `by` is a part of [`Grouping::LABELS`]. `book` yielded the
-/// window and has not advanced since.
+/// All time of a window, by labels. `by` is a part of [`Grouping::LABELS`]. `book` yielded the window and
+/// has not advanced since.
 pub fn labelled(
     window: &Window,
     book: &Book,

@@ -27,7 +27,7 @@ fn a_program_made_for_0_1_works_as_it_did() {
     assert_eq!((output.status.code(), text.as_str()), (Some(0), "as it was\n"), "{said}");
 }
 
-/// Declarations of a header, without what is said of them.
+/// Declarations of a header, without their comments.
 fn declared(header: &str) -> String {
     let lines = header.lines().map(str::trim);
     let code = lines.filter(|line| !line.starts_with(['*', '/', '#']));
@@ -35,7 +35,7 @@ fn declared(header: &str) -> String {
 }
 
 #[test]
-fn what_0_1_declared_is_declared_as_it_was() {
+fn declarations_of_0_1_are_unchanged() {
     let read = |path: PathBuf| std::fs::read_to_string(path).expect("a header");
     let (then, now) = (
         declared(&read(released().join("0.1/exactop.h"))),

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn openmetrics_is_given_to_whoever_wants_it() {
+    fn openmetrics_is_sent_to_clients_that_prefer_it() {
         use Format::{OpenMetrics, Prometheus};
         let prometheus_2 = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         for (accept, format_wanted) in [
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_compressed_for_whoever_takes_that() {
+    fn pages_are_compressed_for_clients_that_accept_gzip() {
         for (encoding, wanted) in [
             (None, false),
             (Some("gzip"), true),

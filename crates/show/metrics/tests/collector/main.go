@@ -1,4 +1,4 @@
-// The OpenTelemetry collector with what a test of reports needs of it: it takes OTLP and writes a file.
+// The OpenTelemetry collector, reduced to the parts that the tests of reports need: it takes OTLP and writes a file.
 package main
 
 import (
@@ -21,7 +21,7 @@ func components() (otelcol.Factories, error) {
 		return otelcol.Factories{}, err
 	}
 	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory())
-	// What the collector tells of itself: nothing.
+	// The collector reports nothing about itself.
 	silent := telemetry.NewFactory(func() component.Config { return &struct{}{} })
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: silent}, err
 }

@@ -157,10 +157,7 @@ proptest! {
         looks in prop::collection::vec(any::<bool>(), 1..9),
         by_user: bool,
     ) {
-        let by = match by_user {
-            true => vec![Grouping::Unit, Grouping::User],
-            false => vec![Grouping::Command],
-        };
+        let by = if by_user { vec![Grouping::Unit, Grouping::User] } else { vec![Grouping::Command] };
         for groups in PLACES {
             history(&events, &looks, groups, &by);
         }

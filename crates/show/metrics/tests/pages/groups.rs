@@ -15,7 +15,7 @@ const OTHER: &str = "command=\"~other\"";
 const LEFT: &str = "command=\"~left\"";
 
 #[test]
-fn who_is_new_stands_at_0_for_one_scrape_and_loses_nothing() {
+fn a_new_group_stands_at_0_for_one_scrape_and_loses_nothing() {
     let mut made = Made::new(by_command(10), Cgroups::default());
     made.window(&[ran("a", 500 * MS)]);
     made.window(&[ran("a", 100 * MS)]);
@@ -44,7 +44,7 @@ fn several_readers_see_the_0_where_that_is_set() {
 }
 
 #[test]
-fn the_largest_have_the_places_and_who_returns_begins_anew() {
+fn the_largest_groups_have_places_and_a_returning_group_starts_again() {
     let mut made = Made::new(by_command(2), Cgroups::default());
     made.window(&[ran("a", 50 * MS), ran("b", 20 * MS), ran("c", 10 * MS)]);
     assert_eq!(
@@ -72,7 +72,7 @@ fn the_largest_have_the_places_and_who_returns_begins_anew() {
 }
 
 #[test]
-fn a_storm_of_names_makes_no_more_series_and_pushes_nobody_out() {
+fn a_storm_of_names_adds_no_series_and_displaces_no_group() {
     let mut made = Made::new(by_command(100), Cgroups::default());
     let steady: Vec<Did> = (0..50).map(|n| ran(&format!("steady{n}"), 20 * MS)).collect();
     made.window(&steady);
@@ -112,7 +112,7 @@ fn places_change_hands_no_faster_than_all_of_them_in_an_hour() {
 }
 
 #[test]
-fn groups_are_told_by_what_is_set() {
+fn groups_have_the_labels_of_the_settings() {
     let pod = CgroupNames {
         namespace: Some("shop".into()),
         pod: Some("cart-1".into()),
@@ -185,7 +185,7 @@ fn a_name_cannot_pass_for_another_nor_write_lines() {
 }
 
 #[test]
-fn what_was_used_before_a_change_of_group_stays_there() {
+fn time_before_a_change_of_group_stays_with_the_old_group() {
     let named = |unit: &str| CgroupNames { unit: Some(unit.into()), ..CgroupNames::default() };
     let names = Cgroups([(1, named("a")), (2, named("b"))].into());
     let settings = Settings { by: vec![Grouping::Unit], ..Settings::default() };
@@ -206,7 +206,7 @@ fn what_was_used_before_a_change_of_group_stays_there() {
 }
 
 #[test]
-fn what_exited_is_its_users_where_that_is_told() {
+fn exited_tasks_count_for_their_user_if_known() {
     let settings = Settings { by: vec![Grouping::User], ..Settings::default() };
     let mut made = Made::new(settings, Cgroups::default());
     let all = [("a", 5), ("b", 7), ("c", 9)].map(|(name, run_ns)| crate::made::ran(name, run_ns));

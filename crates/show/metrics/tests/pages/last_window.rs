@@ -68,7 +68,7 @@ fn a_window_that_closes_when_it_is_asked_for_is_on_the_page() {
 }
 
 #[test]
-fn all_who_ask_for_a_windows_page_share_its_bytes() {
+fn requests_for_the_same_page_share_its_bytes() {
     let last = LastWindow::new(metrics(), 0, || ());
     let mut made = Made::new(Settings::default(), Cgroups::default());
     close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
@@ -81,7 +81,7 @@ fn all_who_ask_for_a_windows_page_share_its_bytes() {
 }
 
 #[test]
-fn counters_that_begin_anew_leave_no_time_without_a_page() {
+fn a_page_exists_while_counters_restart() {
     let last = LastWindow::new(metrics(), 0, || ());
     let mut made = Made::new(Settings::default(), Cgroups::default());
     close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));

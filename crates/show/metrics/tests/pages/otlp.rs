@@ -157,7 +157,7 @@ fn a_report_is_sent_again_until_it_is_taken() {
 }
 
 #[test]
-fn what_is_refused_is_not_sent_again_before_its_time() {
+fn a_refused_report_is_not_sent_again_early() {
     let (address, requests) = receiver::start(vec![answer("400 Bad", b""), answer("200 OK", b"")]);
     let report = Box::new(|| Some(vec![0]));
     let hour = Duration::from_secs(3600);
@@ -171,7 +171,7 @@ fn what_is_refused_is_not_sent_again_before_its_time() {
 }
 
 #[test]
-fn the_last_report_does_not_wait_for_its_time_nor_for_who_does_not_answer() {
+fn the_last_report_is_sent_at_once_and_waits_a_bounded_time() {
     let (address, requests) = receiver::start(vec![answer("200 OK", b""), answer("200 OK", b"")]);
     let report = Box::new(|| Some(vec![1]));
     let hour = Duration::from_secs(3600);

@@ -132,7 +132,7 @@ fn the_rules_are_right() {
 
 /// An alert rule on a family that does not exist would never fire.
 #[test]
-fn the_rules_name_what_is_told() {
+fn the_rules_name_existing_families() {
     let page = made().scrape(Format::Prometheus);
     let told: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
     let told: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();

@@ -38,7 +38,7 @@ fn books_that_do_not_close_show() {
 }
 
 #[test]
-fn what_is_not_measured_is_not_there_until_it_is() {
+fn an_unmeasured_figure_is_absent_until_measured() {
     let unmeasured = |snapshot: &mut exactop_model::Snapshot| {
         snapshot.cost.bpf_ns = None;
         for cpu in &mut snapshot.cpus {

@@ -77,7 +77,7 @@ impl App {
                 Action::Draw
             }
             None => {
-                self.say("nothing more is known of it than stands here");
+                self.say("no page has more about it");
                 Action::Draw
             }
         }

@@ -25,7 +25,7 @@ impl App {
         };
         match (command, fold) {
             (_, Fold::Leaf) => {
-                self.say("nothing stands below it");
+                self.say("it has no rows below");
                 return Action::Draw;
             }
             (KeyCommand::Fold, Fold::Folded(_)) | (KeyCommand::Unfold, Fold::Open) => {

@@ -141,7 +141,7 @@ impl App {
                 Page::Groups(GroupsPage { selected: Some(group), .. }) => {
                     format!("group {} is gone: nothing done", group.name)
                 }
-                _ => "no groups yet: they are there from the next window on".into(),
+                _ => "no groups yet: the next window has them".into(),
             });
             return Action::Draw;
         };

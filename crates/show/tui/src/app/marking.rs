@@ -49,7 +49,7 @@ impl App {
             self.table.marked = None;
             self.forget_widths();
             let kind = if threads { "processes" } else { "threads" };
-            self.say(format!("the marked window was of {kind}: mark one anew"));
+            self.say(format!("the marked window was of {kind}: mark another"));
         }
     }
 

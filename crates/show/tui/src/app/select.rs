@@ -202,9 +202,9 @@ impl App {
         match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
             None if self.settings.tree && !self.table.folded.is_empty() => {
-                self.complain(format!("'{text}' is in no row that is not folded"));
+                self.complain(format!("no unfolded row contains '{text}'"));
             }
-            None => self.complain(format!("'{text}' is in no row")),
+            None => self.complain(format!("no row contains '{text}'")),
         }
     }
 

@@ -36,7 +36,7 @@ impl App {
             return None;
         };
         let RowId::Task(key) = id else {
-            self.complain("who exited cannot be tagged");
+            self.complain("an exited task cannot be tagged");
             return Some(Action::Draw);
         };
         match self.table.tags.0.iter().position(|tagged| *tagged == key) {

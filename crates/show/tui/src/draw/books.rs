@@ -183,7 +183,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_has_no_name_and_what_is_missing_are_kept_longest() {
+    fn unnamed_time_and_the_residual_are_kept_longest() {
         let text = |merge, form| {
             sum(Some(20_000), &merged(&KNOWN, merge), form, "", Theme::MONO).to_string()
         };

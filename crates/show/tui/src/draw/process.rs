@@ -282,7 +282,7 @@ impl View<'_> {
     fn first_reading(&self) -> Option<Line<'static>> {
         let samples = !self.frame.provenance.source.keeps_books();
         let is_first = samples && self.row.delta.get(Counter::RunNs).is_none();
-        let text = "of its threads this is the first reading: figures from the next window on";
+        let text = "the first reading of its threads: figures from the next window on";
         let text = cut(text, self.room.saturating_sub(9));
         is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
     }
@@ -299,7 +299,7 @@ impl View<'_> {
             }
             None if !self.frame.provenance.source.keeps_books() => {
                 let why =
-                    "not known, nor who woke it: only the ledger tells (as root, or by a daemon)";
+                    "not known, nor its waker: only the ledger tells (as root, or by a daemon)";
                 let text = cut(why, self.room.saturating_sub(9));
                 return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
             }

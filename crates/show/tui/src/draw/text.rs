@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_folded_is_all_there() {
+    fn folded_text_is_complete() {
         assert_eq!(folded("abcdefgh", 4, 2), ["abcd", "  ef", "  gh"]);
         assert_eq!(
             (folded("abcd", 4, 2), folded("", 4, 2)),

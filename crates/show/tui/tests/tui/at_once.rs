@@ -86,7 +86,7 @@ fn begins(desk: &Desk<'_>) -> Option<u64> {
 }
 
 #[test]
-fn what_is_shown_at_once_stays_until_a_window_was_measured() {
+fn figures_since_boot_stay_until_a_window_is_measured() {
     let (mut feed, mut host) = (Slow { made: Made::default(), opens: true }, Nobody);
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
@@ -101,7 +101,7 @@ fn what_is_shown_at_once_stays_until_a_window_was_measured() {
 
 /// While programs attach, a new page shows known figures, and its first window is short.
 #[test]
-fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
+fn an_opened_page_shows_known_figures_and_its_first_window_is_short() {
     let (mut feed, mut host) = (Slow { made: Made::default(), opens: true }, Nobody);
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
@@ -130,7 +130,7 @@ fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
 }
 
 #[test]
-fn a_source_that_does_not_open_ends_the_view_whatever_is_shown() {
+fn a_source_that_does_not_open_ends_the_view() {
     let (mut feed, mut host) = (Slow { made: Made::default(), opens: false }, Nobody);
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);

@@ -68,7 +68,7 @@ fn lines_of_cpus(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn a_hundred_and_twenty_eight_cpus_can_be_read_on_a_small_screen() {
+fn a_small_screen_shows_128_cpus() {
     insta::assert_snapshot!(shown(&app(80, 24, 128), Theme::FULL));
     let ascii = shown(&app(80, 24, 128), Theme::MONO.in_ascii());
     let line = ascii.lines().find(|line| line.starts_with("cpu64-127 ")).expect("a strip");
@@ -121,7 +121,7 @@ fn fewer_have_bars_where_these_take_few_lines() {
 }
 
 #[test]
-fn the_key_takes_them_away_and_brings_them_back() {
+fn the_key_hides_and_shows_cpus() {
     let one = KeyCode::Char('1');
     let through = |width, height, cpus: u32| {
         let mut app = app(width, height, cpus);
@@ -142,7 +142,7 @@ fn the_key_takes_them_away_and_brings_them_back() {
 }
 
 #[test]
-fn pages_that_are_full_have_them_when_they_are_asked_for() {
+fn full_pages_show_cpus_on_request() {
     let mut app = app(80, 24, 2);
     press(&mut app, KeyCode::Down, 2);
     press(&mut app, KeyCode::Enter, 2);

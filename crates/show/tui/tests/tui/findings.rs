@@ -92,7 +92,7 @@ fn findings_at_80x24_and_160x24() {
 }
 
 #[test]
-fn a_finding_leads_to_where_more_of_it_is_seen() {
+fn a_finding_leads_to_the_page_with_its_details() {
     let follow = |down: usize| {
         let mut app = app(100, 30, Settings::default());
         take(&mut app, KeyCode::Char('!'));

@@ -78,7 +78,7 @@ fn a_branch_folded_in_a_folded_one_stays_so() {
 }
 
 #[test]
-fn without_a_tree_or_anyone_below_it_says_why_nothing_folds() {
+fn a_row_without_a_branch_says_why_it_does_not_fold() {
     let mut list = app(false);
     let before = lines(&list);
     press(&mut list, &[KeyCode::Char('v')]);
@@ -88,5 +88,5 @@ fn without_a_tree_or_anyone_below_it_says_why_nothing_folds() {
     press(&mut tree, &[KeyCode::Home]);
     press(&mut tree, &vec![KeyCode::Down; leaf]);
     press(&mut tree, &[KeyCode::Char('-')]);
-    assert!(screen(&tree).contains("nothing stands below it"), "{}", screen(&tree));
+    assert!(screen(&tree).contains("it has no rows below"), "{}", screen(&tree));
 }

@@ -163,7 +163,7 @@ fn open_files_at_80x24_and_40x24() {
 }
 
 #[test]
-fn a_refusal_is_said_and_harmless() {
+fn a_refusal_is_shown_and_escaped() {
     for key in [ENVIRONMENT, FILES] {
         let (screen, _) = shown(refused, 80, &[key]);
         assert!(screen.contains("no luck: ") && !screen.contains('\u{1b}'), "{screen}");
@@ -172,7 +172,7 @@ fn a_refusal_is_said_and_harmless() {
 }
 
 #[test]
-fn nobody_is_looked_into_but_whose_page_is_open() {
+fn only_the_open_pages_process_is_read() {
     use KeyCode::{Char, Enter, Esc};
     let (_, asked) = shown(told, 80, &[Enter, Char('y'), Esc, Esc, Char('H')]);
     assert_eq!(asked, []);
@@ -184,7 +184,7 @@ fn nobody_is_looked_into_but_whose_page_is_open() {
 
 /// The view keeps holdings only while the page shows them, and shows them on no other page.
 #[test]
-fn what_is_shown_no_more_is_forgotten() {
+fn holdings_are_dropped_with_their_page() {
     let (mut feed, mut host) = (MadeUp, Tells { told, asked: Vec::new() });
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);

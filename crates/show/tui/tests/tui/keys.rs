@@ -99,7 +99,7 @@ fn the_tree_sums_branches() {
 }
 
 #[test]
-fn a_branch_with_someone_of_whom_nothing_is_known_has_no_sum() {
+fn a_branch_with_an_unknown_figure_has_no_sum() {
     let mut app = with(Settings { tree: true, ..Settings::default() });
     let mut frame = arranged(&app.ask(), 0);
     let row = frame.rows.iter_mut().find(|row| row.key.tid == 22_418).unwrap();
@@ -177,7 +177,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
 }
 
 #[test]
-fn details_are_read_for_the_screen_unless_the_order_needs_everyone() {
+fn details_are_read_for_the_screen_unless_the_order_needs_all_rows() {
     let read = |settings| {
         let mut app = with(settings);
         let mut most = 0;
@@ -398,7 +398,7 @@ fn system_calls_are_counted_while_they_are_shown() {
 }
 
 #[test]
-fn a_processs_group_is_marked_where_one_comes_from_it() {
+fn the_group_of_the_left_process_page_is_selected() {
     let mut app = app();
     key(&mut app, KeyCode::Enter);
     let mut frame = arranged(&app.ask(), 0);
@@ -467,7 +467,7 @@ fn idle_rows_are_hidden_but_not_their_time() {
 }
 
 #[test]
-fn sums_are_by_one_thing_after_the_other() {
+fn sums_cycle_through_their_dimensions() {
     let mut app = app();
     assert_eq!(app.ask().options.by, None, "nobody looks");
     for by in Grouping::PAGES {

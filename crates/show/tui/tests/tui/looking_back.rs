@@ -190,7 +190,7 @@ fn picture(desk: &Desk) -> String {
 }
 
 #[test]
-fn brackets_step_through_windows_that_are_over_and_esc_comes_back() {
+fn brackets_step_through_earlier_windows_and_esc_returns() {
     with_desk(5, |desk, at| {
         typed(desk, "[");
         assert_eq!(at.get(), (5, Some(3)), "the one before the last");
@@ -215,7 +215,7 @@ fn brackets_step_through_windows_that_are_over_and_esc_comes_back() {
 }
 
 #[test]
-fn who_is_gone_by_now_cannot_be_acted_on() {
+fn no_action_hits_an_exited_process() {
     with_desk(3, |desk, _| {
         typed(desk, "[");
         for key in ["k", "r"] {
@@ -232,7 +232,7 @@ fn who_is_gone_by_now_cannot_be_acted_on() {
 }
 
 #[test]
-fn windows_that_are_over_have_nobodys_environment() {
+fn earlier_windows_have_no_environment() {
     with_desk(3, |desk, _| {
         typed(desk, "[e");
         assert!(picture(desk).contains("no environment: "), "{}", picture(desk));
@@ -253,7 +253,7 @@ fn pages_are_left_before_the_past_is() {
 }
 
 #[test]
-fn without_windows_that_are_over_there_is_nothing_to_go_back_to() {
+fn without_earlier_windows_there_is_no_way_back() {
     with_desk(1, |desk, at| {
         typed(desk, "[");
         assert_eq!(at.get(), (1, None));
@@ -280,7 +280,7 @@ fn bars_of_the_last_windows_stand_in_the_header() {
 /// Earlier windows have no values that are read from living processes, so those columns are left
 /// out.
 #[test]
-fn columns_that_nobody_kept_are_not_there_while_looking_back() {
+fn columns_of_living_processes_are_left_out_while_looking_back() {
     with_desk(5, |desk, _| {
         let has = |desk: &Desk| ["RES", "%MEM", "TIME+"].map(|title| picture(desk).contains(title));
         assert_eq!(has(desk), [true; 3], "{}", picture(desk));

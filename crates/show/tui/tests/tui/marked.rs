@@ -163,7 +163,7 @@ fn rows_are_ordered_and_chosen_by_their_change() {
 }
 
 #[test]
-fn the_mark_is_let_go_of_by_its_key_by_escape_and_by_the_other_kind_of_rows() {
+fn the_mark_is_dropped_by_its_key_by_esc_and_by_the_other_kind_of_rows() {
     let marked = |app: &App| app.entries().all(|entry| entry.versus.is_some());
     for ends in [KeyCode::Char('D'), KeyCode::Esc, KeyCode::Char('H')] {
         let mut app = app(120, Settings::default());
@@ -196,7 +196,7 @@ fn the_page_of_a_process_shows_it_as_it_is() {
 }
 
 #[test]
-fn nobody_is_offered_who_was_there_only_then() {
+fn a_row_of_only_the_marked_window_is_not_offered() {
     let mut app = app(80, Settings::default());
     keys(&mut app, "D", 0);
     later(&mut app, changed);
@@ -223,7 +223,7 @@ fn without_a_window_there_is_nothing_to_mark() {
 }
 
 #[test]
-fn who_came_has_no_share_of_the_time_it_had_not() {
+fn a_new_row_has_no_share_of_earlier_time() {
     let settings =
         Settings { columns: vec![ColumnId::Pid, ColumnId::LatPct], ..Settings::default() };
     let mut app = app(80, settings);

@@ -88,7 +88,7 @@ fn enter_on_a_group_lists_its_processes_and_esc_goes_back_to_it() {
 }
 
 #[test]
-fn the_root_has_everyone_and_dropping_the_filters_leaves_a_group() {
+fn the_root_has_all_processes_and_dropping_filters_leaves_a_group() {
     let mut app = app(120);
     let all = app.line_count();
     press(&mut app, &[KeyCode::Char('g'), KeyCode::Home, KeyCode::Enter]);
@@ -99,7 +99,7 @@ fn the_root_has_everyone_and_dropping_the_filters_leaves_a_group() {
 
 /// A row of totals sums the rows of its table, to the nanosecond.
 #[test]
-fn a_total_leads_to_those_whose_sum_it_is() {
+fn a_total_leads_to_its_processes() {
     let mut app = app(120);
     let mut seen = 0;
     press(&mut app, &[KeyCode::Char('K'), KeyCode::Home]);
@@ -130,7 +130,7 @@ fn groups_and_totals_lead_to_each_other() {
 }
 
 #[test]
-fn groups_are_ordered_by_any_column_and_it_is_shown_which() {
+fn groups_sort_by_any_column_and_an_arrow_marks_it() {
     let mut app = app(160);
     press(&mut app, &[KeyCode::Char('g')]);
     let names = |app: &App| -> Vec<String> {

@@ -75,7 +75,7 @@ fn a_paused_window_stays_and_says_when_disks_are_known() {
 }
 
 #[test]
-fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has() {
+fn a_sampling_source_says_which_figures_are_missing_and_why() {
     let mut app = App::new(Settings::default()).unwrap();
     app.resize(120, 30);
     let show = |app: &mut App, first: bool| {
@@ -91,7 +91,7 @@ fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has()
     press(&mut app, KeyCode::Enter);
     show(&mut app, true);
     let text = picture(&app);
-    assert!(text.contains("of its threads this is the first reading"), "{text}");
+    assert!(text.contains("the first reading of its threads"), "{text}");
     assert!(text.contains("only the ledger tells"), "{text}");
     show(&mut app, false);
     let text = picture(&app);
@@ -99,7 +99,7 @@ fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has()
 }
 
 #[test]
-fn the_key_shows_whose_disk_io_it_is_and_takes_it_away_again() {
+fn the_key_shows_and_hides_the_disk_io_of_rows() {
     let mut app = app(80, 24);
     assert!(!picture(&app).contains("RD/s"));
     press(&mut app, KeyCode::Char('b'));

@@ -120,14 +120,14 @@ fn no_row(frame: &mut Frame) {
 }
 
 #[test]
-fn who_has_no_row_has_exited_only_if_it_has() {
+fn a_process_without_a_row_has_not_necessarily_exited() {
     let (still, gone) = (page(nothing, no_row, true), page(nothing, no_row, false));
     assert!(!still.contains("has exited") && still.contains("did nothing in this window"));
     assert!(gone.contains("process 22417 has exited"));
 }
 
 #[test]
-fn where_it_ran_is_said_of_nobody_else() {
+fn cpus_are_shown_only_for_the_pages_process() {
     let others = |frame: &mut Frame| frame.watch = Some(PID + 1);
     let trees = |frame: &mut Frame| frame.watch = Some(0);
     assert!(page(nothing, nothing, true).contains("ran on   cpu"));
@@ -145,7 +145,7 @@ fn named_by(frame: &mut Frame, thread: u32) {
 }
 
 #[test]
-fn who_has_no_leader_keeps_its_page() {
+fn a_process_without_a_leader_keeps_its_page() {
     let screen = page(|frame| named_by(frame, 3), |frame| named_by(frame, 5), true);
     assert!(screen.contains("sh (22417)") && screen.contains("% own"), "{screen}");
     let only_threads = |frame: &mut Frame| {
@@ -157,7 +157,7 @@ fn who_has_no_leader_keeps_its_page() {
 }
 
 #[test]
-fn who_has_the_number_later_has_another_page() {
+fn a_later_process_with_the_same_pid_has_another_page() {
     let reused = |frame: &mut Frame| {
         let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == PID);
         rows.for_each(|row| row.key.start_ns += 1);

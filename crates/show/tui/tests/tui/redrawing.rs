@@ -1,4 +1,4 @@
-//! Drawing over an existing screen gives the same result as drawing it anew, after any steps.
+//! Drawing over an existing screen gives the same result as drawing it from scratch, after any steps.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_left_alone_is_what_would_be_drawn(
+    fn rows_left_alone_equal_rows_drawn_anew(
         steps in prop::collection::vec(step(), 1..24),
         theme in prop::sample::select(vec![Theme::FULL, Theme::MONO]),
     ) {

@@ -268,7 +268,7 @@ fn a_page_of_which_nothing_is_known_says_why() {
 }
 
 #[test]
-fn what_happened_is_on_the_help_page_and_not_on_the_status_line() {
+fn events_are_on_the_help_page_and_not_on_the_status_line() {
     let mut app = app(80, 24, Settings::default());
     show(&mut app, |frame| {
         frame.provenance.counters[Counter::UserNs as usize] = Quality::Missing;
@@ -314,7 +314,7 @@ fn a_question_at_80x24() {
 
 /// The current value stands at the end, which a narrow screen used to cut.
 #[test]
-fn a_question_has_what_an_empty_answer_means_at_every_width() {
+fn a_question_shows_its_default_at_every_width() {
     for width in 40..=120 {
         let mut app = app(width, 24, Settings::default());
         for (key, tail) in [('r', " [0]: "), ('k', " [15 TERM]: ")] {
@@ -501,7 +501,7 @@ fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
 }
 
 #[test]
-fn why_it_samples_is_said_as_far_as_there_is_room() {
+fn the_reason_for_sampling_is_shown_as_far_as_it_fits() {
     for width in [80, 200] {
         let mut app = app(width, 24, Settings::default());
         show(&mut app, |frame| *frame = exactop_testkit::frame(SourceKind::Procfs, false));

@@ -101,7 +101,7 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
 }
 
 #[test]
-fn where_only_process_1_is_tagged_nobody_else_is_offered() {
+fn with_only_process_1_tagged_no_process_is_offered() {
     let mut app = app();
     select(&mut app, 1);
     keys(&mut app, " k");
@@ -109,7 +109,7 @@ fn where_only_process_1_is_tagged_nobody_else_is_offered() {
 }
 
 #[test]
-fn tags_stay_on_those_who_sleep_while_another_page_is_looked_at() {
+fn tags_stay_on_sleeping_tasks_while_another_page_is_open() {
     let mut app = app();
     for pid in [22_417, 22_418] {
         select(&mut app, pid);
@@ -131,7 +131,7 @@ fn tags_stay_on_those_who_sleep_while_another_page_is_looked_at() {
 }
 
 #[test]
-fn who_has_another_start_by_now_is_left_out() {
+fn a_tagged_pid_with_another_start_is_left_out() {
     let mut app = app();
     for pid in [22_417, 22_418] {
         select(&mut app, pid);

@@ -273,7 +273,7 @@ fn a_marked_window_of_a_recording_says_when_it_was() {
 }
 
 #[test]
-fn who_asks_for_a_time_that_is_not_recorded_is_told_at_once() {
+fn a_time_that_is_not_recorded_is_refused_at_once() {
     with_feed(120, 24, GAP.0 + GAP.1, 0, |desk, _| {
         let screen = picture(desk);
         assert!(screen.contains("not recorded before this: 2026-11-22 14:01:20"), "{screen}");
@@ -300,7 +300,7 @@ fn joined_windows_at_120x20() {
 }
 
 #[test]
-fn what_needs_a_living_machine_says_that_this_is_a_recording() {
+fn actions_on_a_recording_are_refused_with_the_reason() {
     with_desk(100, 24, |desk, _| {
         for key in ["k", "r", "gw", "x"] {
             typed(desk, key);
@@ -310,7 +310,7 @@ fn what_needs_a_living_machine_says_that_this_is_a_recording() {
 }
 
 #[test]
-fn what_a_process_held_is_in_no_recording_which_says_so() {
+fn a_recording_has_no_holdings_and_says_so() {
     for (key, part) in [("e", "no environment: "), ("l", "no open files: ")] {
         with_desk(100, 24, |desk, _| {
             typed(desk, key);
@@ -321,7 +321,7 @@ fn what_a_process_held_is_in_no_recording_which_says_so() {
 }
 
 #[test]
-fn what_works_on_the_living_only_is_not_offered_and_disks_are_not_promised() {
+fn actions_and_disk_io_are_not_offered_in_a_recording() {
     with_desk(100, 24, |desk, _| {
         typed(desk, "b");
         assert!(picture(desk).contains("Disk - (never recorded)"), "{}", picture(desk));
@@ -340,7 +340,7 @@ fn what_works_on_the_living_only_is_not_offered_and_disks_are_not_promised() {
 }
 
 #[test]
-fn it_plays_to_the_end_and_stops() {
+fn playing_stops_at_the_end() {
     with_desk(100, 24, |desk, at| {
         typed(desk, "t190\n");
         assert!(picture(desk).contains("stopped") && desk.app().is_paused());

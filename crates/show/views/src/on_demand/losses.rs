@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_loss_is_told_with_its_reason_and_none_with_no_word() {
+    fn each_loss_has_its_reason_and_no_loss_prints_nothing() {
         let sheet = Sheet::rows(1);
         let none = Losses { skipped: Some(0), ..Losses::default() };
         assert_eq!(text(&none, "wait", "", sheet), "");

@@ -77,7 +77,7 @@ pub fn text(wakeups: &WakeupWindow, _: bool, sheet: Sheet) -> String {
         of_a_cpu(cost, seconds),
     );
     let mut out = sheet.line(&summary, 2);
-    let unseen = "came unseen: from whom is not known";
+    let unseen = "came unseen: the waker is not known";
     out += &losses::text(&wakeups.losses, "wake-up", unseen, sheet);
     for herd in herds(wakeups) {
         out += &sheet.line(&verdict(&herd), 2);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_is_not_known_is_told_as_such() {
+    fn an_unknown_cost_is_reported_as_unknown() {
         let mut window = window();
         window.edges[0].late_ns = 350_000_000;
         let herds = herds(&window);

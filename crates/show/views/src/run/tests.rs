@@ -92,7 +92,7 @@ fn in_words_without_the_ledger() {
 }
 
 #[test]
-fn what_a_hidden_switch_left_without_a_name_is_said_where_its_kind_is() {
+fn unnamed_time_of_hidden_switches_is_reported() {
     let mut report = report();
     let Ok(tree) = &mut report.tree else { panic!("a tree") };
     tree.unnamed_ns = 2_000_000;
@@ -106,7 +106,7 @@ fn what_a_hidden_switch_left_without_a_name_is_said_where_its_kind_is() {
 }
 
 #[test]
-fn a_short_run_is_told_in_microseconds_and_not_held_against_its_group() {
+fn a_short_run_is_in_microseconds_and_not_compared_with_its_group() {
     let mut report = report();
     report.elapsed_ns = 3_412_345;
     report.group.as_mut().expect("a group").stat.usage_ns = Some(2_000_000);
@@ -120,7 +120,7 @@ fn a_short_run_is_told_in_microseconds_and_not_held_against_its_group() {
 }
 
 #[test]
-fn why_it_is_not_exact_is_said() {
+fn the_reason_for_inexactness_is_reported() {
     let said = |change: fn(&mut Tree)| {
         let mut report = report();
         let Ok(tree) = &mut report.tree else { panic!("a tree") };
@@ -137,7 +137,7 @@ fn why_it_is_not_exact_is_said() {
 }
 
 #[test]
-fn what_was_set_right_is_one_short_line() {
+fn repairs_are_one_short_line() {
     let mut report = report();
     let Ok(tree) = &mut report.tree else { panic!("a tree") };
     tree.state = WindowState::Repaired;
@@ -175,7 +175,7 @@ fn the_slowest_stand_below_each_other() {
 }
 
 #[test]
-fn what_had_no_name_is_said() {
+fn unnamed_time_is_reported() {
     let mut report = report();
     let Ok(tree) = &mut report.tree else { panic!("a tree") };
     tree.exact = false;

@@ -56,7 +56,7 @@ fn a_window_of_ticks_as_text_says_so() {
 }
 
 #[test]
-fn what_a_window_is_worth_is_above_its_rows() {
+fn the_exactness_of_a_window_stands_above_its_rows() {
     let shown = |change: fn(&mut exactop_model::Frame)| {
         let plan = plan(columns::by_ids(TOP));
         let mut frame = frame(SourceKind::Ledger, false);
@@ -71,7 +71,7 @@ fn what_a_window_is_worth_is_above_its_rows() {
 }
 
 #[test]
-fn rows_alone_say_what_found_no_place() {
+fn formats_without_a_header_report_tasks_without_a_slot() {
     let mut frame = frame(SourceKind::Ledger, false);
     assert_eq!(without_place(&frame), None);
     frame.errors.add(ErrorKind::NoSlot, 1_000);
@@ -123,7 +123,7 @@ fn the_precise_top_keeps_names_on_a_narrow_screen() {
 }
 
 #[test]
-fn the_precise_tops_sum_is_all_that_was_taken() {
+fn the_precise_tops_sum_is_all_used_time() {
     let page = page(&precise_plan(), SourceKind::Ledger);
     let text = precise(&precise_plan(), SourceKind::Ledger, None);
     let sum = text.lines().last().and_then(|line| line.split_whitespace().nth(7));
@@ -137,7 +137,7 @@ fn the_precise_tops_sum_is_all_that_was_taken() {
 }
 
 #[test]
-fn the_precise_tops_sum_says_what_it_lacks() {
+fn the_precise_tops_sum_marks_missing_figures() {
     let mut page = page(&precise_plan(), SourceKind::Ledger);
     let busiest = page.rows.iter_mut().max_by_key(|row| row.delta.get(Counter::RunNs));
     let row = busiest.expect("rows");
@@ -217,7 +217,7 @@ fn json_of_procfs() {
 }
 
 #[test]
-fn rows_have_every_raw_column_unless_asked_otherwise() {
+fn rows_have_every_raw_column_by_default() {
     let object = object(&plan(json::default_columns()), SourceKind::Ledger);
     for list in ["tasks", "exited"] {
         let row = object[list][0].as_object().expect("a row");
@@ -233,7 +233,7 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
 /// Only the registry lists columns: every entry is in every output, is usable for sorting and
 /// filtering, and is in the reference.
 #[test]
-fn one_entry_is_all_that_a_column_takes() {
+fn one_registry_entry_makes_a_column() {
     let reference = [reference::text(), reference::json(), reference::markdown()];
     for column in COLUMNS {
         let mut plan = plan(vec![column]);

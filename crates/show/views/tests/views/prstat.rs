@@ -104,7 +104,7 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 }
 
 #[test]
-fn long_names_stay_whole_in_reports_that_nobody_cuts() {
+fn long_names_stay_whole_in_uncut_reports() {
     let whole = report(&ReportStyle::default(), machine());
     assert!(rows_of(&whole)[0].starts_with(" 16145 postgresql   56M   46M sleep "), "{whole:?}");
     let numbers = report(&ReportStyle { numeric: true, ..ReportStyle::default() }, machine());
@@ -220,7 +220,7 @@ fn printed_microstates_add_up_to_100() {
 }
 
 #[test]
-fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
+fn an_unknown_figure_is_a_dash_and_a_zombie_has_no_time() {
     let mut unknown = row(5, 5, "new");
     unknown.delta = Counters::unknown();
     let mut zombie = row(6, 6, "dead");
@@ -334,7 +334,7 @@ fn hidden<const HIDDEN: usize>(rows: &mut [&mut Row], needs: Needs) {
 }
 
 #[test]
-fn sums_say_what_is_not_known_of_their_rows() {
+fn sums_mark_unknown_figures_of_their_rows() {
     let style =
         ReportStyle { lists: ReportSections::Groups(GroupBy::User), ..ReportStyle::default() };
     let root = |reads: fn(&mut [&mut Row], Needs)| {
@@ -370,7 +370,7 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 
 /// Process 1, which /proc does not describe, is in the root group with the kernel's threads.
 #[test]
-fn a_group_stands_once_though_not_every_process_of_it_can_be_read() {
+fn a_group_stands_once_even_with_unreadable_processes() {
     fn unread(rows: &mut [&mut Row], needs: Needs) {
         details(rows, needs);
         rows.iter_mut().filter(|row| row.key.tgid == 1).for_each(|row| {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_apart_once_is_in_the_sum() {
+    fn an_account_measured_once_is_in_the_sum() {
         let mut sum = Accounts::default();
         sum.add(&Accounts {
             capacity_ns: 10,

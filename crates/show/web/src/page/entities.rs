@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_large_for_a_moment_has_a_row_as_who_was_large_in_all() {
+    fn a_row_large_for_a_moment_is_kept_like_one_large_in_total() {
         let of = weights(&[(1, 900, 0.1), (2, 800, 0.1), (3, 5, 1.0), (4, 700, 0.1)]);
         let chosen = choose(&of, &[0, 1], 4, 9);
         assert_eq!(chosen.len(), 2);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_those_stay_that_matter() {
+    fn of_many_rows_the_important_ones_stay() {
         let mut weights = Weights::new(100);
         for tgid in 0..10_000 {
             weights.add(who(tgid), if tgid == 77 { 1000 } else { 1 }, tgid, 2000);

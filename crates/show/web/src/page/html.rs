@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_names_nobody_else() {
+    fn the_page_names_no_other_server() {
         let page = html("a page", Some("null"));
         for elsewhere in ["http:", "https:", "src=", "@import", "url(", "innerHTML", "eval("] {
             assert!(!page.contains(elsewhere), "{elsewhere}");

@@ -24,7 +24,7 @@ fn sums(page: &mut Shown) -> Vec<u64> {
 }
 
 #[test]
-fn a_stretch_that_is_drawn_over_has_the_ledgers_sums() {
+fn a_selected_time_range_has_the_ledgers_sums() {
     let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
     let all = sums(&mut page);
     assert_eq!(all.last(), Some(&(CPUS * 120 * SECOND)));
@@ -48,7 +48,7 @@ fn a_stretch_that_is_drawn_over_has_the_ledgers_sums() {
 }
 
 #[test]
-fn two_stretches_are_compared_and_back_leads_back() {
+fn two_time_ranges_are_compared_and_back_returns() {
     let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
     let at = [10, 19, 70, 79].map(|slot| place(&mut page, slot));
     page.browser.drag(at[0], at[1], false);

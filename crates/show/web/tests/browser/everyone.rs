@@ -22,7 +22,7 @@ fn told(page: &mut Shown) -> Vec<(String, String)> {
 }
 
 #[test]
-fn who_hears_the_page_has_a_table_of_each_picture() {
+fn each_picture_has_a_table_for_screen_readers() {
     let Some(mut page) = shown(&planted(), &Limits::default()) else { return };
     page.browser.ask(
         "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",

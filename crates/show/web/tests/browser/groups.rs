@@ -38,7 +38,7 @@ fn a_groups_limit_stands_beside_what_it_costs() {
 }
 
 #[test]
-fn what_nobody_read_is_not_told() {
+fn figures_that_were_not_read_are_missing() {
     let planted = Planted { quota: Some(60), ..Planted::default() };
     let Some(mut page) = shown(&planted, &Limits::default()) else { return };
     assert_eq!(line(&mut page, "capped")[7..9], ["–", "–"], "read in half of the windows only");
@@ -101,7 +101,7 @@ fn a_process_has_its_threads_and_says_what_is_not_here() {
 }
 
 #[test]
-fn two_stretches_name_who_grew() {
+fn two_time_ranges_name_the_rows_that_grew() {
     let Some(mut page) = shown(&planted(), &Limits::default()) else { return };
     let at = |slot: usize| format!("exactop.model.slots.from_us[{slot}]");
     let go = format!(

@@ -95,7 +95,7 @@ pub const UNTIL: &str = "new Promise(done => { const look = () => window.exactop
     && !document.getElementById('balance').hidden ? done(exactop.model.n) : setTimeout(look, 20); look(); })";
 
 #[test]
-fn windows_come_to_the_page_and_nothing_else_does() {
+fn a_live_page_gets_only_windows() {
     let Some(mut browser) = Browser::start() else { return };
     let mut machine = Machine::serve(Planted::default());
     machine.measure(5);

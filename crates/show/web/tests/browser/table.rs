@@ -31,7 +31,7 @@ fn go(page: &mut Shown, step: i32) {
 }
 
 #[test]
-fn a_heading_sorts_and_back_and_forward_lead_to_what_was() {
+fn a_heading_sorts_and_back_and_forward_restore_the_view() {
     let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
     assert_eq!(names(&mut page)[0], "steady", "who ran most");
     press(&mut page, "LAT");

@@ -1,11 +1,11 @@
-# What is offered for each line of a file, told by a widget for which nobody has to press a key.
+# Prints the completions of each line of a file, by a widget that needs no key presses.
 # $1: the directory of the files.
 dir=$1
 fpath=($dir $fpath)
 autoload -Uz compinit
 compinit -u -D
 
-# Words that are offered; with -O, -A or -D they are only looked at.
+# Records the offered words; with -O, -A or -D compadd only compares words.
 compadd() {
     if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\ * ]]; then
         local -a hits
@@ -15,7 +15,7 @@ compadd() {
     builtin compadd "$@"
 }
 
-# Nothing is put on the line, and nothing below it.
+# Leaves the line and the screen as they are.
 hush() { compstate[insert]= compstate[list]= }
 
 zle-line-init() {

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_got_the_number_afterwards_is_told_of_to_nobody() {
+    fn a_later_process_with_the_same_pid_is_not_read() {
         for part in [Part::Environment, Part::Files] {
             let told = look(Path::new("/proc"), &own(part, 0));
             assert!(told.is_ok(), "{part:?} of this process: {told:?}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn disk_io_is_told_of_who_is_meant_and_of_no_thread_but_its_own() {
+    fn disk_io_is_that_of_the_process_or_of_its_thread() {
         let root = Path::new("/proc");
         let key = own(Part::Files, 0).key;
         let whole = disk(root, &DiskOf { key, is_thread: false }).expect("of this process");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_answered_until_nobody_asks() {
+    fn questions_are_answered_until_the_socket_closes() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
         let patience = super::super::tests::LONG;

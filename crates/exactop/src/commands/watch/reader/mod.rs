@@ -127,7 +127,7 @@ impl Reader {
     }
 
     fn still_waits(&self) -> Refusal {
-        Refusal::Because(format!("still waits for {}; if that lasts, start exactop anew", self.of))
+        Refusal::Because(format!("still waits for {}; if that lasts, restart exactop", self.of))
     }
 
     fn tell(&mut self, asked: ReaderRequest) -> io::Result<ReaderReply> {
@@ -156,7 +156,7 @@ impl Reader {
                 return Ok(answer);
             }
             if self.come.len() > LONGEST {
-                return Err(io::Error::other("an answer without an end"));
+                return Err(io::Error::other("the answer is too long"));
             }
             let left = until.saturating_duration_since(Instant::now());
             self.socket.set_read_timeout(Some(left.max(NO_PATIENCE)))?;
@@ -174,7 +174,7 @@ impl Reader {
 }
 
 /// The error for an answer to another question.
-const ANOTHER: &str = "the process that reads it says something else";
+const ANOTHER: &str = "the process that reads it gave an answer of another kind";
 
 /// The process that a question is about.
 fn subject(asked: &ReaderRequest) -> String {
@@ -194,7 +194,7 @@ fn refusal(error: io::Error) -> Refusal {
             "no answer yet: it may lie on a file system that does not answer".into(),
         ),
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-            Refusal::Because("the process that reads it has been ended: start exactop anew".into())
+            Refusal::Because("the process that reads it has ended: restart exactop".into())
         }
         _ => Refusal::Because(error.to_string()),
     }

@@ -1,8 +1,8 @@
 //! Selects and orders the rows on the screen: a frame together with its lines. No I/O.
 //!
-//! Only this module knows the place of a line's row in its frame (`RowPlace`). A frame and its lines
-//! are one value, made and replaced together, so that a place in one frame cannot be used with
-//! another. What outlives a frame is a [`RowId`].
+//! Only this module knows the place of a line's row in its frame (`RowPlace`). A frame and its lines are
+//! one value, made and replaced together, so that a place in one frame cannot be used with another.
+//! What outlives a frame is a [`RowId`].
 
 mod against;
 mod line;

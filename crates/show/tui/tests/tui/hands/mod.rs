@@ -81,7 +81,7 @@ fn fuzz_hands() {
 const KEYS: u64 = 10_000;
 
 #[test]
-fn every_deed_hits_who_was_marked() {
+fn every_action_hits_the_marked_row() {
     let number = |name| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
     let keys: Option<u64> = number("EXACTOP_FUZZ_KEYS");
     let new_seed = || keys.map_or(0, |_| rand::rng().random::<u32>().into());
