@@ -74,14 +74,16 @@ test-packages: dist static ## Install, upgrade and purge in a clean Debian, an e
 # Programs of tests that make check builds and runs: unit tests, and tests on made-up machines.
 CHECKED = --lib --bins --test model --test recording --test sums --test tui --test views
 
-# Runs two scripts and their tests.
+# Runs scripts, and the tests of each.
 .PHONY: structure
-structure: ## Check that no files or crates import each other in a circle, and the map in ARCHITECTURE.md
+structure: ## Check imports for circles, the map in ARCHITECTURE.md, and all texts against docs/explanation/words.md
 	@command -v python3 >/dev/null || { \
 	  echo "exactop: python3 not found, which reads the imports: apt-get install python3" >&2; exit 1; }
 	@python3 scripts/circles_test.py --quiet
 	@python3 scripts/circles.py
 	@python3 scripts/map.py
+	@python3 scripts/words_test.py --quiet
+	@python3 scripts/words.py
 
 .PHONY: check
 check: cargo structure ## A contributor's minute: formatting, clippy, import circles, tests that need neither root nor waiting

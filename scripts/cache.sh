@@ -2,7 +2,7 @@
 # Prints the directory of downloads and files made from them, outside the clone, and makes it.
 #
 #   cache.sh PART    PART of ${EXACTOP_CACHE:-${XDG_CACHE_HOME:-~/.cache}/exactop}; or of target/cache, which
-#                    is said, if that one cannot be made or is not ours alone
+#                    a notice, if that one cannot be made or another user can write there
 #
 # A cached file is named by its inputs. A writer writes it under another name, and renames it: two
 # runs at once find a complete file or none.

@@ -139,7 +139,7 @@ test_planted_link() {
     untouched() { diff "$work/planted" <(files_of "$root") && same "$(stat -c %u "$root/theirs")" 65534; }
     # It fails on purpose; its effect counts.
     in_root systemd-tmpfiles --create exactop.conf 2>/dev/null || true
-    check "somebody else's link in place of the log is left alone when it is installed" untouched
+    check "another user's link in place of the log is left alone when it is installed" untouched
     for command in record "daemon --socket /run/planted"; do
         # shellcheck disable=SC2086 # words
         check "'exactop ${command%% *}' refuses it in a line" \

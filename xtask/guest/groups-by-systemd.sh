@@ -55,7 +55,7 @@ $exactop run --max 40% -- nonesuch || status=$?
 [ $status = 127 ] || fail "status $status"
 gone "after a command that is not there"
 
-echo "-- without a bus it is made without systemd, and that is said"
+echo "-- without a bus it is made without systemd, with a notice"
 text=$(DBUS_SYSTEM_BUS_ADDRESS=unix:path=/none $exactop run --max 40% -- true 2>&1)
 echo "$text" | grep -q 'systemd does not make a scope.*made without it' || fail "not said: $text"
 gone "after one without a bus"

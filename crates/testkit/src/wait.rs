@@ -74,7 +74,7 @@ fn found_within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Opti
 #[track_caller]
 fn given_up(limit: Duration, what: &str, instead: &str) -> ! {
     let joint = if instead.is_empty() { "" } else { "; " };
-    panic!("waited {} s in vain for: {what}{joint}{instead}", limit.as_secs_f64());
+    panic!("waited {} s without success for: {what}{joint}{instead}", limit.as_secs_f64());
 }
 
 #[cfg(test)]
@@ -113,9 +113,9 @@ mod tests {
     fn a_failed_wait_names_its_state() {
         let limit = Duration::from_millis(20);
         let said = words(|| until_within(limit, "a rising sun", || false));
-        assert_eq!(said, "waited 0.02 s in vain for: a rising sun");
+        assert_eq!(said, "waited 0.02 s without success for: a rising sun");
         let said = words(|| given_up(LIMIT, "a screen", "there is: snow"));
-        assert_eq!(said, "waited 120 s in vain for: a screen; there is: snow");
+        assert_eq!(said, "waited 120 s without success for: a screen; there is: snow");
     }
 
     /// A waiter that could not look for longer than the limit looks once more.

@@ -256,7 +256,7 @@ fn section(bench: &Bench, figures: &[Vec<ToolRuns>]) -> Section {
             "Per cent of one CPU, user and system time, at an interval of 2 s, with sleeping \
              processes in the background. Measured {beside}; over {} refreshes, from the end of one \
              to the end of another, by the kernel's CPU clock of the process; starting up does not \
-             count. Live views have a terminal of 80x24 where nothing else is said. BPF is what the kernel's run-time \
+             count. Live views have a terminal of 80x24 unless the table says otherwise. BPF is what the kernel's run-time \
              statistics say that the programs took in the same time, their own cost included; it \
              depends on how much the machine switches, not on how many processes there are. Memory \
              is resident memory.",

@@ -1,4 +1,4 @@
-//! Context switches at the highest rate: two tasks on one CPU that pass a byte to and fro.
+//! Context switches at the highest rate: two tasks on one CPU that pass a byte back and forth.
 
 use super::running::{Running, Surface};
 use super::{cpu_time, peers};

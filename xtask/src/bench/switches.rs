@@ -187,7 +187,7 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
         name: "switches",
         title: "Context switches".into(),
         how: format!(
-            "Two tasks on one CPU pass a byte to and fro: a round is two switches and two \
+            "Two tasks on one CPU pass a byte back and forth: a round is two switches and two \
               wakeups, and the CPU does nothing else. In turns with nothing attached, with \
               programs of two instructions at the events of the ledger, and with exactop, which \
               closes no window meanwhile: once with the switches and wakeups alone, and once with \

@@ -206,7 +206,7 @@ fn notices_of_a_recording_appear_while_windows_are_printed() {
     let err = std::fs::File::create(&said).expect("a file");
     let windows = Load(command(&words).stdout(Stdio::null()).stderr(err).spawn().expect("exactop"));
     let told = || std::fs::read_to_string(&said).expect("what was said");
-    wait::until("it is said", || told().contains("unwritten windows will be a gap"));
+    wait::until("a notice", || told().contains("unwritten windows will be a gap"));
     drop(windows);
     let _ = std::process::Command::new("umount").arg("-l").arg(dir.path()).status();
     let _ = std::fs::remove_file(&said);

@@ -139,7 +139,7 @@ fn settles(session: &Session) {
             format!("{shown} zombies, {counted} by ps, {ghosts} rows of processes that are gone");
         ended = not_in_proc(&window);
     }
-    panic!("waited in vain for rows that are all in /proc; there are {last}");
+    panic!("waited without effect for rows that are all in /proc; there are {last}");
 }
 
 mod alone {

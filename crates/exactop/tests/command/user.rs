@@ -16,7 +16,7 @@ fn somebody() -> Option<(String, String, String, String)> {
     let passwd = std::fs::read_to_string("/etc/passwd").expect("users");
     let line = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let found = line.into_iter().find(|fields| fields.len() == 7 && fields[2] != "0");
-    let fields = found.expect("somebody else");
+    let fields = found.expect("a row of another user");
     let own = |i: usize| fields[i].to_string();
     Some((own(0), own(2), own(5), own(6)))
 }

@@ -109,7 +109,7 @@ fn a_replayed_page_shows_the_waits_as_recorded() {
     while waits(&screen).as_ref() != Some(&live) {
         let before = window(&screen);
         terminal.keys(&["Right"]);
-        // It stands still at the end, where this waits in vain.
+        // It stands still at the end, where this wait has no end.
         terminal.wait("the next window", |t| (window(&t.screen()) != before).then_some(()));
         screen = terminal.settled();
     }

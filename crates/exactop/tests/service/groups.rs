@@ -37,7 +37,7 @@ fn groups_have_the_ledgers_charges_over_its_windows() {
 fn a_plain_user_has_charges_of_groups() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root becomes somebody else");
+        return eprintln!("left out: only root can change its user");
     }
     let daemon = Daemon::of_group("nogroup");
     let windows = parsed(&done(daemon.plain_reader(&["cgroups", "--json", "0.5", "2"])).fine());

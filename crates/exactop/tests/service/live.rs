@@ -42,7 +42,7 @@ fn row(screen: &str, pid: u32) -> Result<Vec<&str>, String> {
 fn a_group_member_sees_live_what_proc_shows() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root becomes somebody else");
+        return eprintln!("left out: only root can change its user");
     }
     let daemon = Daemon::of_group("nogroup");
     let _storm = Load::shell("while :; do /bin/true; done");
@@ -94,7 +94,7 @@ fn a_group_member_sees_live_what_proc_shows() {
 fn a_user_without_bpf_gets_a_processs_page_from_the_daemon() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root becomes somebody else");
+        return eprintln!("left out: only root can change its user");
     }
     let daemon = Daemon::of_group("nogroup");
     let mut theirs = Command::new(PLAIN[0]);

@@ -123,7 +123,7 @@ fn waits_and_wake_ups_are_of_the_requested_processes() {
 fn a_plain_user_gets_only_own_processes() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root becomes somebody else");
+        return eprintln!("left out: only root can change its user");
     }
     let daemon = Daemon::of_group("nogroup");
     let theirs = |words: &[&str]| parsed(&done(daemon.plain_reader(words)).fine());

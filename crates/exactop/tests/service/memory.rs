@@ -117,7 +117,9 @@ fn read_windows(server: (&Load, u16), windows: usize) -> usize {
     let (mut lines, mut line, mut read) = (BufReader::new(stream), Vec::new(), 0);
     while read < windows {
         match lines.read_until(b'\n', &mut line) {
-            Ok(0) => panic!("the server let go after {read} windows: {:?}", state(load.pid())),
+            Ok(0) => {
+                panic!("the server disconnected after {read} windows: {:?}", state(load.pid()))
+            }
             Ok(_) => {
                 let is_refused = line.starts_with(b"HTTP/") && !line.starts_with(b"HTTP/1.1 200");
                 assert!(!is_refused, "{}", String::from_utf8_lossy(&line));

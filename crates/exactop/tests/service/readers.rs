@@ -124,7 +124,7 @@ fn a_missing_daemon_is_reported_in_one_line() {
 fn group_members_read_without_root_and_other_users_cannot() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root becomes somebody else");
+        return eprintln!("left out: only root can change its user");
     }
     for (group, may) in [("nogroup", true), ("tty", false)] {
         let daemon = Daemon::of_group(group);

@@ -47,7 +47,7 @@ fn an_invalid_request_is_refused_and_harms_no_reader() {
 fn the_daemon_writes_to_no_path_that_another_user_redirects() {
     let Some(_alone) = alone() else { return };
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root makes a link that is somebody else's");
+        return eprintln!("left out: only root makes a link of another user");
     }
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
@@ -57,7 +57,7 @@ fn the_daemon_writes_to_no_path_that_another_user_redirects() {
     let goal = dir.path().join("goal");
     fs::create_dir(&goal).expect("a directory");
     symlink(&goal, theirs.join("link")).expect("a link");
-    lchown(theirs.join("link"), Some(65534), Some(65534)).expect("somebody else's");
+    lchown(theirs.join("link"), Some(65534), Some(65534)).expect("a link of another user");
     let (link, below) = (path("theirs/link"), path("theirs/link/socket"));
     let log = path("log");
     for (socket, log) in [(path("s").as_str(), link.as_str()), (below.as_str(), log.as_str())] {

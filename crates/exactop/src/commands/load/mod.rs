@@ -40,7 +40,7 @@ pub enum LoadArgs {
     Sleepers(until_stopped::Sleepers),
     /// Run children that come and go: /bin/true again and again
     Spawn(until_stopped::Spawn),
-    /// Run two threads that pass a byte to and fro over pipes
+    /// Run two threads that pass a byte back and forth over pipes
     Pingpong(until_stopped::Pingpong),
 }
 

@@ -135,7 +135,7 @@ fn excess_and_old_files_are_removed_and_the_running_file_counts() {
         // A file that has just begun may exceed it, once.
         assert!(size() < most + 40_000, "{}", size());
     }
-    assert!(!recorder.notices().is_empty(), "it is said");
+    assert!(!recorder.notices().is_empty(), "a notice");
     drop(recorder);
     let (windows, gaps) = all(&path);
     assert!(windows.len() > 20 && gaps.is_empty(), "{}", windows.len());

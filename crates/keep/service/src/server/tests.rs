@@ -184,7 +184,7 @@ fn a_connection_without_a_hello_makes_room() {
     assert!(add(&mut server, SOMEBODY, ReaderStage::Greeted).is_ok());
     assert_eq!(server.readers(), READERS.of_one);
     assert!(add(&mut server, SOMEBODY, ReaderStage::Greeted).is_err(), "each has greeted");
-    assert_eq!(server.readers(), READERS.of_one, "and no connection was closed in vain");
+    assert_eq!(server.readers(), READERS.of_one, "and no connection was closed without need");
 }
 
 #[test]

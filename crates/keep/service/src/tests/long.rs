@@ -57,7 +57,7 @@ fn a_long_running_reader_gets_a_keyframe_before_the_limit() {
         }
         loop {
             match reader.read(&mut chunk) {
-                Ok(0) => panic!("it was let go after {windows} windows"),
+                Ok(0) => panic!("it was disconnected after {windows} windows"),
                 Ok(read) => incoming.push(&chunk[..read]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => panic!("{error}"),

@@ -261,7 +261,7 @@ fn ends_of_one_request_come_unasked_and_then_stop() {
             }
             read => read.unwrap(),
         };
-        assert!(n > 0, "it was let go: {:?}", daemon.said());
+        assert!(n > 0, "it was disconnected: {:?}", daemon.said());
         incoming.push(&bytes[..n]);
         let heard = std::iter::from_fn(|| incoming.next_heard().unwrap());
         ends.extend(heard.filter_map(|heard| match heard {

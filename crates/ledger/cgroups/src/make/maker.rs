@@ -205,7 +205,7 @@ mod tests {
         let ours = dir.path().join(Maker::this().name());
         fs::create_dir(&ours).unwrap();
         assert!(hold_left_behind(&ours).is_none(), "made, and not held yet");
-        assert!(hold_left_behind(dir.path()).is_none(), "somebody else's");
+        assert!(hold_left_behind(dir.path()).is_none(), "a group of another process");
     }
 
     #[test]

@@ -537,7 +537,7 @@ columns! {
     );
     Repairs = column!(
         "repairs", "REPR", Count, Events,
-        help: "How often something of it was set right after an event that the kernel did not show; a task that exited counts once.",
+        help: "How often something of it was repaired after an event that the kernel did not show; a task that exited counts once.",
         source: "ledger: what a repair takes from sum_exec_runtime, last_queued and last_arrival / others: -",
         value: |row, _| Value::count(row.repairs, Missing::Source),
     );

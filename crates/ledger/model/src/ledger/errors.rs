@@ -61,7 +61,7 @@ macro_rules! errors {
 
 errors! {
     Recursion, "recursion", "programs skipped", Inexact, "The kernel skipped a program because it was already running on that CPU.";
-    UnseenSwitch, "unseen_switch", "switches not shown", Repaired, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
+    UnseenSwitch, "unseen_switch", "switches not shown", Repaired, "The kernel did not show a context switch; the ledger repaired the stretch from the kernel's own run times.";
     MissedSwitch, "missed_switch", "stretches not known", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
     UnseenBirth, "unseen_birth", "births not shown", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
     UnseenExit, "unseen_exit", "exits not shown", Repaired, "A task's exit was not shown; its last switch ended its account.";

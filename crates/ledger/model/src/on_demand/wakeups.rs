@@ -315,7 +315,7 @@ mod tests {
             ("one at a time", fan(1000, 1000, 1000, 900)),
             ("a small fan", fan(100, 799, 799, 799)),
             ("most did something", fan(10, 1000, 1000, 499)),
-            ("nobody knows", fan(10, 1000, 0, 0)),
+            ("unknown", fan(10, 1000, 0, 0)),
             ("less than one each", fan(10, 1000, 12, 9)),
         ] {
             assert_eq!(herds(&window(vec![no_herd])), [], "{what}");

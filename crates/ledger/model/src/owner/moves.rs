@@ -6,7 +6,7 @@
 //!
 //! Example: a task uses 10 in a, 20 in b and 40 in a. The window holds 70 under a, with moves a→b
 //! of 10 and b→a of 30. The balance of each group, given minus taken, is +10 − 30 = −20 for a and
-//! +30 − 10 = +20 for b. Addition has no order, so chains, moves to and fro and several tasks at
+//! +30 − 10 = +20 for b. Addition has no order, so chains, moves there and back and several tasks at
 //! once come out right. Partial sums may be negative; only the balance counts.
 
 use crate::ledger::counters::Counter;

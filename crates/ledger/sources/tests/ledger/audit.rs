@@ -295,7 +295,7 @@ fn no_wait_differs_without_a_missed_or_repaired_event() {
     let off = measured.iter().filter(|apart| apart.apart_ns >= 1_000_000).count();
     let worst = measured.iter().max_by_key(|apart| apart.apart_ns);
     println!(
-        "{windows} windows of {length:?}: {} compared; {told} in windows that told of something, \
+        "{windows} windows of {length:?}: {} compared; {told} in windows that reported something, \
          of the {} others {off} off by 1 ms or more; the largest: {worst:?}",
         all.len(),
         measured.len(),

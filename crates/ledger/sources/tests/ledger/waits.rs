@@ -165,11 +165,11 @@ fn a_used_up_quota_is_not_a_wait_for_a_cpu() {
     assert_eq!(window.losses.unseen, 0, "a new quota wakes nobody");
 }
 
-/// Waits until a byte has gone to and fro this number of times.
+/// Waits until a byte has made this number of round trips.
 pub fn turns(pipes: &PipePingPong, more: u64) {
     let rounds = || pipes.rounds().expect("it counts");
     let before = rounds();
-    wait::until("bytes to go to and fro", || rounds() >= before + more);
+    wait::until("round trips of bytes", || rounds() >= before + more);
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Recent {
 }
 
 impl App {
-    /// Notes a new window. A recording has no last windows, because its user goes to and fro.
+    /// Notes a new window. A recording has no last windows, because its user moves in both directions.
     pub(super) fn note_recent(&mut self, frame: &Frame) {
         if self.past.is_none() {
             self.recent.note(frame);

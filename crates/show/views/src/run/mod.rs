@@ -208,7 +208,7 @@ fn exactness(tree: &Tree) -> String {
     }
     if let Some(tasks) = tree.repaired.tasks.filter(|&tasks| tasks > 0) {
         let tasks = format!("{} {}", thousands(tasks), things(tasks, "task"));
-        text.push(format!("{tasks} of the machine set right"));
+        text.push(format!("{tasks} of the machine repaired"));
     }
     // Time of tasks without a slot is printed first instead.
     if tree.unnamed_ns > 0 && tree.nameless().is_none() {

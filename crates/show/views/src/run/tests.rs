@@ -146,7 +146,7 @@ fn repairs_are_one_short_line() {
     tree.delta.set(Counter::Migrations, 1);
     let said = text(&report);
     let line = said.lines().find(|line| line.starts_with("repaired ")).expect("a line");
-    assert!(line.ends_with("missed switches 0   3 tasks of the machine set right"), "{line}");
+    assert!(line.ends_with("missed switches 0   3 tasks of the machine repaired"), "{line}");
     assert!(line.len() <= 80 && !said.contains("unseen_switch"), "{said}");
     assert!(!said.contains("audit") && said.contains("   1 migration\n"), "{said}");
     assert_eq!(json(&report)["tree"]["errors"]["unseen_switch"], 10);

@@ -76,7 +76,7 @@ fn formats_without_a_header_report_tasks_without_a_slot() {
     assert_eq!(without_place(&frame), None);
     frame.errors.add(ErrorKind::NoSlot, 1_000);
     frame.errors.add(ErrorKind::NoGroup, 2);
-    let line = without_place(&frame).expect("it is said");
+    let line = without_place(&frame).expect("a notice");
     assert!(line.starts_with("1,002 times no place for a task"), "{line}");
 }
 

@@ -303,7 +303,7 @@ fn progress(trial: &Trial) -> Chart {
     };
     Chart {
         title: format!("{}: progress over time, {}", trial.experiment, trial.condition),
-        x: Axis::new("ms since all were let go"),
+        x: Axis::new("ms since all were released"),
         y: Axis { range: Some((0.0, 105.0)), ..Axis::new("% of the steps done") },
         series: trial.progress.iter().enumerate().map(line).collect(),
     }

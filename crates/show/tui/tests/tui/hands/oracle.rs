@@ -141,7 +141,7 @@ impl Oracle {
             _ => {}
         }
         if let Some((_, target)) = now.as_ref().and_then(target_of) {
-            assert_eq!(Some(target), self.about.as_ref(), "asks about somebody else by now");
+            assert_eq!(Some(target), self.about.as_ref(), "asks about another task by now");
         }
         self.check_done(before.as_ref());
     }
