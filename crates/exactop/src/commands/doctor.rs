@@ -40,7 +40,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     }
     say_whether_it_loads(&mut report, &objects);
     let reduced = rights::reduce(Role::Text, Origin::None, &[]);
-    report.capabilities.extend(reduced.to_capabilities());
+    report.capabilities.extend(reduced.capabilities());
     let told = match as_json {
         true => json(&report, &objects, &tried, &others),
         false => text(&report, &objects, &tried, &others),

@@ -93,7 +93,7 @@ fn no_new_privs() -> Measure {
 
 impl Reduced {
     /// The lines of 'exactop doctor'.
-    pub fn to_capabilities(self) -> Vec<Capability> {
+    pub fn capabilities(self) -> Vec<Capability> {
         let (files, files_lose, files_remedy) = self.files.describe();
         let line = |id, what, measure: Measure, loses: &str, remedy: &str| {
             let (status, found) = match measure {
