@@ -23,7 +23,7 @@ import urllib.request
 import duckdb
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-RULES = [ROOT / "docs" / "prometheus" / "rules.yml", ROOT / "fleet" / "prometheus" / "rules.yml"]
+RULES = [ROOT / "deploy" / "prometheus" / "rules.yml", ROOT / "crates" / "fleet" / "prometheus" / "rules.yml"]
 # Panels without data here, because no host exports to a store.
 MAY_BE_EMPTY = {"Delay of the store"}
 # Longest wait, s; and most queries of a sum, one every 10 s.
@@ -192,7 +192,7 @@ def settled(store, made):
 
 def panels(store):
     """List panels without rows."""
-    told = json.loads((ROOT / "fleet" / "dashboards" / "prometheus.json").read_text())
+    told = json.loads((ROOT / "crates" / "fleet" / "dashboards" / "prometheus.json").read_text())
     instance = store.ask("exactop_cpus")[0][0]["instance"]
     wrong = []
     for panel in told["panels"]:
