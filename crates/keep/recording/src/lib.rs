@@ -34,7 +34,7 @@
 //!
 //! let recording = Recording::open("/var/log/exactop".as_ref())?;
 //! let mut replay = Replay::new(Reader::new(recording));
-//! while replay.forward()? != Moved::End {
+//! while replay.forward()? != ReplayStep::End {
 //!     if let Some(frame) = replay.same_frame(&Ask::default()) {
 //!         println!("{} ns of CPU time, {} idle", frame.books.total_ns, frame.books.idle_ns);
 //!     }
