@@ -30,7 +30,7 @@
 //!
 //! ```no_run
 //! use exactop_model::{Ask, Feed};
-//! use exactop_recording::{Moved, Reader, Recording, Replay};
+//! use exactop_recording::{Reader, Recording, Replay, ReplayStep};
 //!
 //! let recording = Recording::open("/var/log/exactop".as_ref())?;
 //! let mut replay = Replay::new(Reader::new(recording));
