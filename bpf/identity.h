@@ -24,6 +24,8 @@ struct ex_ident {
 	__s32 prio;
 	__u32 policy;
 	__u32 flags; /* PF_* */
+	__u32 session; /* id in the first PID namespace */
+	__u32 pad;
 };
 
 /* Not sched_task_group: autogroup puts a group there that is no cgroup. */
@@ -40,6 +42,15 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
+/* Kernel threads have no session, so 0. A reaped process has left its session: its id stays. */
+static __always_inline void identify_session(struct ex_ident *id, struct task_struct *task)
+{
+	__u32 session = BPF_CORE_READ(task, signal, pids[PIDTYPE_SID], numbers[0].nr);
+
+	if (session)
+		id->session = session;
+}
+
 /* Fills in all but the control group. */
 static __always_inline void identify_itself(struct ex_ident *id, struct task_struct *task)
 {
@@ -53,10 +64,12 @@ static __always_inline void identify_itself(struct ex_ident *id, struct task_str
 	id->prio = field_by_size(task, prio);
 	id->policy = task->policy;
 	id->flags = task->flags;
+	identify_session(id, task);
 }
 
 static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
 {
+	id->session = 0;
 	identify_itself(id, task);
 	id->cgroup = cgroup_id(task);
 }

@@ -47,8 +47,19 @@ struct cred {
 	kuid_t euid;
 };
 
+enum pid_type { PIDTYPE_SID = 3, PIDTYPE_MAX };
+
+struct upid {
+	unsigned int nr;
+};
+
+struct pid {
+	struct upid numbers[1]; /* [0]: in the first PID namespace */
+};
+
 struct signal_struct {
 	atomic_t live;
+	struct pid *pids[PIDTYPE_MAX];
 	unsigned int flags;
 	__u64 cutime;
 	__u64 cstime;

@@ -247,6 +247,8 @@ struct ex_group_key {
 	char comm[16];
 	__u32 tree;
 	__u32 uid;
+	__u32 session;
+	__u32 pad;
 };
 
 struct ex_group_cum {
@@ -308,12 +310,12 @@ enum ex_error {
 };
 
 _Static_assert(sizeof(struct ex_cum) == 272, "ex_cum");
-_Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 760, "ex_slot");
+_Static_assert(sizeof(struct ex_ident) == 72, "ex_ident");
+_Static_assert(sizeof(struct ex_slot) == 768, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 576, "ex_cpu");
-_Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
-_Static_assert(sizeof(struct ex_group) == 832, "ex_group");
-_Static_assert(sizeof(struct ex_zombie) == 88, "ex_zombie");
+_Static_assert(sizeof(struct ex_group_key) == 72, "ex_group_key");
+_Static_assert(sizeof(struct ex_group) == 840, "ex_group");
+_Static_assert(sizeof(struct ex_zombie) == 96, "ex_zombie");
 _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
 _Static_assert(sizeof(struct ex_move) == 24, "ex_move");
 

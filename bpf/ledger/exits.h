@@ -77,6 +77,7 @@ static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tre
 	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
 	key.cgroup = id->cgroup;
 	key.uid = id->uid;
+	key.session = id->session;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
 	key.tree = tree;
@@ -151,6 +152,7 @@ static __always_inline void note_end(struct ex_slot *s, struct task_struct *task
 {
 	flags |= EX_EXIT_NOTED;
 	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
+	identify_session(&s->id, task);
 	if (is_last(task) || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
 		flags |= EX_EXIT_WHOLE;
 	__sync_fetch_and_or(&s->exit_flags, flags);

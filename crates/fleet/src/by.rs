@@ -14,9 +14,7 @@ pub(crate) fn columns(by: Grouping) -> Result<&'static [&'static str], FleetErro
         Grouping::Container => &["namespace", "pod", "container"],
         Grouping::Unit => &["unit"],
         Grouping::Command => &["command"],
-        Grouping::User | Grouping::Cgroup | Grouping::Process => {
-            return Err(FleetError::NotSummed { by })
-        }
+        _ => return Err(FleetError::NotSummed { by }),
     })
 }
 

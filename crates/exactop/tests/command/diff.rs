@@ -38,7 +38,7 @@ fn compared(source: &str) {
     let storm = Load::shell("while :; do echo x | cat; done");
     record(&b, source);
     drop(storm);
-    for by in ["command", "cgroup", "unit", "user", "process"] {
+    for by in ["command", "cgroup", "unit", "user", "process", "session"] {
         let told = books_of(&["--by", by, text(&a), text(&b)]);
         assert_eq!(told["a"]["windows"], 8);
         assert!(told["verdict"] != "too_few_windows");

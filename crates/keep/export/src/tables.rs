@@ -73,7 +73,7 @@ pub fn fields(which: TableName) -> Vec<Field> {
             of(FieldType::Text, there, "kind comm"),
             of(FieldType::Unsigned, perhaps, "pid tid start_ns uid"),
             of(FieldType::Text, perhaps, "user"),
-            of(FieldType::Unsigned, perhaps, "ppid cgroup_id"),
+            of(FieldType::Unsigned, perhaps, "session ppid cgroup_id"),
             of(FieldType::Text, perhaps, "cgroup"),
             of(FieldType::Unsigned, there, "exited_processes exited_tasks life_ns"),
             Counter::ALL
@@ -181,6 +181,7 @@ impl WindowFacts<'_> {
             .unsigned(key.start_ns)
             .unsigned(u64::from(ident.uid))
             .text(self.names.user(ident.uid))
+            .unsigned(ident.session.map(u64::from))
             .unsigned(u64::from(ident.ppid))
             .unsigned(ident.cgroup_id)
             .text(self.path(ident.cgroup_id).as_deref())
@@ -206,6 +207,7 @@ impl WindowFacts<'_> {
             .unsigned((sample.of.tgid != 0).then_some(sample.of.start_ns))
             .unsigned(sample.uid.map(u64::from))
             .text(sample.uid.and_then(|uid| self.names.user(uid)))
+            .unsigned(sample.session.map(u64::from))
             .unsigned((parent != 0).then_some(u64::from(parent)))
             .unsigned(sample.cgroup_id)
             .text(self.path(sample.cgroup_id).as_deref())

@@ -96,9 +96,9 @@ impl Masks {
     }
 
     fn ident(&mut self, ident: Ident) -> Ident {
-        let Ident { ppid, comm, uid, cgroup_id, nice, prio, policy, kthread } = ident;
+        let Ident { ppid, comm, uid, session, cgroup_id, nice, prio, policy, kthread } = ident;
         let (comm, uid) = (self.comm(comm), self.uid(uid));
-        Ident { ppid, comm, uid, cgroup_id, nice, prio, policy, kthread }
+        Ident { ppid, comm, uid, session, cgroup_id, nice, prio, policy, kthread }
     }
 
     fn task(&mut self, task: TaskSample) -> TaskSample {
@@ -126,6 +126,7 @@ impl Masks {
             comm,
             cgroup_id: _,
             uid,
+            session: _,
             tree: _,
             processes: _,
             tasks: _,

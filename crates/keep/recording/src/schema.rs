@@ -185,7 +185,7 @@ fn task() -> Columns {
         .chain(counters())
         .chain(columns(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
         .chain(columns(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
-        .chain(columns(Type::Uint, "audit_repairs tree"))
+        .chain(columns(Type::Uint, "audit_repairs tree session"))
         .collect()
 }
 
@@ -202,7 +202,7 @@ fn exit() -> Columns {
         .chain(counters())
         .chain(columns(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
         .chain(columns(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
-        .chain(columns(Type::Uint, "audit_repaired tree"))
+        .chain(columns(Type::Uint, "audit_repaired tree session"))
         .collect()
 }
 

@@ -32,13 +32,7 @@ pub(crate) struct Id {
 
 impl Id {
     pub const fn new(owner: Owner, boot: usize) -> Id {
-        let has_number = match owner {
-            Owner::Command(_) | Owner::Workers(_) | Owner::Exited(_) | Owner::Machine => false,
-            Owner::Group(id) => id.is_some(),
-            Owner::User(uid) => uid.is_some(),
-            Owner::Process(_) => true,
-        };
-        Id { boot: if has_number { Some(boot) } else { None }, owner }
+        Id { boot: if owner.has_number() { Some(boot) } else { None }, owner }
     }
 }
 

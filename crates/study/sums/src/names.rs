@@ -25,6 +25,8 @@ pub(crate) struct Names {
     /// Names in the recording; older files have none.
     groups: FxHashMap<Numbered<u64>, Arc<GroupName>>,
     users: FxHashMap<Numbered<u32>, String>,
+    /// Names from windows, for owners whose names are not fully known from the owner alone.
+    others: FxHashMap<Numbered<Owner>, String>,
 }
 
 impl Names {
@@ -70,6 +72,19 @@ impl Names {
         }
     }
 
+    /// Adds the name that the owner has in the current window; a later window may know less of it.
+    pub fn learn_from_book(&mut self, by: Grouping, owner: Owner, book: &Book) {
+        // Other fields have the names of these.
+        let is_elsewhere = matches!(owner, Owner::Process(_) | Owner::Group(_) | Owner::User(_));
+        if is_elsewhere || !owner.has_number() {
+            return;
+        }
+        let (name, is_rest) = owner.name(by, book);
+        if !is_rest && name != owner.name(by, &()).0 {
+            self.others.insert((self.boot, owner), name);
+        }
+    }
+
     /// Adds the control groups of a window; the book may forget them later.
     pub fn groups(&mut self, window: &Window, book: &Book) {
         let tasks = window.tasks.iter().filter_map(|task| task.sample.ident.cgroup_id);
@@ -101,9 +116,6 @@ impl Names {
         // another group's in another boot.
         let boot = id.boot;
         match id.owner {
-            Owner::Command(comm) => named(comm.to_string()),
-            Owner::Workers(workers) => named(workers.name().into()),
-            Owner::Exited(comm) => named(format!("{comm} (exited)")),
             Owner::Process(process) => Group {
                 name: boot
                     .and_then(|boot| self.commands.get(&(boot, process)))
@@ -119,7 +131,10 @@ impl Names {
             Owner::Group(Some(id)) => {
                 named(boot.map_or_else(|| UNKNOWN.into(), |boot| self.group_by(by, (boot, id))))
             }
-            Owner::Machine => named(by.none().into()),
+            other => named(match boot.and_then(|boot| self.others.get(&(boot, other))) {
+                Some(name) => name.clone(),
+                None => other.name(by, &()).0,
+            }),
         }
     }
 

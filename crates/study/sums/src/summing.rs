@@ -130,6 +130,7 @@ impl Summing {
         share(window, [], &mut |share: Share<'_>| {
             let owner = share.owner(by, book);
             let row = self.post(self.names.id(owner), &share.charge, told, slot);
+            self.names.learn_from_book(by, owner, book);
             let Bearer::Task(task) = share.bearer else { return };
             if share.is_moved {
                 return;
@@ -159,6 +160,7 @@ impl Summing {
             };
             let owner = Owner::of_task(self.stretch.by, task, book);
             self.names.learn(owner, task, replay);
+            self.names.learn_from_book(self.stretch.by, owner, book);
             let row = self.number(self.names.id(owner));
             let since_ns = window.t0_ns.max(task.since_ns);
             self.still.changes((account, task.state), row, (since_ns, since_ns));

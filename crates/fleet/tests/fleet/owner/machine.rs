@@ -40,6 +40,8 @@ pub enum Event {
     Exec { task: usize, command: usize },
     /// A process changes its user.
     SetUid { task: usize, uid: u32 },
+    /// A process starts a session.
+    SetSid { task: usize },
     /// A process forks.
     Fork { task: usize },
     /// A process starts a thread.
@@ -61,6 +63,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         8 => (task(), 1..=GROUPS).prop_map(|(task, group)| Event::Move { task, group }),
         2 => (task(), 0..COMMANDS.len()).prop_map(|(task, command)| Event::Exec { task, command }),
         1 => (task(), 0..3u32).prop_map(|(task, uid)| Event::SetUid { task, uid }),
+        1 => task().prop_map(|task| Event::SetSid { task }),
         2 => task().prop_map(|task| Event::Fork { task }),
         1 => task().prop_map(|task| Event::Thread { task }),
         2 => task().prop_map(|task| Event::Exit { task }),
@@ -124,7 +127,8 @@ impl Machine {
             opened: false,
             truth: Vec::new(),
         };
-        let ident = Ident { cgroup_id: Some(2), comm: Comm::new(b"cat"), ..Ident::default() };
+        let (comm, session) = (Comm::new(b"cat"), Some(101));
+        let ident = Ident { cgroup_id: Some(2), comm, session, ..Ident::default() };
         for _ in 0..3 {
             machine.born(None, ident);
         }
@@ -159,6 +163,7 @@ impl Machine {
             | Event::Move { task, .. }
             | Event::Exec { task, .. }
             | Event::SetUid { task, .. }
+            | Event::SetSid { task }
             | Event::Fork { task }
             | Event::Thread { task }
             | Event::Exit { task } => self.chosen(task)?,
@@ -175,12 +180,20 @@ impl Machine {
                 sample.ident.comm = Comm::new(COMMANDS[command].as_bytes());
             }
             Event::SetUid { uid, .. } => sample.ident.uid = uid,
+            Event::SetSid { .. } if sample.key.is_leader() => self.begins_session(tgid),
             Event::Fork { .. } => self.born(None, child),
             Event::Thread { .. } => self.born(Some(tgid), own),
             Event::Exit { .. } => self.exits(task),
-            Event::Exec { .. } | Event::Close => {}
+            Event::Exec { .. } | Event::SetSid { .. } | Event::Close => {}
         }
         None
+    }
+
+    /// All threads of a process are in one session.
+    fn begins_session(&mut self, tgid: u32) {
+        for task in self.tasks.values_mut().filter(|task| task.sample.key.tgid == tgid) {
+            (task.sample.ident.session, task.touched) = (Some(tgid), true);
+        }
     }
 
     fn uses(&mut self, task: u64, ns: Figures) {
@@ -234,14 +247,14 @@ impl Machine {
     fn fold(&mut self, of: ProcessRef, task: &Task, process: bool) {
         let ident = task.sample.ident;
         let same = |exit: &&mut ExitSample| {
-            (exit.of, exit.comm, exit.cgroup_id, exit.uid)
-                == (of, ident.comm, ident.cgroup_id, Some(ident.uid))
+            (exit.of, exit.comm, exit.cgroup_id, exit.uid, exit.session)
+                == (of, ident.comm, ident.cgroup_id, Some(ident.uid), ident.session)
         };
         if self.exited.iter_mut().find(same).is_none() {
             let account = 1_000_000 + self.exited.len() as u64;
             let exit = samples::exited(account, Default::default(), ident.comm);
-            let (cgroup_id, uid) = (ident.cgroup_id, Some(ident.uid));
-            self.exited.push(ExitSample { of, cgroup_id, uid, ..exit });
+            let (cgroup_id, uid, session) = (ident.cgroup_id, Some(ident.uid), ident.session);
+            self.exited.push(ExitSample { of, cgroup_id, uid, session, ..exit });
         }
         let group = self.exited.iter_mut().find(same).expect("it is there now");
         group.tasks += 1;
@@ -299,9 +312,11 @@ impl Machine {
             let at = at.iter().position(|of| *of == by).expect("a group's");
             NAMES[group as usize - 1][at].map_or("(rest)".to_string(), String::from)
         };
+        let session = |ident: &Ident| ident.session.expect("all are in one").to_string();
         let living = |leader: &Task, uid: u32| match by {
             Grouping::Command => leader.sample.ident.comm.to_string(),
             Grouping::Process => format!("({})", leader.sample.key.tgid),
+            Grouping::Session => session(&leader.sample.ident),
             _ => uid.to_string(),
         };
         for task in self.tasks.values() {
@@ -316,6 +331,7 @@ impl Machine {
                 Some(leader) => living(leader, leader.sample.ident.uid),
                 None if by == Grouping::Process => format!("{} (exited)", ident.comm),
                 None if by == Grouping::Command => ident.comm.to_string(),
+                None if by == Grouping::Session => session(ident),
                 None => ident.uid.to_string(),
             };
             for (&group, used) in used {

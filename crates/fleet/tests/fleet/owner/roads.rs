@@ -22,9 +22,12 @@ use std::path::Path;
 
 const WALL: i64 = 1_760_000_000_000_000_000;
 
-/// Normalizes a name: rests become one, and a process is its number alone, because its name may
-/// change.
+/// Normalizes a name: rests become one. A process and a session are their number alone, because
+/// their names may change.
 fn normal(by: Grouping, name: &str, is_rest: bool) -> String {
+    if let (Grouping::Session, false, Some((id, _leader))) = (by, is_rest, name.split_once(' ')) {
+        return id.into();
+    }
     match name.rsplit_once(' ') {
         _ if is_rest || name.is_empty() || name.starts_with('~') => "(rest)".into(),
         Some((_, pid)) if by == Grouping::Process && pid != "(exited)" => pid.into(),
@@ -279,6 +282,7 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
     let ways = [
         (Grouping::Command, vec![Grouping::Command]),
         (Grouping::User, vec![Grouping::User]),
+        (Grouping::Session, vec![Grouping::Session]),
         (Grouping::Unit, vec![Grouping::Unit]),
         (Grouping::Container, vec![Grouping::Namespace, Grouping::Pod, Grouping::Container]),
         (Grouping::Pod, vec![Grouping::Namespace, Grouping::Pod]),
@@ -287,7 +291,7 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
     let usual = Settings::default().by;
     let at_once = ways.iter().map(|(by, labels)| (*by, labels.clone(), usual.clone()));
     let alone = ways.iter().map(|(by, labels)| (*by, labels.clone(), labels.clone()));
-    for (by, labels, set) in alone.chain(at_once.filter(|(by, ..)| *by != Grouping::User)) {
+    for (by, labels, set) in alone.chain(at_once.filter(|(by, ..)| usual.contains(by))) {
         let (mut sums, mut exited) = (Sums::new(), 0);
         history.windows(|window, book| {
             let (told, ended) = scraped(window, book, &labels, &set);
@@ -340,7 +344,9 @@ fn scraped(window: &Window, book: &Book, labels: &[Grouping], set: &[Grouping]) 
         let told: Vec<&str> = labels.iter().filter_map(|by| of(by.name())).collect();
         let has_last = labels.last().is_some_and(|by| of(by.name()).is_some());
         let name = match told.first() {
-            Some(name) if has_last && !name.starts_with('~') => told.join("/"),
+            Some(name) if has_last && !name.starts_with('~') => {
+                normal(labels[labels.len() - 1], &told.join("/"), false)
+            }
             _ => "(rest)".into(),
         };
         let mut figures = Figures::default();

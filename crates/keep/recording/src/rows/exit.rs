@@ -25,7 +25,7 @@ pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
         .uint(exit.life_ns)
         .counters(&exit.counters);
     audit::put_exit(&mut cells, &exit.audit);
-    cells.uint(words::tree(exit.tree));
+    cells.uint(words::tree(exit.tree)).uint(exit.session.map(u64::from));
     cells.row(exit.account.0)
 }
 
@@ -46,6 +46,7 @@ pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, FrameE
         comm: words::comm_of(f.text()?)?,
         cgroup_id: f.uint(),
         uid: f.small()?,
+        session: None,
         tree: u32::from(f.bool()?),
         processes: f.known()?,
         tasks: f.known()?,
@@ -54,5 +55,6 @@ pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, FrameE
         audit: audit::get_exit(f)?,
     };
     exit.tree = words::tree_of(exit.tree, f.small()?);
+    exit.session = f.small()?;
     Ok(exit)
 }

@@ -32,7 +32,7 @@ pub(crate) fn task(task: &TaskSample, strings: &mut Strings) -> Row {
         .bool(task.tree != 0)
         .counters(&task.counters);
     audit::put_task(&mut cells, &task.audit);
-    cells.uint(words::tree(task.tree));
+    cells.uint(words::tree(task.tree)).uint(ident.session.map(u64::from));
     cells.row(account.0)
 }
 
@@ -44,6 +44,7 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, FrameE
         ppid: f.known_small()?,
         comm: words::comm_of(f.text()?)?,
         uid: f.known_small()?,
+        session: None,
         cgroup_id: f.uint(),
         nice: f.small_int()?.ok_or(FrameError::Missing)?,
         prio: f.small_int()?.ok_or(FrameError::Missing)?,
@@ -64,6 +65,7 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, FrameE
         audit: audit::get_task(f)?,
     };
     task.tree = words::tree_of(task.tree, f.small()?);
+    task.ident.session = f.small()?;
     Ok(task)
 }
 

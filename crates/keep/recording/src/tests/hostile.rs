@@ -31,6 +31,7 @@ fn many(at_ns: u64, from: u64, count: usize) -> Snapshot {
         ppid: 1,
         comm: Comm::new(b"same"),
         uid: 0,
+        session: None,
         cgroup_id: None,
         nice: 0,
         prio: 120,

@@ -85,6 +85,7 @@ impl World {
                 ppid: 1,
                 comm: Comm::new(names[self.below(4) as usize]),
                 uid: self.below(3) as u32,
+                session: (self.below(3) != 0).then_some(tgid),
                 cgroup_id: (self.below(2) == 0).then_some(77),
                 nice: -5,
                 prio: 115,
@@ -128,7 +129,9 @@ impl World {
             ancestors[0] = ProcessRef { tgid: 101, start_ns: 999_999_999 };
             self.accounts += 1;
             let uid = (!self.accounts.is_multiple_of(3)).then_some(self.accounts as u32);
-            self.exits.push(ExitSample { uid, ..samples::exited(self.accounts, ancestors, comm) });
+            let session = sample.ident.session;
+            let exited = samples::exited(self.accounts, ancestors, comm);
+            self.exits.push(ExitSample { uid, session, ..exited });
             self.exits.len() - 1
         });
         let group = &mut self.exits[group];

@@ -3,9 +3,10 @@
 use crate::feed::needs::Needs;
 use crate::frame::row::{Row, RowKind};
 use crate::frame::Frame;
-use crate::ledger::named::UNKNOWN;
-use crate::owner::workers::Workers;
-use crate::owner::Grouping;
+use crate::ledger::key::{Comm, Ident};
+use crate::ledger::named::{GroupName, UNKNOWN};
+use crate::ledger::snapshot::ProcessRef;
+use crate::owner::{Grouping, Owner, OwnerNames};
 use crate::text::escape::{escape, escape_str};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -37,13 +38,21 @@ impl fmt::Display for Belonging {
 }
 
 impl Belonging {
+    /// Key of the totals, for [`FrameOptions::by`].
+    ///
+    /// [`FrameOptions::by`]: crate::frame::FrameOptions::by
+    pub fn by(&self) -> Option<Grouping> {
+        match self {
+            Belonging::Sum { by, .. } => Some(*by),
+            Belonging::Below(_) => None,
+        }
+    }
+
     /// What must be read of each row to decide its membership.
     pub fn needs(&self) -> Needs {
         match self {
-            Belonging::Sum {
-                by: Grouping::Command | Grouping::Process | Grouping::Host, ..
-            } => Needs::NONE,
             Belonging::Sum { by: Grouping::User, .. } => Needs::USER,
+            Belonging::Sum { by, .. } if !by.is_of_group() => Needs::NONE,
             Belonging::Sum { .. } | Belonging::Below(_) => Needs::NAMES,
         }
     }
@@ -83,25 +92,27 @@ impl Members<'_> {
         };
         match by {
             Grouping::User => named(user(self.process(row).map_or(row, |process| process))),
-            Grouping::Command => {
-                let who = self.process(row).map_or(row, |process| process);
-                let pool = Workers::of_comm(&who.ident.comm).filter(|_| self.is_kthread(who));
-                named(Some(pool.map_or(who.ident.comm.to_string(), |pool| pool.name().into())))
-            }
-            Grouping::Process => named(Some(match self.process(row) {
-                Some(process) => format!("{} ({})", process.ident.comm, process.key.tgid),
-                None => format!("{} (exited)", row.ident.comm),
-            })),
-            Grouping::Host => named(None),
             Grouping::Cgroup => match &row.detail.cgroup {
                 Ok(path) => named(Some(escape(path))),
                 Err(_) => (UNKNOWN.into(), true),
             },
-            _ => match &row.detail.named {
+            by if by.is_of_group() => match &row.detail.named {
                 Ok(name) => named(name.under(by).map(|name| escape_str(&name))),
                 Err(_) => (UNKNOWN.into(), true),
             },
+            by => self.owner(row, by).name(by, self),
         }
+    }
+
+    /// Owner of the row, for keys that need neither a control group nor a user's name.
+    fn owner(&self, row: &Row, by: Grouping) -> Owner {
+        let process = self.process(row);
+        let leader = process.map_or(row, |process| process);
+        let leader_ident = Ident { kthread: self.is_kthread(leader), ..leader.ident };
+        let own = if row.kind == RowKind::Exited { &leader_ident } else { &row.ident };
+        let key = process.map(|process| process.key);
+        let key = key.map(|key| ProcessRef { tgid: key.tgid, start_ns: key.start_ns });
+        Owner::from_ident(by, key, &leader_ident, own)
     }
 
     /// The row of the row's process; `None` if the process has exited.
@@ -113,6 +124,16 @@ impl Members<'_> {
     fn is_kthread(&self, row: &Row) -> bool {
         let parent = || self.leaders.get(&row.ident.ppid).is_some_and(|row| row.ident.kthread);
         row.ident.kthread || row.kind == RowKind::Exited && parent()
+    }
+}
+
+impl OwnerNames for Members<'_> {
+    fn command(&self, tgid: u32) -> Option<Comm> {
+        self.leaders.get(&tgid).map(|leader| leader.ident.comm)
+    }
+
+    fn group(&self, _: u64) -> Option<&GroupName> {
+        None
     }
 }
 

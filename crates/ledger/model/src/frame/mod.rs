@@ -23,7 +23,7 @@ use crate::ledger::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::ledger::system::{StatTicks, System};
 use crate::ledger::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use crate::on_demand::SubjectWindows;
-use crate::owner::Grouping;
+use crate::owner::{Grouping, Owner};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The figures of one CPU.
@@ -150,7 +150,7 @@ pub struct FrameOptions {
     /// Also make one row for each thread of this process, still threads included, for the process's
     /// page. These rows have the kind `Task` and stand beside the others.
     pub threads_of: Option<u32>,
-    /// Also make totals by this key.
+    /// Also make totals by this key. Each row of exited groups has then one owner under the key.
     pub by: Option<Grouping>,
     /// Also look for findings.
     pub findings: bool,
@@ -169,6 +169,7 @@ impl Frame {
             rows: Vec::new(),
             at: FxHashMap::default(),
             in_rows: FxHashSet::default(),
+            by: options.by,
         };
         if options.threads {
             builder.thread_rows(&options.still);
@@ -227,6 +228,8 @@ struct Builder<'a> {
     at: FxHashMap<u32, usize>,
     /// Indices of the window's exited groups that are part of their process's row.
     in_rows: FxHashSet<usize>,
+    /// Key of the totals.
+    by: Option<Grouping>,
 }
 
 /// Counters that are zero where the source measures them and unknown elsewhere.
@@ -438,9 +441,9 @@ impl Builder<'_> {
         exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
     }
 
-    /// Exited groups merged by nearest living ancestor, comm, cgroup and user, without those that
-    /// are part of their process's row. In the threads view, exited threads of a living process get
-    /// a row below it.
+    /// Exited groups merged by nearest living ancestor, comm, cgroup, user and owner under the key
+    /// of the totals, without those that are part of their process's row. In the threads view,
+    /// exited threads of a living process get a row below it.
     fn exited_rows(&self) -> Vec<Row> {
         let mut merged: FxHashMap<_, Row> = FxHashMap::default();
         let exited = self.window.exited.iter().enumerate();
@@ -448,7 +451,8 @@ impl Builder<'_> {
             let s = &exit.sample;
             let threads_only = s.of.tgid != 0 && self.lives(s.of);
             let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
-            let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid);
+            let owner = self.by.map(|by| Owner::of_exit(by, s, self.book));
+            let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid, owner);
             let row = merged.entry(key).or_insert_with(|| {
                 let repairs = self.keeps_books().then_some(0);
                 Row { repairs, ..exited_row(s, ppid, threads_only) }
@@ -509,7 +513,13 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         kind: RowKind::Exited,
         account: None,
         key: TaskKey { tgid: if threads_only { ppid } else { 0 }, ..TaskKey::default() },
-        ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
+        ident: Ident {
+            ppid,
+            comm: sample.comm,
+            session: sample.session,
+            cgroup_id: sample.cgroup_id,
+            ..Ident::default()
+        },
         exited_uid: sample.uid,
         letter: 'X',
         doing: Activity::default(),

@@ -194,6 +194,7 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
         comm: ident.comm,
         cgroup_id: ident.cgroup_id,
         uid: Some(ident.uid),
+        session: ident.session,
         tree: task.sample.tree,
         processes: 0,
         tasks: 0,

@@ -73,6 +73,9 @@ pub struct Ident {
     pub comm: Comm,
     /// Effective user id.
     pub uid: u32,
+    /// Session id (setsid(2)) in the source's PID namespace; `None`: the source does not report it.
+    /// 0: the session started outside that namespace, or the task is a kernel thread.
+    pub session: Option<u32>,
     /// Inode number of the task's cgroup directory (v2, else v1's cpu hierarchy), if known.
     pub cgroup_id: Option<u64>,
     /// Nice value, -20..19.

@@ -106,8 +106,8 @@ pub struct ProcessRef {
     pub start_ns: u64,
 }
 
-/// Exited tasks, summed by parent, comm, cgroup and user. Each task adds only its time in the
-/// window it exited in. Cumulative.
+/// Exited tasks, summed by parent, comm, cgroup, user and session. Each task adds only its time in
+/// the window it exited in. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExitSample {
     /// The account of this group.
@@ -124,6 +124,8 @@ pub struct ExitSample {
     pub cgroup_id: Option<u64>,
     /// Effective user at the exit, if known.
     pub uid: Option<u32>,
+    /// Session id at the exit, as in [`Ident::session`].
+    pub session: Option<u32>,
     /// Number of the followed tree that the tasks belonged to; 0: none.
     pub tree: u32,
     /// Number of exited processes.
@@ -262,6 +264,7 @@ impl ExitSample {
             comm,
             cgroup_id: None,
             uid: None,
+            session: None,
             tree: 0,
             processes: 0,
             tasks: 0,

@@ -32,6 +32,7 @@ impl Named {
             | Grouping::Command
             | Grouping::Cgroup
             | Grouping::Process
+            | Grouping::Session
             | Grouping::Host => None,
         }
     }

@@ -168,7 +168,7 @@ pub fn labelled(
     share(window, book.stood(window), &mut |share| {
         sums.entry(Raw::from_share(&share, by, book)).or_default().post(&share.charge);
     });
-    let mut naming = Naming::new(by, names);
+    let mut naming = Naming::new(by, names, book);
     let mut labelled: FxHashMap<Labels, Usage> = FxHashMap::default();
     for (raw, usage) in sums {
         labelled.entry(naming.labels(&raw)).or_default().add(&usage);
@@ -176,25 +176,14 @@ pub fn labelled(
     labelled
 }
 
-/// The owners of a sum before they have names, for the requested keys only.
+/// The owners of a sum before they have names, in the order of [`Grouping::LABELS`]; `None`: the
+/// key is not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Raw {
-    command: Option<Owner>,
-    group: Option<Owner>,
-    user: Option<Owner>,
-}
+struct Raw([Option<Owner>; Grouping::LABELS.len()]);
 
 impl Raw {
     fn from_share(share: &Share<'_>, by: &[Grouping], book: &Book) -> Raw {
-        let owner = |is: fn(&Grouping) -> bool| {
-            let by = by.iter().copied().find(is);
-            by.map(|by| share.owner(by, book))
-        };
-        Raw {
-            command: owner(|by| *by == Grouping::Command),
-            group: owner(|by| by.is_of_group()),
-            user: owner(|by| *by == Grouping::User),
-        }
+        Raw(Grouping::LABELS.map(|label| by.contains(&label).then(|| share.owner(label, book))))
     }
 }
 
@@ -202,7 +191,11 @@ impl Raw {
 /// label made up here. A name that begins with `~` gets a backslash in front; no other escaped name
 /// begins so.
 fn value(name: &[u8]) -> String {
-    let mut escaped = escape(name);
+    bounded(escape(name))
+}
+
+/// Makes a label from an escaped name, as [`value`] does.
+fn bounded(mut escaped: String) -> String {
     if escaped.starts_with('~') {
         escaped.insert(0, '\\');
     }
@@ -226,34 +219,29 @@ fn is_an_id(name: &str) -> bool {
 struct Naming<'a> {
     by: &'a [Grouping],
     names: &'a dyn Names,
+    book: &'a Book,
     cgroups: FxHashMap<u64, Option<CgroupNames>>,
     users: FxHashMap<u32, String>,
 }
 
 impl<'a> Naming<'a> {
-    fn new(by: &'a [Grouping], names: &'a dyn Names) -> Naming<'a> {
-        Naming { by, names, cgroups: FxHashMap::default(), users: FxHashMap::default() }
+    fn new(by: &'a [Grouping], names: &'a dyn Names, book: &'a Book) -> Naming<'a> {
+        Naming { by, names, book, cgroups: FxHashMap::default(), users: FxHashMap::default() }
     }
 
     fn labels(&mut self, raw: &Raw) -> Labels {
-        Labels(self.by.iter().map(|&by| self.label(by, raw)).collect())
+        let owner = |by| raw.0[Grouping::LABELS.iter().position(|label| *label == by)?];
+        Labels(self.by.iter().map(|&by| self.label(by, owner(by)?)).collect())
     }
 
-    fn label(&mut self, by: Grouping, raw: &Raw) -> Option<String> {
-        let owner = match by {
-            Grouping::Command => raw.command,
-            Grouping::User => raw.user,
-            Grouping::Unit | Grouping::Container | Grouping::Pod | Grouping::Namespace => raw.group,
-            Grouping::Cgroup | Grouping::Process | Grouping::Host => None,
-        };
-        match owner? {
-            Owner::Command(comm) | Owner::Exited(comm) => Some(value(comm.bytes())),
-            Owner::Workers(pool) => Some(pool.name().into()),
-            Owner::User(uid) => {
-                Some(uid.map_or_else(|| LABEL_UNKNOWN.into(), |uid| self.user(uid)))
-            }
+    fn label(&mut self, by: Grouping, owner: Owner) -> Option<String> {
+        match owner {
+            Owner::User(Some(uid)) => Some(self.user(uid)),
             Owner::Group(id) => self.group(by, id),
-            Owner::Process(_) | Owner::Machine => None,
+            _ => Some(match owner.name(by, self.book) {
+                (_, true) => LABEL_UNKNOWN.into(),
+                (name, false) => bounded(name),
+            }),
         }
     }
 
@@ -322,9 +310,14 @@ mod tests {
     #[test]
     fn all_containers_and_pods_without_a_name_share_one_label() {
         let by = &Grouping::LABELS[..5];
-        let mut naming = Naming::new(by, &Ids);
-        let command = Some(Owner::Command(Comm::new(b"x")));
-        let raw = |id| Raw { command, group: Some(Owner::Group(Some(id))), user: None };
+        let book = Book::new();
+        let mut naming = Naming::new(by, &Ids, &book);
+        let owner = |by: Grouping, id| match by.is_of_group() {
+            true => Owner::Group(Some(id)),
+            false => Owner::Command(Comm::new(b"x")),
+        };
+        let raw =
+            |id| Raw(Grouping::LABELS.map(|label| by.contains(&label).then(|| owner(label, id))));
         let first = naming.labels(&raw(0));
         let unnamed = Some(LABEL_UNNAMED.to_string());
         let unit = Some("system.slice".into());

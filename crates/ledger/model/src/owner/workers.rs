@@ -2,8 +2,8 @@
 //! time, so by command each pool is one row.
 
 use crate::ledger::book::Book;
-use crate::ledger::key::Comm;
-use crate::ledger::snapshot::{ExitSample, TaskSample};
+use crate::ledger::key::{Comm, Ident};
+use crate::ledger::snapshot::ExitSample;
 
 /// A worker's name without its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,24 +29,15 @@ impl Workers {
         }
     }
 
-    /// Pool of a living process. A user's process may have such a name, so only kernel threads
-    /// count.
-    pub fn of_task(process: &TaskSample) -> Option<Workers> {
-        process.ident.kthread.then(|| Workers::of_comm(&process.ident.comm)).flatten()
-    }
-
-    /// Pool of an exited process: its parent is kthreadd, the parent of all kernel threads.
-    /// Programs that the kernel starts have that parent too, but other names once they run.
-    pub fn of_exited(exit: &ExitSample, book: &Book) -> Option<Workers> {
-        let parent = exit.ancestors[0];
-        let leader = book.process(parent.tgid).filter(|_| parent.tgid != 0)?.leader?;
-        let parent = book.task(leader).filter(|task| task.key.start_ns == parent.start_ns)?;
-        parent.ident.kthread.then(|| Workers::of_comm(&exit.comm)).flatten()
+    /// Pool of a task, by the identity of its process's leader. A user's process may have such a
+    /// name, so only kernel threads count.
+    pub fn from_ident(leader: &Ident) -> Option<Workers> {
+        leader.kthread.then(|| Workers::of_comm(&leader.comm)).flatten()
     }
 
     /// Pool by the name alone. procfs appends the worker's last work (`kworker/1:2-events`). A
     /// rescuer (`kworker/R-NAME`) belongs to its queue alone and keeps its name, so it has no pool.
-    pub(crate) fn of_comm(comm: &Comm) -> Option<Workers> {
+    fn of_comm(comm: &Comm) -> Option<Workers> {
         let end = comm.0.iter().position(|&byte| byte == 0).map_or(comm.0.len(), |end| end);
         let name = std::str::from_utf8(&comm.0[..end]).ok()?.strip_prefix("kworker/")?;
         if name == "dying" {
@@ -65,6 +56,12 @@ impl Workers {
             (None, false) => Workers::EachCpu,
         })
     }
+}
+
+/// True if the exited tasks were kernel threads: their parent is kthreadd. Programs that the kernel
+/// starts have that parent too.
+pub(super) fn is_kthread(exit: &ExitSample, book: &Book) -> bool {
+    book.living(exit.ancestors[0]).is_some_and(|parent| parent.ident.kthread)
 }
 
 #[cfg(test)]

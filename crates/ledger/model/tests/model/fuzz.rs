@@ -130,6 +130,7 @@ fn row(choices: &mut Choices) -> Row {
             ppid: choices.number() as u32,
             comm: Comm::new(choices.bytes(16)),
             uid: choices.number() as u32,
+            session: choices.once_in(2).then(|| choices.number() as u32),
             cgroup_id: Some(choices.number()),
             nice: choices.number() as i32,
             prio: choices.number() as i32,

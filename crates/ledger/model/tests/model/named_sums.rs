@@ -2,12 +2,15 @@
 //! task time once.
 
 use exactop_model::cgroups::{self, GroupSample, Groups};
+use exactop_model::frame::belonging::Belonging;
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::ledger::named::{GroupName, Named, Runtime, UNKNOWN};
 use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
 use exactop_model::owner::Grouping;
 use exactop_model::words::named_sums::{lost, without_groups};
-use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
+use exactop_model::{
+    Book, Books, Counter, Frame, FrameOptions, IdleRows, Snapshot, SourceKind, Window,
+};
 use exactop_testkit::snapshot as made_up;
 use std::sync::Arc;
 
@@ -124,6 +127,42 @@ fn exited_time_belongs_to_its_user_if_known() {
     // And so do the rows of a frame.
     let frame = Frame::new(&window, &book, &FrameOptions::default());
     assert!(frame.exited.iter().all(|row| row.uid() == Some(4711)));
+}
+
+#[test]
+fn a_sessions_members_are_its_living_and_exited_tasks() {
+    let at = |n| {
+        let mut snapshot = snapshot(n);
+        for task in &mut snapshot.tasks {
+            task.ident.session = Some(if task.key.tgid.is_multiple_of(2) { 0 } else { 1 });
+        }
+        for (exit, session) in snapshot.exited.iter_mut().zip([Some(1), None].into_iter().cycle()) {
+            (exit.of, exit.session) = (ProcessRef::default(), session);
+        }
+        snapshot
+    };
+    let mut book = Book::new();
+    book.advance(at(0));
+    let window = book.advance(at(1)).expect("a window");
+    let options = FrameOptions {
+        still: IdleRows::All,
+        threads: true,
+        by: Some(Grouping::Session),
+        ..FrameOptions::default()
+    };
+    let frame = Frame::new(&window, &book, &options);
+    let sums = frame.sums.as_ref().expect("totals were requested");
+    let names: Vec<&str> = sums.rows.iter().map(|row| row.name.as_str()).collect();
+    assert!(names.contains(&"0") && names.contains(&"1 systemd"), "{names:?}");
+    assert_eq!(row(sums, "-").is_rest, window.exited.len() > 1);
+    for sum in &sums.rows {
+        let total =
+            Belonging::Sum { by: Grouping::Session, name: sum.name.clone(), is_rest: sum.is_rest };
+        let members = total.among(&frame);
+        let rows = frame.rows.iter().chain(&frame.exited).filter(|row| members.has(row));
+        let run_ns: u64 = rows.filter_map(|row| row.delta.get(Counter::RunNs)).sum();
+        assert_eq!(run_ns, sum.run_ns, "{}", sum.name);
+    }
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub struct RawIdent {
     pub prio: i32,
     pub policy: u32,
     pub flags: u32,
+    pub session: u32,
 }
 
 /// Makes a [`RawIdent`] from an object's type.
@@ -52,6 +53,7 @@ macro_rules! raw_ident {
             prio: id.prio,
             policy: id.policy,
             flags: id.flags,
+            session: id.session,
         }
     }};
 }
@@ -69,6 +71,7 @@ impl RawIdent {
             ppid: self.ppid,
             comm: comm(self.comm),
             uid: self.uid,
+            session: Some(self.session),
             cgroup_id: (self.cgroup != 0).then_some(self.cgroup),
             nice: self.nice,
             prio: self.prio,

@@ -85,6 +85,7 @@ fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
         comm: comm(group.key.comm),
         cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
         uid: Some(group.key.uid),
+        session: Some(group.key.session),
         tree: group.key.tree,
         processes: cum.processes,
         tasks: cum.tasks,

@@ -12,12 +12,12 @@ use std::sync::atomic::{fence, Ordering};
 // The counterpart of the assertions in bpf/wire.h.
 const _: () = {
     assert!(size_of::<types::ex_cum>() == 272);
-    assert!(size_of::<types::ex_ident>() == 64);
-    assert!(size_of::<types::ex_slot>() == 760);
+    assert!(size_of::<types::ex_ident>() == 72);
+    assert!(size_of::<types::ex_slot>() == 768);
     assert!(size_of::<types::ex_cpu>() == 576);
-    assert!(size_of::<types::ex_group_key>() == 64);
-    assert!(size_of::<types::ex_group>() == 832);
-    assert!(size_of::<types::ex_zombie>() == 88);
+    assert!(size_of::<types::ex_group_key>() == 72);
+    assert!(size_of::<types::ex_group>() == 840);
+    assert!(size_of::<types::ex_zombie>() == 96);
     assert!(size_of::<types::ex_move_key>() == 24);
     assert!(size_of::<types::ex_move>() == 24);
 };

@@ -15,6 +15,8 @@ pub(crate) struct TaskStat {
     pub letter: u8,
     /// 4: parent process.
     pub ppid: u32,
+    /// 6: session id; `None`: the kernel is reaping the task, which has left its session.
+    pub session: Option<u32>,
     /// 9: true for a kernel thread.
     pub kthread: bool,
     /// 14: user time, ticks. A process includes its exited threads; a thread has its own.
@@ -68,6 +70,7 @@ impl TaskStat {
         match at {
             3 => self.letter = field.first().copied().filter(u8::is_ascii_alphabetic)?,
             4 => self.ppid = number(field)?,
+            6 => self.session = u32::try_from(number::<i32>(field)?).ok(),
             9 => self.kthread = number::<u64>(field)? & PF_KTHREAD != 0,
             14 => self.utime_ticks = number(field)?,
             15 => self.stime_ticks = number(field)?,
@@ -126,6 +129,7 @@ mod tests {
             comm: Comm::new(b"cat"),
             letter: b'R',
             ppid: 11586,
+            session: Some(10043),
             kthread: false,
             utime_ticks: 7,
             stime_ticks: 3,

@@ -213,6 +213,7 @@ impl TaskPath {
                 ppid: stat.ppid,
                 comm: stat.comm,
                 uid,
+                session: stat.session,
                 cgroup_id: None,
                 nice: stat.nice,
                 prio: stat.prio,

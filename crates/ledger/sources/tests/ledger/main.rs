@@ -33,6 +33,7 @@ mod one_writer;
 mod page_faults;
 mod process_names;
 mod reaped;
+mod sessions;
 mod sources;
 mod states;
 mod switches;

@@ -74,6 +74,7 @@ fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, Strin
         "unit" => "exactop.unit",
         "command" => "process.executable.name",
         "user" => "process.owner",
+        "session" => "exactop.session",
         "mode" => "cpu.mode",
         "account" => "exactop.account",
         "wait" => "exactop.wait",

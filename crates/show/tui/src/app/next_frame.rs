@@ -24,9 +24,10 @@ impl App {
         if page.is_some() {
             needs = needs | Needs::CPU_SHARES | Needs::THREADS | self.watched_needs();
         }
+        let members_by = self.table.members_of.as_ref().and_then(|members| members.whose.by());
         let by = match &self.page {
             Page::Sums(page) => Some(page.by),
-            _ => None,
+            _ => members_by,
         };
         Ask {
             options: FrameOptions {

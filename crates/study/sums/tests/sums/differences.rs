@@ -6,8 +6,14 @@ use exactop_recording::TimeRange;
 use exactop_sums::{json, text, Change, Difference, Grouping, Least, Per, Stretch, Verdict, Work};
 use proptest::prelude::*;
 
-const BYS: [Grouping; 5] =
-    [Grouping::Command, Grouping::Cgroup, Grouping::Unit, Grouping::User, Grouping::Process];
+const BYS: [Grouping; 6] = [
+    Grouping::Command,
+    Grouping::Cgroup,
+    Grouping::Unit,
+    Grouping::User,
+    Grouping::Process,
+    Grouping::Session,
+];
 
 fn named(stretch: &Stretch) -> u64 {
     stretch.rows.iter().map(|row| row.sum.run_ns).sum()
@@ -42,7 +48,7 @@ proptest! {
         seeds in any::<(u32, u32)>(),
         windows in (1usize..12, 1usize..12),
         planted in (0u64..200_000_000, 0u64..50, any::<(bool, bool)>()),
-        by in 0usize..5,
+        by in 0usize..BYS.len(),
         per in 0usize..3,
     ) {
         let (worker_ns, runs, (irq_a, irq_b)) = planted;

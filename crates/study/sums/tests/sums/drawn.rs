@@ -69,7 +69,9 @@ impl Drawn {
             let key = TaskKey { tgid: pid, tid: pid, start_ns: u64::from(pid) };
             let comm = if n == 0 { Comm::new(b"worker") } else { name("daemon", n / 2) };
             let cgroup_id = Some(100 + n % 4);
-            let ident = Ident { comm, uid: n as u32 % 3, cgroup_id, ..Ident::default() };
+            let (uid, session) =
+                (n as u32 % 3, (!n.is_multiple_of(3)).then_some(100 + n as u32 % 5));
+            let ident = Ident { comm, uid, session, cgroup_id, ..Ident::default() };
             TaskSample { state: MicroState::Sleep, ..samples::task(n, key, ident) }
         };
         let group = |n: u64| {
@@ -78,6 +80,7 @@ impl Drawn {
             let comm = if n == 0 { Comm::new(b"cc1") } else { name("brief", n) };
             ExitSample {
                 cgroup_id: Some(100 + n % 4),
+                session: (!n.is_multiple_of(2)).then_some(100 + n as u32 % 5),
                 ..samples::exited(1000 + n, ancestors, comm)
             }
         };

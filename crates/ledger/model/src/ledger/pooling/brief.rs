@@ -116,6 +116,8 @@ fn empty(first: &ExitSample, accounts: &mut Accounts) -> ExitSample {
         of: ProcessRef::default(),
         ancestors: Default::default(),
         comm: BRIEF,
+        // A user can start any number of sessions, so pools by session would have no bound.
+        session: None,
         processes: 0,
         tasks: 0,
         life_ns: 0,

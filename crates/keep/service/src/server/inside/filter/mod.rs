@@ -57,6 +57,7 @@ struct Family {
     account: AccountId,
     of: ProcessRef,
     ancestors: [ProcessRef; 8],
+    session: Option<u32>,
 }
 
 /// State of the filtered stream.
@@ -71,6 +72,8 @@ pub struct Filter {
     /// namespace. Another process may get their PID within the window, and exited tasks may be
     /// their children.
     ended: FxHashMap<ProcessRef, u32>,
+    /// PIDs in the namespace of the processes of `ended`, by their PIDs outside.
+    ended_pids: FxHashMap<u32, u32>,
     exits: FxHashMap<AccountId, Exit>,
     outside: Outside,
     /// Accounts given out. The namespace has its own numbers, so they do not reveal how many tasks
@@ -93,7 +96,8 @@ impl Filter {
         }
         for task in &mut tasks {
             let ppid = self.processes.get(&task.ident.ppid).map_or(0, |parent| parent.tgid);
-            task.ident = Ident { ppid, cgroup_id: None, ..task.ident };
+            let session = self.session(task.ident.session);
+            task.ident = Ident { ppid, session, cgroup_id: None, ..task.ident };
             task.tree = 0;
         }
         let exited = self.exited(&now.exited);
@@ -184,8 +188,9 @@ impl Filter {
                 None => self.family(exit),
             };
             match inside {
-                Some(Family { account, of, ancestors }) => {
-                    told.push(ExitSample { account, of, ancestors, cgroup_id: None, ..*exit });
+                Some(Family { account, of, ancestors, session }) => {
+                    let family = ExitSample { account, of, ancestors, session, ..*exit };
+                    told.push(ExitSample { cgroup_id: None, ..family });
                 }
                 None => {
                     let is_first = self.at_ns.is_none();
@@ -209,7 +214,15 @@ impl Filter {
         if of.tgid == 0 && ancestors.iter().all(|above| above.tgid == 0) {
             return None;
         }
-        Some(Family { account: self.account(), of, ancestors })
+        let session = self.session(exit.session);
+        Some(Family { account: self.account(), of, ancestors, session })
+    }
+
+    /// A session id as the namespace has it; `None` if the leader is not known to be inside.
+    fn session(&self, id: Option<u32>) -> Option<u32> {
+        let id = id?;
+        let leader = self.processes.get(&id).map(|leader| leader.tgid);
+        leader.or_else(|| self.ended_pids.get(&id).copied())
     }
 
     /// A process by its PID in the namespace; `None` if it is not known to be inside.
@@ -224,6 +237,7 @@ impl Filter {
     /// another task may have their number.
     fn gone(&mut self, now: &Snapshot) -> Vec<AccountId> {
         self.ended.clear();
+        self.ended_pids.clear();
         let ended: Vec<AccountId> = match now.complete {
             true => {
                 let listed: FxHashSet<_> = now.tasks.iter().map(|task| task.account).collect();
@@ -237,6 +251,7 @@ impl Filter {
             let Some(process) = self.processes.get_mut(&inner.outer.tgid) else { continue };
             process.tasks -= 1;
             if process.tasks == 0 {
+                self.ended_pids.insert(inner.outer.tgid, process.tgid);
                 let who = process.start_ns.map(|start_ns| (inner.outer.tgid, start_ns));
                 let who = who.map(|(tgid, start_ns)| ProcessRef { tgid, start_ns });
                 self.ended.extend(who.map(|who| (who, process.tgid)));

@@ -24,13 +24,15 @@ pub enum Grouping {
     Namespace,
     /// Process; exited processes by command name.
     Process,
+    /// Session of the process (setsid(2)).
+    Session,
     /// The whole machine.
     Host,
 }
 
 impl Grouping {
     /// All keys for the time of one machine.
-    pub const MACHINE: [Grouping; 8] = [
+    pub const MACHINE: [Grouping; 9] = [
         Grouping::Command,
         Grouping::User,
         Grouping::Cgroup,
@@ -39,11 +41,12 @@ impl Grouping {
         Grouping::Pod,
         Grouping::Namespace,
         Grouping::Process,
+        Grouping::Session,
     ];
 
     /// Pages of totals, in the order of the key that turns them. The process list is a page of its
     /// own.
-    pub const PAGES: [Grouping; 7] = [
+    pub const PAGES: [Grouping; 8] = [
         Grouping::Command,
         Grouping::User,
         Grouping::Cgroup,
@@ -51,16 +54,18 @@ impl Grouping {
         Grouping::Container,
         Grouping::Pod,
         Grouping::Namespace,
+        Grouping::Session,
     ];
 
     /// Labels of metrics and columns of `charges`, in their order.
-    pub const LABELS: [Grouping; 6] = [
+    pub const LABELS: [Grouping; 7] = [
         Grouping::Namespace,
         Grouping::Pod,
         Grouping::Container,
         Grouping::Unit,
         Grouping::Command,
         Grouping::User,
+        Grouping::Session,
     ];
 
     /// Keys of the fleet's tables.
@@ -112,6 +117,9 @@ impl Grouping {
             Grouping::Process => {
                 ("process", "Single processes; what exited by command name", UNTOLD)
             }
+            Grouping::Session => {
+                ("session", "Sessions, by id and leader; exited tasks as of their exit", "-")
+            }
             Grouping::Host => ("host", "Machines", "(no host)"),
         }
     }
@@ -124,7 +132,11 @@ impl Grouping {
             | Grouping::Container
             | Grouping::Pod
             | Grouping::Namespace => true,
-            Grouping::Command | Grouping::User | Grouping::Process | Grouping::Host => false,
+            Grouping::Command
+            | Grouping::User
+            | Grouping::Process
+            | Grouping::Session
+            | Grouping::Host => false,
         }
     }
 
@@ -191,7 +203,7 @@ mod tests {
     #[test]
     fn a_typo_is_answered_with_the_nearest_name() {
         let error = Grouping::parse("comand", &Grouping::LABELS).expect_err("a slip").to_string();
-        let words = "namespace, pod, container, unit, command, user";
+        let words = "namespace, pod, container, unit, command, user, session";
         assert_eq!(error, format!("'comand' is none of {words}: did you mean 'command'?"));
         let error = Grouping::parse("p\x1bid", &Grouping::FLEET).expect_err("no word");
         assert_eq!(error.to_string().matches('\x1b').count(), 0);
