@@ -10,7 +10,9 @@ cd "$(dirname "$0")/.."
 source=$PWD
 built=$(realpath "${BUILT:-${CARGO_TARGET_DIR:-target}/dist}")
 debs=${DEBS:-${CARGO_TARGET_DIR:-target}/deb}
-version=${1:-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)}
+version=${1:-$(scripts/version.sh)}
+# Debian sorts 1.0~rc.1 before 1.0, and has no '-' in the version of a native package.
+version=$(tr - '~' <<<"$version")
 
 for file in exactop libexactop.so libexactop.a; do
     [[ -e $built/$file ]] || {

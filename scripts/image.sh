@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 file=${1:?exactop: image.sh FILE [OUT]}
 out=${2:-${CARGO_TARGET_DIR:-target}/image}
 layout=$out/exactop
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+version=$(scripts/version.sh)
 when=@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
 created=$(date -u -d "$when" +%Y-%m-%dT%H:%M:%SZ)
 

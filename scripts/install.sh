@@ -15,7 +15,7 @@ prefix=${PREFIX:-/usr/local}
 libdir=${LIBDIR:-$prefix/lib}
 units=$dest${UNITDIR:-$prefix/lib/systemd/system}
 built=${BUILT:-${CARGO_TARGET_DIR:-target}/release}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+version=$(scripts/version.sh)
 
 command_files() {
     local exactop=$built/exactop share=$dest$prefix/share page

@@ -13,7 +13,7 @@ before=$target/test-packages/old
 static=$target/static/exactop
 manifest=deploy/kubernetes/daemonset.yaml
 suite=bookworm
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+version=$(scripts/version.sh)
 
 ((EUID == 0)) || {
     echo "exactop: a root of its own and containers are root's to make: run this as root" >&2
@@ -170,7 +170,7 @@ test_packages() {
     check "the group of those who may connect is there" in_root getent group exactop
     echo '# set by hand' >>"$root/etc/exactop/config.toml"
     check "this version takes its place" dpkg_in_root --install -R /debs/new
-    check "and is there" same "$(installed_version)" "$version"
+    check "and is there" same "$(installed_version)" "$(tr - '~' <<<"$version")"
     check "settings stay as they were set" grep '^# set by hand$' "$root/etc/exactop/config.toml"
     check "and can be used" in_root exactop daemon --check
     check "the command runs" window_of procfs in_root exactop --source procfs --json -n 1 -d 0.1
