@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the table of docs/reference/kernels.md, every command on every kernel, from the output of
 # the short pass (xtask/guest/short.sh), as `EXACTOP_KERNEL_LOGS=DIR make test-kernels` keeps it.
+# Commands with equal results share a row of at most 15 words.
 #
 #   kernel-table.sh DIR
 set -euo pipefail
@@ -28,12 +29,25 @@ for kernel in "${kernels[@]}"; do
     date+=("$(date -u -r "$dir/short-$kernel" +%F)")
 done
 row release "${release[@]}"
-row date "${date[@]}"
+same=$(printf '%s\n' "${date[@]}" | sort -u)
+[[ $same != *$'\n'* ]] || row date "${date[@]}"
+declare -A names
+results=()
 for command in "${commands[@]}"; do
     cells=()
     for kernel in "${kernels[@]}"; do
         word=$(last "works: $command: " "$kernel")
         cells+=("${word:--}")
     done
-    row "$command" "${cells[@]}"
+    result=${cells[*]}
+    [[ -v names[$result] ]] || results+=("$result")
+    names[$result]+=${names[$result]:+$'\n'}$command
 done
+for result in "${results[@]}"; do
+    # shellcheck disable=SC2086 # a word for each kernel
+    while read -r joined; do row "$joined" $result; done < <(awk '
+        words + NF > 15 { print text; text = ""; words = 0 }
+        { text = text (text == "" ? "" : ", ") $0; words += NF }
+        END { print text }' <<<"${names[$result]}")
+done
+[[ $same == *$'\n'* ]] || printf '\nAll runs are of %s.\n' "$same"

@@ -142,8 +142,8 @@ load() {
 
 # Commands that need no ledger, also before 5.15.
 everywhere() {
-    try taskstats prints "$exactop" --source taskstats --once -d 1
-    try procfs prints "$exactop" --source procfs --once -d 1
+    try '`--source taskstats`' prints "$exactop" --source taskstats --once -d 1
+    try '`--source procfs`' prints "$exactop" --source procfs --once -d 1
     try ptop prints "$exactop" ptop --once -d 1
     try cgroups prints "$exactop" cgroups 1 1
     try load load
@@ -163,18 +163,18 @@ with_a_ledger() {
     (while :; do /bin/busybox true; done) &
     forks=$!
     sleep 1
-    try "--json" books
+    try '`--json` (both splits)' books
     kill $forks
     try waits waits
     try wakeups wakeups
     try moves moves
     kill $herd
-    try "-b" prints "$exactop" -b -n 2 -d 0.5
+    try '`-b`' prints "$exactop" -b -n 2 -d 0.5
     try run run_a_tree
-    try "run --max" quota
+    try '`run --max`' quota
     try prstat prints "$exactop" prstat -mL -c 1 1
     try syscalls prints "$exactop" syscalls 1 1
-    try snapshot prints "$exactop" --source snapshot --once -d 1
+    try '`--source snapshot`' prints "$exactop" --source snapshot --once -d 1
     try trace trace
     try record record
     try replay replay
@@ -205,7 +205,7 @@ echo "kernel: $(uname -r)"
 case $(uname -r) in
 5.10.*)
     try doctor doctor_without_a_ledger
-    try "the reason" without_a_ledger
+    try 'why there is no ledger' without_a_ledger
     ;;
 *)
     try doctor doctor
