@@ -182,25 +182,23 @@ fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
         .filter_map(|(command, figures)| Some((figures.leaving.median()?, command, figures)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let check = Check {
-        target: format!("leaving takes at most {LEAVING_MS} ms, whatever was attached"),
-        found: slowest.as_ref().map_or("missing".into(), |(_, command, figures)| {
-            format!("{} ms ({})", figures.leaving.text(1), command.name)
-        }),
+        target: format!("leaving: at most {LEAVING_MS} ms"),
+        found: slowest
+            .as_ref()
+            .map_or("missing".into(), |(_, _, figures)| format!("{} ms", figures.leaving.text(1))),
         met: slowest.map(|(median, ..)| median <= LEAVING_MS),
     };
     let run = Check {
-        target: format!("exactop run -q true takes at most {RUN_MORE_MS} ms more than true"),
-        found: format!("{} ms more", run_more_ms.text(1)),
+        target: format!("`exactop run true`: at most {RUN_MORE_MS} ms more than `true`"),
+        found: format!("{} ms", run_more_ms.text(1)),
         met: run_more_ms.median().map(|ms| ms <= RUN_MORE_MS),
     };
     Section {
         name: "attach",
         title: "Attaching and leaving".into(),
-        how: "Milliseconds, commands in turns. Until attached: from before the start of the program \
-              to its first window's text, less the 100 ms of that window; for run, to the start of \
-              the command it was given (date, whose own start is in both figures); for trace, the \
-              time of a trace of 100 ms less those and less its leaving. Until gone: from the key q, \
-              Ctrl-C or the command's start to the end of the process."
+        how: "*Until attached*: from the start to the text of the first window, less that window's 100 ms; for \
+              `run`, to the start of its command. *Until gone*: from the key `q`, Ctrl-C or the command's start to \
+              the end of the process."
             .into(),
         commands: COMMANDS.iter().map(|c| format!("exactop {}", c.arguments.join(" "))).collect(),
         tables: vec![table],

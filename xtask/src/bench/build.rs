@@ -92,17 +92,15 @@ fn section(seconds: &[Spread; 2]) -> Section {
     table.row(["time make -j2".into(), time.text(2), String::new()]);
     table.row(["exactop run -q make -j2".into(), run.text(2), paired.text(3)]);
     let check = Check {
-        target: "the ratio of the medians is at most 1.01".into(),
-        found: ratio.map_or("missing".into(), |ratio| format!("{ratio:.3}")),
+        target: "a build under `exactop run`: at most 1.01 times as long".into(),
+        found: ratio.map_or("missing".into(), |ratio| format!("{ratio:.3} times")),
         met: ratio.map(|ratio| ratio <= AT_MOST),
     };
     Section {
         name: "build",
         title: "A build under exactop run".into(),
-        how:
-            "The C sources of libbpf, built from nothing on two CPUs, by the clock, in turns with \
-              GNU time: the ledger's start and end included."
-                .into(),
+        how: "The C sources of libbpf on two CPUs, in turns with GNU time. The start and end of the ledger count."
+            .into(),
         commands: ["/usr/bin/time -o /dev/null make -j2", "exactop run -q make -j2"]
             .map(String::from)
             .to_vec(),

@@ -8,7 +8,7 @@ use super::bpf_stats::{self, Measured, Runs};
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
-use super::table::Table;
+use super::table::{thousands, Table};
 use super::{cpu_time, peers, Bench};
 use anyhow::{Context, Result};
 use exactop_workloads::workloads::Sleepers;
@@ -243,30 +243,21 @@ fn maps_mib(pid: u32) -> Result<f64> {
 }
 
 fn section(bench: &Bench, figures: &[Vec<ToolRuns>]) -> Section {
-    let beside = match bench.apart {
-        true => "one after the other",
-        false => {
-            "in turns: exactop, top, exactop's batch modes side by side, the others side by side"
-        }
-    };
+    let apart = if bench.apart { " Each tool ran alone." } else { "" };
     Section {
         name: "cost",
-        title: "Cost of looking at idle processes".into(),
+        title: "Sleeping processes".into(),
         how: format!(
-            "Per cent of one CPU, user and system time, at an interval of 2 s, with sleeping \
-             processes in the background. Measured {beside}; over {} refreshes, from the end of one \
-             to the end of another, by the kernel's CPU clock of the process; starting up does not \
-             count. Live views have a terminal of 80x24 unless the table says otherwise. BPF is what the kernel's run-time \
-             statistics say that the programs took in the same time, their own cost included; it \
-             depends on how much the machine switches, not on how many processes there are. Memory \
-             is resident memory.",
+            "Per cent of one CPU, user and system time, over {} refreshes at an interval of 2 s. The start does \
+             not count. Live views have 80x24. *BPF* is the programs' run time by the kernel's statistics. It \
+             depends on the switches of the machine, not on the number of processes.{apart}",
             if bench.quick { 2 } else { REFRESHES }
         ),
         commands: TOOLS
             .iter()
             .map(|tool| format!("{} {}", tool.program, tool.arguments.join(" ")))
             .collect(),
-        tables: vec![times(figures), events(figures), memory(figures)],
+        tables: vec![times(figures), memory(figures).captioned(events(figures))],
         pictures: Vec::new(),
         checks: checks(figures),
         json: json_of(figures),
@@ -274,14 +265,14 @@ fn section(bench: &Bench, figures: &[Vec<ToolRuns>]) -> Section {
 }
 
 fn times(figures: &[Vec<ToolRuns>]) -> Table {
-    let titles = POPULATIONS.iter().map(|n| format!("{n} processes, %"));
-    let mut table = Table::new(["tool".into()].into_iter().chain(titles));
+    let first = format!("{} processes, %", thousands(POPULATIONS[0]));
+    let titles = POPULATIONS[1..].iter().map(|&n| format!("{}, %", thousands(n)));
+    let mut table = Table::new(["tool".into(), first].into_iter().chain(titles));
     for (at, tool) in TOOLS.iter().enumerate() {
         let cells = figures.iter().map(|looks| looks[at].total().text(3));
-        let ours = figures.iter().any(|looks| looks[at].0.iter().any(|l| l.bpf_pct.is_some()));
-        let name = if ours { format!("{} with BPF", tool.name) } else { tool.name.into() };
-        table.row([name].into_iter().chain(cells));
-        if ours {
+        table.row([tool.name.to_string()].into_iter().chain(cells));
+        // BPF is the machine's, so its part is about the same for each exactop.
+        if tool.name == OURS {
             let user = figures.iter().map(|l| l[at].spread(|l| Some(l.cpu_pct)).text(3));
             table.row(["- the process".to_string()].into_iter().chain(user));
             let bpf = figures.iter().map(|l| l[at].spread(|l| l.bpf_pct).text(3));
@@ -291,33 +282,56 @@ fn times(figures: &[Vec<ToolRuns>]) -> Table {
     table
 }
 
-fn events(figures: &[Vec<ToolRuns>]) -> Table {
-    let titles = POPULATIONS.iter().map(|n| format!("{n} processes"));
-    let mut table = Table::new(["BPF program runs".into()].into_iter().chain(titles));
-    let cells = figures.iter().map(|looks| looks[0].spread(|l| l.bpf_runs_per_s).text(0));
-    table.row(["each second".to_string()].into_iter().chain(cells));
+/// The caption of the table of memory, after a sentence on the runs of BPF programs.
+fn events(figures: &[Vec<ToolRuns>]) -> String {
+    let range = |of: &dyn Fn(&Look) -> Option<f64>| -> Option<(f64, f64)> {
+        let medians = figures.iter().filter_map(|looks| looks[0].spread(of).median());
+        let medians: Vec<f64> = medians.collect();
+        let least = medians.iter().copied().reduce(f64::min)?;
+        Some((least, medians.iter().copied().reduce(f64::max)?))
+    };
     let each = |l: &Look| Some(l.bpf_pct? * 1e7 / l.bpf_runs_per_s?);
-    let cells = figures.iter().map(|looks| looks[0].spread(each).text(0));
-    table.row(["ns each".to_string()].into_iter().chain(cells));
-    table
+    let runs =
+        range(&|l| l.bpf_runs_per_s).zip(range(&each)).map_or(String::new(), |(runs, ns)| {
+            // Three digits are certain.
+            let tens = |ns: f64| thousands((ns / 10.0).round() as usize * 10);
+            format!(
+                "The programs ran {:.0} to {:.0} times a second, {} to {} ns each.\n\n",
+                runs.0,
+                runs.1,
+                tens(ns.0),
+                tens(ns.1)
+            )
+        });
+    runs + "Resident memory (VmRSS), the part in BPF maps, and the peak (VmHWM), in MiB:"
 }
 
 fn memory(figures: &[Vec<ToolRuns>]) -> Table {
     let shown = [1, POPULATIONS.len() - 1];
     let titles = shown.map(|at| {
-        ["VmRSS", "of it BPF maps", "VmHWM"]
-            .map(|field| format!("{field}, {} processes", POPULATIONS[at]))
+        [format!("{}: VmRSS", thousands(POPULATIONS[at])), "maps".into(), "VmHWM".into()]
     });
     let titles = titles.into_iter().flatten();
-    let mut table = Table::new(["memory, MiB".to_string()].into_iter().chain(titles));
-    for (at, tool) in TOOLS.iter().enumerate() {
+    let mut table = Table::new(["tool".to_string()].into_iter().chain(titles));
+    // Each peer once: its memory does not depend on the terminal.
+    let once = |tool: &Tool| tool.program == "exactop" || tool.name == tool.program;
+    for (at, tool) in TOOLS.iter().enumerate().filter(|(_, tool)| once(tool)) {
         let cells = shown.map(|population| {
             let looks = &figures[population][at];
-            [Look::rss, Look::maps, Look::peak].map(|of| looks.spread(of).text(1))
+            [Look::rss, Look::maps, Look::peak].map(|of| mib(&looks.spread(of)))
         });
         table.row([tool.name.to_string()].into_iter().chain(cells.into_iter().flatten()));
     }
     table
+}
+
+/// The median alone, as memory hardly differs from round to round.
+fn mib(spread: &Spread) -> String {
+    match spread.median() {
+        Some(0.0) => "0".into(),
+        Some(mib) => format!("{mib:.1}"),
+        None => "missing".into(),
+    }
 }
 
 fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
@@ -327,8 +341,11 @@ fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
         let ratio = total(population, peer).over(&total(population, ours));
         Check {
             target: format!(
-                "at {} processes {ours} with BPF costs at most 1/{part} of {peer}",
-                POPULATIONS[population]
+                "{} processes{}: at most 1/{part} of {peer}",
+                thousands(POPULATIONS[population]),
+                ours.strip_prefix(OURS)
+                    .filter(|way| !way.is_empty())
+                    .map_or(String::new(), |way| { format!(", `{}`", way.trim_start()) })
             ),
             found: format!("1/{}", ratio.text(1)),
             met: ratio.median().map(|ratio| ratio >= part),
@@ -339,15 +356,10 @@ fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
         let own = looks.spread(|l| Some(l.rss_mib - l.maps_mib));
         Check {
             target: format!(
-                "resident memory with {} processes, BPF maps beside it, is at most {most} MiB",
-                POPULATIONS[population]
+                "memory, {} processes, without BPF maps: at most {most} MiB",
+                thousands(POPULATIONS[population])
             ),
-            found: format!(
-                "{} MiB, and {} of maps; {} at its peak, with maps",
-                own.text(1),
-                looks.spread(Look::maps).text(1),
-                looks.spread(Look::peak).text(1)
-            ),
+            found: format!("{} MiB", mib(&own)),
             met: own.median().map(|mib| mib <= most),
         }
     };
@@ -358,7 +370,7 @@ fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
         at_most(2, "exactop -b", "top -b", 8.0),
         at_most(2, "exactop -b -i", "top -b", 30.0),
         Check {
-            target: "from 100 to 30,000 processes it does not grow (1.0, to one place)".into(),
+            target: "100 to 30,000 processes: no growth (1.0)".into(),
             found: growth.text(2),
             met: growth.median().map(|growth| growth < 1.05),
         },

@@ -1,7 +1,6 @@
 //! The program file: its size and its shared libraries.
 
 use super::report::Section;
-use super::table::Table;
 use super::Bench;
 use anyhow::{bail, Context, Result};
 use serde_json::json;
@@ -17,17 +16,24 @@ pub fn measure(bench: &Bench) -> Result<Section> {
         bail!("ldd failed: {}", String::from_utf8_lossy(&ldd.stderr).trim());
     }
     let text = String::from_utf8_lossy(&ldd.stdout).into_owned();
+    let libraries = text.lines().filter_map(|line| line.split_whitespace().next());
+    // The kernel's own and the loader are in every program.
     let libraries: Vec<&str> =
-        text.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    let mut table = Table::new(["", "exactop"]);
-    table.row(["size of the file, MiB".into(), format!("{:.2}", bytes as f64 / 1_048_576.0)]);
-    table.row(["shared libraries".into(), libraries.join(" ")]);
+        libraries.filter(|name| !name.contains("ld-linux") && !name.contains("-vdso")).collect();
+    let names = match libraries.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        Some((only, _)) => (*only).to_string(),
+        None => "no shared library".into(),
+    };
+    let mib = bytes as f64 / 1_048_576.0;
     Ok(Section {
         name: "size",
         title: "Program file".into(),
-        how: "The release build, without debugging information.".into(),
+        how: format!(
+            "The release build, without debugging information, has {mib:.2} MiB. It uses {names}."
+        ),
         commands: vec!["ldd target/release/exactop".into()],
-        tables: vec![table],
+        tables: Vec::new(),
         pictures: Vec::new(),
         checks: Vec::new(),
         json: json!({ "bytes": bytes, "libraries": libraries }),

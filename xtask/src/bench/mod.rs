@@ -13,6 +13,7 @@ mod cpu_time;
 mod empty;
 mod file_size;
 mod first_frame;
+mod kept;
 mod loaded;
 mod machine;
 mod named_by;
@@ -28,6 +29,7 @@ mod switches;
 mod table;
 mod terminal;
 mod truth;
+mod wrap;
 
 use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
@@ -85,7 +87,7 @@ pub struct Args {
     /// Also write everything as JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also write the tables as a page to this file
+    /// Also write the tables as a page to this file; lines between `<!-- by hand -->` and `<!-- end -->` stay
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Also draw the pictures into this directory
@@ -140,15 +142,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let bench = Bench { exactop, quick: args.quick, apart: args.apart, rounds: args.rounds };
     peers::report_missing();
+    let before = args.markdown.as_deref().and_then(|file| std::fs::read_to_string(file).ok());
+    let before = before.unwrap_or_default();
     let mut report = Report::new(machine::read());
     for what in args.chosen() {
         let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
-        println!("{}", section.markdown());
+        println!("{}", section.text());
         draw(args.pictures.as_deref(), &section)?;
         report.sections.push(section);
         // After each section, so that finished measurements survive an interruption.
         write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
-        write(args.markdown.as_deref(), || Ok(report.markdown()))?;
+        write(args.markdown.as_deref(), || Ok(report.markdown(&before)))?;
     }
     println!("{}", report.summary());
     Ok(ExitCode::SUCCESS)

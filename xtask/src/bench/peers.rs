@@ -55,3 +55,8 @@ pub fn versions() -> impl Iterator<Item = (&'static str, String)> {
         (peer.program, version)
     })
 }
+
+/// The names of all, in the order of the page.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PEERS.iter().map(|peer| peer.program)
+}

@@ -8,7 +8,7 @@ use super::bpf_stats::{self, Measured, Runs};
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
-use super::table::Table;
+use super::table::{thousands, Table};
 use super::{cost, cpu_time, peers, Bench};
 use anyhow::{bail, Context, Result};
 use exactop_recording::{Recording, TimeRange, Windows};
@@ -263,13 +263,12 @@ fn section(bench: &Bench, figures: &[[RecorderRuns; TOOLS.len()]]) -> Section {
         name: "record",
         title: "Recording".into(),
         how: format!(
-            "Windows of {interval} s, {windows} of them after the first, beside sleeping processes of \
-             which some wake up every 0.2 s; exactop by itself, then the others. Bytes are those of \
-             all files a recorder writes. A window: what they grew by in each. At the beginning: up \
-             to the end of the first window, everyone and what was read of them included; exactop's \
-             keyframes, which come every 10 minutes, are no larger. Rows that ran are tasks that did \
-             something and groups of what exited (by parent, name, control group and CPU), of all \
-             the machine. CPU time as above, per cent of one CPU; memory is VmHWM."
+            "Windows of {interval} s, {windows} of them after the first, beside sleeping processes of which some \
+             wake up every 0.2 s. exactop runs alone, then the others. *Bytes a window* is the growth of all files \
+             of a recorder in each window. *At the beginning* is the size at the end of the first window, with all \
+             tasks in it. Keyframes of exactop come every 10 minutes and are no larger. *Rows that ran* are tasks \
+             that did something and groups of exited tasks (by parent, name, control group and CPU), of the whole \
+             machine. CPU time is per cent of one CPU; memory is VmHWM."
         ),
         commands: TOOLS
             .iter()
@@ -330,25 +329,19 @@ fn checks(figures: &[[RecorderRuns; TOOLS.len()]]) -> Vec<Check> {
         met: spread.median().map(|found| found <= most),
     };
     let size = |((processes, _), all): (&(usize, usize), &[RecorderRuns; TOOLS.len()])| {
-        let target = format!(
-            "of {processes} processes a window takes at most 500 bytes and 40 for each row that ran"
-        );
-        at_most(
-            target,
-            &all[0].spread(RecorderCost::bytes_a_row),
-            40.0,
-            1,
-            "bytes a row beyond 500",
-        )
+        let processes = thousands(*processes);
+        let target =
+            format!("recording, {processes} processes: at most 40 bytes a row beyond 500 a window");
+        at_most(target, &all[0].spread(RecorderCost::bytes_a_row), 40.0, 1, "bytes")
     };
     let mut checks: Vec<Check> = POPULATIONS.iter().zip(figures).map(size).collect();
     let day = usual.spread(|kept| Some(kept.day_mb()));
     let cpu = usual.spread(|kept| Some(kept.total_pct()));
     let peak = usual.spread(|kept| Some(kept.peak_mib));
-    let of = |what: &str| format!("recording 1,000 processes of which 30 are active {what}");
-    checks.push(at_most(of("takes at most 15 MB a day"), &day, 15.0, 1, "MB"));
-    checks.push(at_most(of("costs at most 0.05 % of a CPU"), &cpu, 0.05, 3, "%"));
-    checks.push(at_most(of("takes at most 20 MiB"), &peak, 20.0, 1, "MiB"));
+    let of = |limit: &str| format!("recording, 1,000 processes, 30 active: at most {limit}");
+    checks.push(at_most(of("15 MB a day"), &day, 15.0, 1, "MB"));
+    checks.push(at_most(of("0.05 %"), &cpu, 0.05, 3, "%"));
+    checks.push(at_most(of("20 MiB"), &peak, 20.0, 1, "MiB"));
     checks
 }
 

@@ -150,7 +150,7 @@ fn section(rows: &[(Load, Row)]) -> Section {
         rows.iter().map(|(load, row)| (load.command.clone(), row.json())).collect();
     Section {
         name: "truth",
-        title: "CPU time of a load, told by four".into(),
+        title: "CPU time of a load by four counts".into(),
         how: HOW.into(),
         commands: rows.iter().map(|(load, _)| load.command.clone()).collect(),
         tables: vec![table],
@@ -160,13 +160,12 @@ fn section(rows: &[(Load, Row)]) -> Section {
     }
 }
 
-const HOW: &str = "Each load is run by `exactop run`, below a shell that waits before it and after \
-    it: what perf's task-clock (inherited by all it starts), the usage of a control group that the \
-    shell is in, and /proc (utime, stime, cutime and cstime of the shell, in ticks) have moved by in \
-    between, and what the ledger charged to the tree, with what was stolen meanwhile. Medians of \
-    the rounds; ratios are to task-clock of the same round, those off by more than 1 % in bold. \
-    Dispatches: how often one of the tree was put on a CPU; exits: how many of its processes ended. \
-    More: time beyond task-clock, for each dispatch";
+const HOW: &str = "`exactop run` runs each load below a shell that waits before and after it. The table compares four \
+    counts of the CPU time in between: perf's task-clock, inherited by all tasks of the load; the usage of the \
+    shell's control group; /proc (utime, stime, cutime and cstime of the shell, in ticks); and the ledger's charges \
+    to the tree, with the steal. Figures are medians of the rounds. Ratios are to the task-clock of the same round; \
+    those off by more than 1 % are bold. *Dispatches*: how often a task of the tree got a CPU. *Exits*: processes of \
+    the tree that ended. *More*: the excess over task-clock, for each dispatch.";
 
 fn check(rows: &[(Load, Row)]) -> Check {
     let ratios = rows.iter().map(|(load, row)| (load, row.ratio(&row.ledger)));
@@ -177,7 +176,7 @@ fn check(rows: &[(Load, Row)]) -> Check {
         .map(|(load, ratio)| format!("{} {ratio:.3}", load.name))
         .collect();
     Check {
-        target: "the ledger is within 1 % of task-clock".into(),
+        target: "ledger: within 1 % of task-clock".into(),
         found: match off.is_empty() {
             true => format!("{0} of {0} loads", known.len()),
             false => {
