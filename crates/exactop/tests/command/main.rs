@@ -41,6 +41,7 @@ mod second_signal;
 mod signals;
 #[cfg(feature = "bpf")]
 mod storms;
+mod tutorials;
 #[cfg(feature = "bpf")]
 mod user;
 mod web;
