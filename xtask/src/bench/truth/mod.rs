@@ -234,7 +234,7 @@ mod tests {
             exits: 0,
         });
         let section = section(&[(load("x"), row)]);
-        assert!(section.markdown().contains("**1.011**"), "{}", section.markdown());
+        assert!(section.text().contains("**1.011**"), "{}", section.text());
         assert_eq!(section.checks[0].met, Some(false));
         assert_eq!(section.checks[0].found, "0 of 1 loads; not x 1.011");
     }
