@@ -185,12 +185,12 @@ fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
         target: format!("leaving: at most {LEAVING_MS} ms"),
         found: slowest
             .as_ref()
-            .map_or("missing".into(), |(_, _, figures)| format!("{} ms", figures.leaving.text(1))),
+            .map_or("missing".into(), |(_, _, figures)| figures.leaving.text_in("ms", 1)),
         met: slowest.map(|(median, ..)| median <= LEAVING_MS),
     };
     let run = Check {
         target: format!("`exactop run true`: at most {RUN_MORE_MS} ms more than `true`"),
-        found: format!("{} ms", run_more_ms.text(1)),
+        found: run_more_ms.text_in("ms", 1),
         met: run_more_ms.median().map(|ms| ms <= RUN_MORE_MS),
     };
     Section {

@@ -74,7 +74,7 @@ fn section(waits: &[[Spread; TOOLS.len()]]) -> Section {
     let limit = AT_ONCE_MS;
     let check = Check {
         target: format!("first frame, 1,000 processes: within {limit} ms"),
-        found: format!("{} ms", ours.text(0)),
+        found: ours.text_in("ms", 0),
         met: ours.median().map(|ms| ms <= limit),
     };
     let of_tools = |spreads: &[Spread; TOOLS.len()]| -> Value {

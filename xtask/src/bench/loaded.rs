@@ -178,7 +178,7 @@ fn checks(swept: &[Costs], born: &[Costs]) -> Vec<Check> {
                 thousands(BIRTHS as usize)
             ),
             // In proportion to the births that there were.
-            found: format!("{} %", at_goal.text(2)),
+            found: at_goal.text_in("%", 2),
             met: at_goal.median().map(|pct| pct <= 1.5),
         },
     ]

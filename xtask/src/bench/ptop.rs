@@ -304,7 +304,7 @@ fn checks(
     let ledger = &sums[0].1;
     checks.push(Check {
         target: "sum of all rows, ledger: within 0.1 % in every window".into(),
-        found: format!("{} %", ledger.text(2)),
+        found: ledger.text_in("%", 2),
         met: ledger.map(|share| (share - 100.0).abs()).max().map(|off| off <= 0.1),
     });
     checks

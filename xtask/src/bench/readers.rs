@@ -168,7 +168,7 @@ fn section(figures: &[Figures]) -> Section {
     let (both, alone) = (more(|f| &f.ledger), more(|f| &f.daemon));
     let check = Check {
         target: format!("20 readers, daemon and programs: at most {MORE_PCT} % more than one"),
-        found: format!("{} %; the daemon alone {} %", both.text(1), alone.text(1)),
+        found: format!("{}; the daemon alone {}", both.text_in("%", 1), alone.text_in("%", 1)),
         met: both.median().map(|more| more <= MORE_PCT),
     };
     Section {

@@ -325,7 +325,7 @@ fn checks(figures: &[[RecorderRuns; TOOLS.len()]]) -> Vec<Check> {
     let usual = &figures[USUAL][0];
     let at_most = |target: String, spread: &Spread, most: f64, decimals, unit| Check {
         target,
-        found: format!("{} {unit}", spread.text(decimals)),
+        found: spread.text_in(unit, decimals),
         met: spread.median().map(|found| found <= most),
     };
     let size = |((processes, _), all): (&(usize, usize), &[RecorderRuns; TOOLS.len()])| {

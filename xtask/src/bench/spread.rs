@@ -52,6 +52,16 @@ impl Spread {
         self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect()
     }
 
+    /// `median unit (min..max)`, or `missing`.
+    pub fn text_in(&self, unit: &str, decimals: usize) -> String {
+        let text = self.text(decimals);
+        match text.split_once(' ') {
+            Some((median, range)) => format!("{median} {unit} {range}"),
+            None if self.0.is_empty() => text,
+            None => format!("{text} {unit}"),
+        }
+    }
+
     /// `median (min..max)`, or `missing`.
     pub fn text(&self, decimals: usize) -> String {
         let (sorted, Some(median)) = (self.sorted(), self.median()) else {
@@ -106,6 +116,7 @@ mod tests {
     fn the_median_and_the_range() {
         let spread: Spread = [4.0, 1.0, 3.0].into_iter().collect();
         assert_eq!(spread.text(1), "3.0 (1.0..4.0)");
+        assert_eq!(spread.text_in("ms", 0), "3 ms (1..4)");
         let even: Spread = [4.0, 1.0].into_iter().collect();
         assert_eq!(even.median(), Some(2.5));
     }

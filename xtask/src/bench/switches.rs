@@ -207,7 +207,7 @@ fn checks(figures: &[Figures; ALL.len()]) -> [Check; 2] {
         },
         Check {
             target: "context switches, exact split: at most 40 % slower".into(),
-            found: format!("{} %", exact.text(1)),
+            found: exact.text_in("%", 1),
             met: exact.median().map(|pct| pct <= 40.0),
         },
     ]
