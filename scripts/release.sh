@@ -50,7 +50,7 @@ tag=v$version
 git rev-parse --git-dir >/dev/null 2>&1 || refuse "$root is no Git repository: run this in a clone"
 mapfile -t changed < <(git status --porcelain)
 ((${#changed[@]} == 0)) ||
-    refuse "the tree is dirty, ${#changed[@]} files, first '${changed[0]}': commit or stash them"
+    refuse "the tree is dirty, '${changed[0]}' and $((${#changed[@]} - 1)) more: commit or stash them"
 ! commit=$(git rev-parse -q --verify "refs/tags/$tag^{commit}") ||
     refuse "the tag $tag exists, at ${commit:0:12}: give another version, or run git tag -d $tag"
 git var GIT_COMMITTER_IDENT >/dev/null 2>&1 ||

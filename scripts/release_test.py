@@ -167,7 +167,7 @@ class Release(unittest.TestCase):
 
     def test_a_dirty_tree_is_refused(self):
         self.write("new", "")
-        self.refused("'?? new': commit or stash", self.new, "--no-packages")
+        self.refused("'?? new' and 0 more: commit or stash", self.new, "--no-packages")
 
     def test_a_version_that_is_not_semver_is_refused(self):
         for version in ("1", "1.2", "v1.2.3", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-a..b", "1.2.3-01", "1.2.3+b", "1.2.x"):
