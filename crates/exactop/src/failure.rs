@@ -1,18 +1,11 @@
-//! Exit codes, and errors as one line for a person.
+//! Errors as one line for a person, and the exit code that goes with each.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use exactop_model::text::did_you_mean::nearest;
+use crate::exit_code::{self, FAILED, FOUND, USAGE};
+use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
-
-/// Something failed.
-pub const FAILED: u8 = 1;
-/// Wrong use: options, configuration, no terminal.
-pub const USAGE: u8 = 2;
-/// --check found what it looks for.
-pub const FOUND: u8 = 3;
 
 /// The running subcommand, as a prefix of lines on standard error.
 static SUBCOMMAND: OnceLock<String> = OnceLock::new();
@@ -88,7 +81,7 @@ pub fn report(failure: &Failure) -> ExitCode {
             complain(&format!("{error:#}"));
             ExitCode::from(FAILED)
         }
-        Failure::Signal(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(FAILED)),
+        Failure::Signal(signal) => ExitCode::from(exit_code::of_signal(*signal)),
         Failure::Told => ExitCode::from(FAILED),
         Failure::Ended(status, why) => {
             if let Some(why) = why {
@@ -101,7 +94,8 @@ pub fn report(failure: &Failure) -> ExitCode {
 }
 
 /// Prints one line on standard error with the subcommand in front, whatever bytes the message
-/// holds. A write error is ignored.
+/// holds. If it ends with an error of the kernel, it also says what to do about that. A write error
+/// is ignored.
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -109,48 +103,57 @@ pub fn complain(message: &str) {
         None | Some("") => String::new(),
         Some(subcommand) => format!("{subcommand}: "),
     };
-    let _ =
-        writeln!(io::stderr(), "exactop: {whose}{}", exactop_model::text::escape::harmless(&line));
+    let remedy = remedy(&line).map(|remedy| format!(": {remedy}")).unwrap_or_default();
+    let line = exactop_model::text::escape::harmless(&line);
+    let _ = writeln!(io::stderr(), "exactop: {whose}{line}{remedy}");
 }
 
-/// Turns clap's error into one line; `help` prints the usage and further hints. `below`: commands
-/// that may follow at this place.
-pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
-    if let Some(which) = known_commands(error, below) {
-        return Failure::usage(format!("{which} (see '{help}')"));
+/// What to do about the kernel's error at the end of a line.
+fn remedy(line: &str) -> Option<&'static str> {
+    let (_, number) = line.strip_suffix(')')?.rsplit_once(" (os error ")?;
+    Some(match Errno::from_raw_os_error(number.parse().ok()?) {
+        Errno::PERM | Errno::ACCESS => "run as root, or change the permissions",
+        Errno::NOENT | Errno::NOTDIR => "check the path",
+        Errno::EXIST => "remove it, or give another path",
+        Errno::ISDIR => "give a file, not a directory",
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => "free space, or write to another place",
+        Errno::ROFS => "write to another place, or mount it writable",
+        Errno::LOOP | Errno::NAMETOOLONG => "give a shorter path without links",
+        Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
+        Errno::AGAIN => "raise the limit of processes (ulimit -u), or try again",
+        Errno::NOMEM => "free memory, or raise the memory limit",
+        Errno::NOSYS | Errno::OPNOTSUPP => {
+            "use a later kernel; 'exactop doctor' says what it lacks"
+        }
+        Errno::ADDRINUSE => "choose another address or port, or stop its owner",
+        Errno::ADDRNOTAVAIL => "choose an address of this machine",
+        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::TIMEDOUT => {
+            "check the address, and that its server runs"
+        }
+        Errno::SRCH => "give a process that runs",
+        Errno::IO => "check the disk or the device (dmesg)",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_kernel_gets_a_remedy() {
+        for (errno, remedy_of_it) in [(2, "check the path"), (13, "run as root")] {
+            let error = io::Error::from_raw_os_error(errno);
+            let line = format!("cannot read /x: {error}");
+            assert!(remedy(&line).is_some_and(|found| found.starts_with(remedy_of_it)), "{line}");
+        }
     }
-    let text = error.to_string();
-    let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    // A user who wrote an option meant one: no value begins like an option.
-    let tip = tips.find(|tip| !tip.starts_with("to pass '")).map(String::from);
-    let tip = tip.unwrap_or_else(|| format!("see '{help}'"));
-    Failure::usage(format!("{what} ({tip})"))
-}
 
-/// Longer lists of commands are not printed in a line.
-const LISTED: usize = 12;
-
-/// The available commands, if the command is missing or unknown.
-fn known_commands(error: &clap::Error, below: &[String]) -> Option<String> {
-    let names = below.join(", ");
-    match error.kind() {
-        _ if below.is_empty() => None,
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            Some(format!("which one? {names}"))
-        }
-        ErrorKind::InvalidSubcommand => {
-            let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand)
-            else {
-                return None;
-            };
-            let near = nearest(found, below.iter().map(String::as_str));
-            let near = near.map(|near| format!(": did you mean '{near}'?")).unwrap_or_default();
-            Some(match below.len() <= LISTED {
-                true => format!("'{found}' is none of {names}{near}"),
-                false => format!("there is no command '{found}'{near}"),
-            })
-        }
-        _ => None,
+    #[test]
+    fn a_line_with_its_own_remedy_stays_as_it_is() {
+        let error = io::Error::from_raw_os_error(2);
+        assert_eq!(remedy(&format!("cannot read /x: {error}: give another")), None);
+        assert_eq!(remedy("no process 1 (os error x)"), None);
+        assert_eq!(remedy("no process 1"), None);
     }
 }

@@ -45,7 +45,7 @@ pub fn parse(text: &str) -> Result<String, String> {
             Err(format!("the name of the host has {} bytes: write {LONGEST} at most", text.len()))
         }
         _ if text.contains(is_odd) => Err(format!(
-            "{text:?} is no name of a host: write it without blanks, slashes and control characters"
+            "{text:?} is not a host name: write it without blanks, slashes and control characters"
         )),
         _ => Ok(text.into()),
     }

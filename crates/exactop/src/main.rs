@@ -10,6 +10,7 @@
 mod cli;
 mod commands;
 mod descriptors;
+mod exit_code;
 mod failure;
 #[cfg(test)]
 mod fuzz;
@@ -23,6 +24,7 @@ mod source;
 mod version;
 #[cfg(all(test, feature = "bpf"))]
 mod window_options;
+mod wrong_use;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};
@@ -56,7 +58,7 @@ fn run() -> Result<(), Failure> {
         // --help and --version print to standard output and succeed.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
         Err(error) => {
-            let failure = failure::from_clap(&error, &help, &cli::below(&subcommand));
+            let failure = wrong_use::from_clap(&error, &help, &cli::below(&subcommand));
             return Err(if prstat::is_meant(&args) { prstat::failed(failure) } else { failure });
         }
     };

@@ -67,7 +67,7 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
 fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
     if let Some(root) = &wanted.root {
         if !matches!(wanted.whose, FigureSource::Own(Choice::Auto | Choice::Procfs)) {
-            return Err(Failure::usage("--proc-root is for the source procfs only"));
+            return Err(Failure::usage("--proc-root needs the source procfs: leave --source out"));
         }
         let session = at(root).map_err(|error| unopened(Choice::Procfs, error))?;
         return Ok((session, Origin::Procfs));
@@ -99,8 +99,8 @@ fn on_socket(
     // A later sum of this recording would take it for all that ran on the machine.
     if wanted.record.is_some() && remote.is_inside() {
         return Err(Failure::failed(
-            "what the daemon tells in a PID namespace is no recording of a machine: \
-             record outside of it, or by --source procfs",
+            "cannot record a whole machine from inside a PID namespace: \
+             run exactop outside of it, or with --source procfs",
         ));
     }
     let is_inside = remote.is_inside();
@@ -165,7 +165,7 @@ fn named(mut session: Session, wanted: &SourceOptions) -> Result<(Session, Origi
 fn unopened(choice: Choice, error: SourceError) -> Failure {
     match choice {
         Choice::Auto | Choice::Procfs => Failure::failed(error),
-        _ => Failure::failed(format!("{error} ('exactop doctor' says more)")),
+        _ => Failure::failed(format!("{error}: run 'exactop doctor' for the reason")),
     }
 }
 

@@ -162,7 +162,7 @@ fn an_error_in_an_experiment_file_is_one_line() {
         ("metric = ".to_string(), "own.toml: line"),
         ("metric = 'speed'".into(), "own.toml: line 6"),
         ("metric = 'share'".into(), "no conditions"),
-        (condition("workers = [{ load = ['fly'] }]"), "load = 'fly': there are herd"),
+        (condition("workers = [{ load = ['fly'] }]"), "load = 'fly': choose one of herd"),
         (condition("workers = [{ group = 'g' }]"), "group = 'g': write it under groups"),
         (
             condition("workers = [{ group = 'g' }]\ngroups = { g = { weight = 0 } }"),

@@ -64,13 +64,13 @@ pub enum FleetError {
     #[error("the books changed while they were read: try again when their writer is done")]
     Changed,
     /// The tables cannot be summed in this way.
-    #[error("--by {by}: the books of many machines are summed by {}", words(&Grouping::FLEET))]
+    #[error("--by {by}: the books of many machines have no such sums: choose one of {}", words(&Grouping::FLEET))]
     NotSummed {
         /// The requested way.
         by: Grouping,
     },
     /// The directory has no tables.
-    #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]
+    #[error("no accounts.parquet in {} or below it: run 'exactop export parquet --to DIR' to write one", .path.display())]
     Nothing {
         /// The directory.
         path: PathBuf,

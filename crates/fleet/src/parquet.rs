@@ -155,7 +155,7 @@ fn of_file(
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let file = Directory::open_to_read(above)?.open_file(name)?;
     each((at, file), wanted, tell).map_err(|error| {
-        let why = format!("it is not a table of 'exactop export' ({error})");
+        let why = format!("not a table of 'exactop export' ({error}): export it again");
         FleetError::Table { path: path.into(), why }
     })
 }

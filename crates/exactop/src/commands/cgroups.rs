@@ -83,7 +83,9 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     let Show { look, pace, of } = &typed.show;
     let pace = look.pace(pace.resolve()?)?;
     if !look.pid.is_empty() {
-        return Err(Failure::usage("-p: a group has many processes: use 'exactop -p' for one"));
+        return Err(Failure::usage(
+            "-p: a control group has many processes: run 'exactop -p PID' to see one",
+        ));
     }
     let forms = Forms {
         text: &cgroups::text,

@@ -65,12 +65,12 @@ fn correct(report: &mut Report, provenance: &Provenance) {
         (capability.loses, capability.remedy) = (String::new(), String::new());
         return;
     }
-    let said = provenance.no_unthrottle.as_deref().unwrap_or("it does not say why");
-    let refused = format!("the kernel refuses fentry programs ({said})");
+    let said = provenance.no_unthrottle.as_deref().unwrap_or("no reason given");
+    let refused = format!("cannot attach fentry programs ({said})");
     if capability.status == Status::Available {
         capability.found = refused;
         capability.loses = probe::LOST_WITHOUT_UNTHROTTLE.into();
-        capability.remedy = "try another kernel: only loading tells whether it accepts them".into();
+        capability.remedy = "try another kernel".into();
     } else {
         capability.found += &format!("; {refused}");
     }

@@ -31,8 +31,7 @@ pub fn open(path: &Path, time: Option<&str>) -> Result<Opened, Failure> {
     };
     let ((recording, when), (again, _)) = (open()?, open()?);
     if !when.is_in(&recording).map_err(Failure::failed)? {
-        let why = "no window ends in that time ('exactop record list' says what is there)";
-        return Err(Failure::failed(why));
+        return Err(of_recording::no_window(time));
     }
     Ok(Opened { recording, again, when })
 }
@@ -44,7 +43,7 @@ impl Opened {
         let document = read([self.recording, self.again], self.when, &Limits::default());
         let document = document.map_err(Failure::failed)?;
         if document.windows() == 0 {
-            let why = "no window of that time can be read ('exactop record verify')";
+            let why = "cannot read any window of that time: run 'exactop record verify' to find the damage";
             return Err(Failure::failed(why));
         }
         Ok(document)

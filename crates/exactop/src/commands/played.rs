@@ -47,7 +47,9 @@ fn seek(replay: &mut Replay, from: i128, now: &jiff::Zoned) -> Result<bool, Fail
 
 /// The error for a time after the recording's end.
 pub fn too_late() -> Failure {
-    Failure::failed("the recording ends before that time ('exactop record list')")
+    Failure::failed(
+        "the recording ends before that time: run 'exactop record list' to see the recorded times",
+    )
 }
 
 /// Windows of a recording, one after the other.

@@ -82,7 +82,7 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
     let Opened { recording, when } = opened(&path, time.as_deref(), role)?;
     match wanted {
         Replaying::Live(..) if when.to.is_some() => Err(Failure::usage(
-            "-t FROM+LENGTH is for printed windows: add -b, --json or --csv, or leave +LENGTH out",
+            "-t FROM+LENGTH needs printed windows: add -b, --json or --csv, or leave +LENGTH out",
         )),
         Replaying::Live(begin, pids) => {
             let playback = Playback::new(recording, when.from).map_err(Failure::failed)?;
@@ -101,7 +101,7 @@ pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
     match OutputMode::replaying(resolved::precise(typed)?)? {
         Replaying::Windows(wanted) => print(Windows::open(path, time.as_deref())?, &wanted),
         Replaying::Live(..) => {
-            Err(Failure::usage("the precise top of a recording has no live view"))
+            Err(Failure::usage("cannot show ptop of a recording live: add -b, --json or --csv"))
         }
     }
 }

@@ -59,8 +59,7 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let (recording, when) = of_recording::part(time, &now, open(&path)?)?;
     let stretch = Stretch::read(recording, when, typed.by, None).map_err(Failure::failed)?;
     if stretch.windows == 0 {
-        let why = "no window ends in that time ('exactop record list' says what is there)";
-        return Err(Failure::failed(why));
+        return Err(of_recording::no_window(time));
     }
     let clock = |ns| shown(ns, &now);
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);

@@ -29,11 +29,11 @@ pub fn load() -> Result<(Settings, Vec<String>), Failure> {
     let bytes = match exactop_files::read_configuration(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.is_missing() => return Ok(Default::default()),
-        Err(error) => return Err(Failure::usage(format!("the configuration: {error}"))),
+        Err(error) => return Err(Failure::usage(format!("cannot use the configuration: {error}"))),
     };
     let shown = path.display();
     let (settings, unknown) = text(&bytes).and_then(parse).map_err(|(line, what)| {
-        Failure::usage(format!("{shown}:{line}: {what} (correct it or delete the file)"))
+        Failure::usage(format!("{shown}:{line}: {what}: correct it, or delete the file"))
     })?;
     let said =
         |file: String| unknown.iter().map(move |(line, what)| format!("{what} ({file}:{line})"));
@@ -54,7 +54,7 @@ pub type Parsed<T> = Result<T, (usize, String)>;
 pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     let text = text(bytes)?;
     if let Some(line) = exactop_files::too_deep(text) {
-        return Err((line, "more than 64 brackets are open here".into()));
+        return Err((line, "more than 64 brackets are open: close some of them".into()));
     }
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
@@ -91,7 +91,7 @@ fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
-        (line, "a byte that is not UTF-8".into())
+        (line, "a byte is not UTF-8: save the file as UTF-8".into())
     })
 }
 
@@ -163,7 +163,7 @@ fn strangers(table: &toml::Table, known: &[String]) -> Vec<(String, String)> {
         let near = nearest(key, known.iter().map(String::as_str));
         let near = near
             .map_or("docs/reference/configuration.md lists the settings".into(), |near| {
-                format!("did you mean {near}?")
+                format!("did you mean '{near}'?")
             });
         (key.clone(), format!("{}: {near}", escape_str(key)))
     };

@@ -54,7 +54,7 @@ impl LookingArgs {
     pub fn not_of_a_recording(&self) -> Result<(), Failure> {
         match self.source != Programs::Auto || self.socket.is_some() {
             true => {
-                Err(Failure::usage("--source and --socket are for measuring, not for --replay"))
+                Err(Failure::usage("--source and --socket conflict with --replay, which shows recorded windows: leave one out"))
             }
             false => Ok(()),
         }

@@ -89,6 +89,15 @@ pub fn part(
     }
 }
 
+/// The error for a time range without windows.
+pub fn no_window(time: Option<&str>) -> Failure {
+    let found = match time {
+        Some(time) => format!("no window ends in '{time}'"),
+        None => "no window in the recording".into(),
+    };
+    Failure::failed(format!("{found}: run 'exactop record list' to see the recorded times"))
+}
+
 /// Checks the time before anything is opened or made.
 ///
 /// # Errors

@@ -67,7 +67,7 @@ pub fn pace(words: &[String]) -> Result<Typed, Failure> {
     };
     match words.get(2) {
         None => Ok(Typed { interval_s, windows }),
-        Some(more) => Err(Failure::usage(format!("'{more}': nothing goes after the count"))),
+        Some(more) => Err(Failure::usage(format!("'{more}' follows the count: leave it out"))),
     }
 }
 

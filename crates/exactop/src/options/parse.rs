@@ -30,7 +30,7 @@ where
     });
     PossibleValuesParser::new(possible).try_map(move |typed: String| {
         let found = words.iter().find(|(word, ..)| *word == typed);
-        found.map(|&(_, value, _)| value).ok_or("not one of the possible words")
+        found.map(|&(_, value, _)| value).ok_or("write one of the possible values")
     })
 }
 
@@ -42,7 +42,7 @@ pub fn by(offered: &'static [Grouping]) -> impl TypedValueParser<Value = Groupin
 
 /// Parses a number of windows.
 pub fn windows(text: &str) -> Result<u64, String> {
-    let why = "write how many windows, 1 or more; without it they go on until stopped";
+    let why = "write a number of windows, 1 or more, or leave it out to go on until stopped";
     count(text).map_err(|_| why.into())
 }
 
@@ -74,15 +74,15 @@ pub fn groups(text: &str) -> Result<usize, String> {
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let why = match text.rsplit_once(':') {
-            _ if text.parse::<IpAddr>().is_ok() => format!("'{text}' has no port"),
-            Some((_, port)) if port.parse::<u16>().is_err() => format!("'{port}' is no port"),
+            _ if text.parse::<IpAddr>().is_ok() => "it has no port".into(),
+            Some((_, port)) if port.parse::<u16>().is_err() => format!("'{port}' is not a port"),
             Some((host, _)) if host.parse::<Ipv6Addr>().is_ok() => {
-                format!("'{host}' needs brackets, as in [::1]:8080")
+                format!("'{host}' has no brackets, as in [::1]:8080")
             }
-            Some((host, _)) => format!("'{host}' is no address of numbers"),
-            None => format!("'{text}' has no port"),
+            Some((host, _)) => format!("'{host}' is not a numeric address"),
+            None => "it has no port".into(),
         };
-        format!("write ADDRESS:PORT, such as 127.0.0.1:8080; {why}")
+        format!("{why}: write ADDRESS:PORT, such as 127.0.0.1:8080")
     })
 }
 
@@ -114,7 +114,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 pub fn pid(text: &str) -> Result<u32, String> {
     match text.trim().parse() {
         Ok(n @ 1..=0x7fff_ffff) => Ok(n),
-        _ => Err("not a process id (a number from 1)".into()),
+        _ => Err("write a process id, a number from 1".into()),
     }
 }
 
@@ -139,11 +139,11 @@ pub fn columns(text: &str) -> Result<Columns, String> {
     let mut list: Vec<&'static Column> = Vec::new();
     for name in text.split(',').map(str::trim) {
         if name.is_empty() {
-            return Err("there is an empty name in the list: write COLUMN,COLUMN".into());
+            return Err("an empty name is in the list: write COLUMN,COLUMN".into());
         }
         let column = column(name)?;
         if list.contains(&column) {
-            return Err(format!("column '{name}' is there twice"));
+            return Err(format!("column '{name}' occurs twice: write it once"));
         }
         list.push(column);
     }
@@ -173,16 +173,16 @@ mod tests {
         assert_eq!(address("[::1]:80").map(|address| address.port()), Ok(80));
         let why = |text| {
             let why = address(text).expect_err("no address");
-            why.strip_prefix("write ADDRESS:PORT, such as 127.0.0.1:8080; ").map(String::from)
+            why.strip_suffix(": write ADDRESS:PORT, such as 127.0.0.1:8080").map(String::from)
         };
         for (text, what) in [
-            ("127.0.0.1", "'127.0.0.1' has no port"),
-            ("::1", "'::1' has no port"),
-            ("x", "'x' has no port"),
-            ("127.0.0.1:99999", "'99999' is no port"),
-            ("127.0.0.1:", "'' is no port"),
-            ("fe80::1:99999", "'99999' is no port"),
-            ("localhost:80", "'localhost' is no address of numbers"),
+            ("127.0.0.1", "it has no port"),
+            ("::1", "it has no port"),
+            ("x", "it has no port"),
+            ("127.0.0.1:99999", "'99999' is not a port"),
+            ("127.0.0.1:", "'' is not a port"),
+            ("fe80::1:99999", "'99999' is not a port"),
+            ("localhost:80", "'localhost' is not a numeric address"),
         ] {
             assert_eq!(why(text).as_deref(), Some(what));
         }

@@ -47,7 +47,7 @@ fn unknown(name: &str, settings: &Settings) -> Failure {
     let built_in = BUILT_IN.iter().map(|(name, ..)| *name);
     let all: Vec<&str> = built_in.chain(settings.presets.keys().map(String::as_str)).collect();
     Failure::usage(format!(
-        "no preset '{name}': there are {}, and those below [presets] in the configuration",
+        "no preset '{name}': choose one of {}, or add it below [presets] in the configuration",
         all.join(", ")
     ))
 }

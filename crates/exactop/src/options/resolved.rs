@@ -143,11 +143,13 @@ impl OutputMode {
         ];
         if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
             return Err(Failure::usage(format!(
-                "{option} is for measuring: replayed windows are already measured"
+                "{option} conflicts with a replay, which shows recorded windows: leave it out"
             )));
         }
         if typed.list_fields {
-            return Err(Failure::usage("-O lists names of columns: 'exactop columns' does, too"));
+            return Err(Failure::usage(
+                "-O conflicts with a replay: run 'exactop columns' to list the columns",
+            ));
         }
         if !typed.print.is_plain() {
             if typed.print.windows().is_some() {
@@ -181,9 +183,7 @@ impl OutputMode {
 pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     let mut watch = typed.watch;
     if watch.preset.is_some() || watch.columns.is_some() {
-        return Err(Failure::usage(
-            "ptop has columns of its own: leave --preset and --columns out",
-        ));
+        return Err(Failure::usage("ptop has its own columns: leave --preset and --columns out"));
     }
     watch.draws = !watch.print.is_plain();
     watch.print.batch = true;
@@ -196,7 +196,7 @@ pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
 }
 
 fn for_printed(option: &str) -> Failure {
-    Failure::usage(format!("{option} is for printed windows: add -b, --json or --csv"))
+    Failure::usage(format!("{option} needs printed windows: add -b, --json or --csv"))
 }
 
 /// Start state of the live view.
@@ -370,7 +370,9 @@ fn source(typed: &WatchArgs) -> SourceOptions {
 pub fn are_there(root: Option<&Path>, pids: &[u32]) -> Result<(), Failure> {
     let root = root.unwrap_or(Path::new("/proc"));
     match pids.iter().find(|pid| !root.join(pid.to_string()).exists()) {
-        Some(pid) => Err(Failure::failed(format!("no process {pid}"))),
+        Some(pid) => {
+            Err(Failure::failed(format!("no process {pid}: give the PID of a process that runs")))
+        }
         None => Ok(()),
     }
 }

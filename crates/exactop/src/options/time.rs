@@ -8,8 +8,9 @@ use std::time::Duration;
 /// Parses a point in time: RFC 3339, `2026-11-22 14:03`, `14:03` (the last such time), `yesterday
 /// 14:00`, `2h ago`, `now`. Returns nanoseconds since the epoch.
 pub fn point(text: &str, now: &Zoned) -> Result<i128, String> {
-    let wrong =
-        || format!("'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339");
+    let wrong = || {
+        format!("'{text}' is not a time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339")
+    };
     let text = text.trim();
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Ok(instant.as_nanosecond());
@@ -67,7 +68,7 @@ pub fn stretch(text: &str) -> Result<Duration, String> {
     };
     match units.into_iter().find_map(scaled) {
         Some(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
-        _ => Err("write a number and s, m, h, d or w: 12h, 7d".into()),
+        _ => Err("write a number and s, m, h, d or w, as in 12h or 7d".into()),
     }
 }
 
@@ -76,8 +77,8 @@ pub fn stretch(text: &str) -> Result<Duration, String> {
 fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<TimeRange, String> {
     let wrong = || {
         format!(
-            "'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339, and how long after it \
-             for a time range: '03:12+5m'"
+            "'{text}' is not a time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339; add a length \
+             for a time range, as in '03:12+5m'"
         )
     };
     let (from, length) = text.rsplit_once('+').ok_or_else(wrong)?;
@@ -103,7 +104,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     };
     match units.into_iter().find_map(scaled) {
         Some(bytes) if bytes >= 1 << 20 => Ok(bytes),
-        _ => Err("write a number and K, M, G or T, 1M or more: 500M, 2G".into()),
+        _ => Err("write a number and K, M, G or T, 1M or more, as in 500M or 2G".into()),
     }
 }
 

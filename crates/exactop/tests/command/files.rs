@@ -78,7 +78,7 @@ fn a_configuration_has_a_bound() {
     fs::write(&file, format!("[presets.mine]\ncolumns = [{many}]\n")).expect("written");
     let refused = ends(&WITH_IT, home.path());
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("column 'pid' is there twice"), "{}", refused.err);
+    assert!(refused.err.contains("column 'pid' occurs twice"), "{}", refused.err);
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn a_file_that_cannot_be_read_is_a_finding() {
     assert_eq!((found.code, &*found.err), (Some(3), ""), "{}", found.out);
     let words = [
         "3 hosts, 2 boots, 24 windows",
-        "accounts.parquet: it is not a table of 'exactop export'",
+        "accounts.parquet: not a table of 'exactop export'",
         "of 3 hosts; 1 path cannot be read.",
     ];
     assert!(words.iter().all(|words| found.out.contains(words)), "{}", found.out);
@@ -174,7 +174,7 @@ fn a_file_that_cannot_be_read_is_a_finding() {
     assert_eq!((&told["holds"], &told["unread"][0]["path"]), (&false.into(), &text(&half).into()));
     assert_eq!(told["sums"]["cpus_x_time_ns"], (2 * WINDOWS * 2 * WINDOW).to_string());
     // A command that needs all files names the unreadable one.
-    let name = "accounts.parquet: it is not a table of 'exactop export'";
+    let name = "accounts.parquet: not a table of 'exactop export'";
     run(&["fleet", "report", "--from", text(&books)]).refused(1, name);
     run(&["diff", text(&books), text(&books)]).refused(1, name);
     // If no other files exist, there is no balance, but a finding.
@@ -278,7 +278,7 @@ fn two_time_ranges_of_many_machines_are_compared() {
         .refused(2, "summed by host, namespace, pod, container, unit, command");
     of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
-        .refused(1, "no host has a window that ends in A");
+        .refused(1, "no window of any host ends in time range A");
     of(&[text(&books)]).refused(2, "two time ranges of one");
     of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
     is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");

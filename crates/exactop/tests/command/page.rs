@@ -54,7 +54,7 @@ fn a_page_of_nothing_or_beside_windows_is_refused() {
     run(&words).fine();
     let (path, file) = (text(&path), text(&file));
     let page = |more: &[&str]| run(&[&["replay", path, "--html", file], more].concat());
-    page(&["-t", "now+1m"]).refused(1, "no window ends in that time");
+    page(&["-t", "now+1m"]).refused(1, "no window ends in");
     page(&["-t", "nonsense"]).refused(2, "nonsense");
     page(&["--json"]).refused(2, "cannot be used with");
     page(&["-d", "1"]).refused(2, "--delay is for measuring");

@@ -22,20 +22,20 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["-J"], "projects"),
     (&["-k", "1"], "tasks"),
     (&["-T"], "tasks"),
-    (&["-t", "-m"], "-t option cannot be used with -v or -m"),
-    (&["-tv"], "-t option cannot be used with -v or -m"),
+    (&["-t", "-m"], "-t conflicts with -v and -m"),
+    (&["-tv"], "-t conflicts with -v and -m"),
     (&["-t", "-a"], "-t option cannot be used with -a"),
-    (&["-t", "-Z"], "-t option cannot be used with -a or -Z"),
-    (&["-aZ"], "-a option cannot be used with -t or -Z"),
-    (&["-n", "0"], "invalid argument for -n"),
+    (&["-t", "-Z"], "-t conflicts with -a and -Z"),
+    (&["-aZ"], "-a conflicts with -t and -Z"),
+    (&["-n", "0"], "-n 0 leaves no line above"),
     (&["-n", "5,0"], "15,5"),
     (&["-n", ""], "15,5"),
     (&["-s", "name"], "cpu, pri, rss, size, time"),
     (&["-d", "x"], "u, d"),
-    (&["-p", "0"], "not a process id"),
+    (&["-p", "0"], "write a process id"),
     (&["-P", "x"], "'x'"),
-    (&["-u", "no-such-user"], "unknown user 'no-such-user'"),
-    (&["-U", "no-such-user"], "unknown user 'no-such-user'"),
+    (&["-u", "no-such-user"], "no user 'no-such-user'"),
+    (&["-U", "no-such-user"], "no user 'no-such-user'"),
     (&["five"], "'five'"),
     (&["5", "0"], "1 or more"),
     (&["5", "1", "1"], "'1'"),
@@ -237,7 +237,7 @@ fn microstates_of_real_threads_sum_to_100() {
     let done = run(&["prstat", "-mL", "-p", &load.pid().to_string(), "1", "1"]);
     if run(&["doctor"]).code != Some(0) {
         assert_eq!(done.code, Some(1));
-        assert!(done.err.contains("-m needs the ledger: "), "{}", done.err);
+        assert!(done.err.contains("cannot measure microstates (-m)"), "{}", done.err);
         return;
     }
     let text = done.fine();

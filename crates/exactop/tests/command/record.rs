@@ -64,7 +64,7 @@ fn replayed_reports_equal_the_printed_ones() {
     let of = ["prstat", "--replay", text(dir.path())];
     run(&[&of[..], &["-U", "root"]].concat()).refused(1, "is not recorded");
     run(&[&of[..], &["--source", "procfs"]].concat()).refused(1, "measured already");
-    run(&of).refused(1, "there is no recording in");
+    run(&of).refused(1, "no recording in");
     run(&["ptop", "--replay", text(dir.path()), "-d", "2"]).refused(2, "is for measuring");
 }
 
@@ -172,10 +172,10 @@ fn a_recorder_can_omit_command_lines() {
 fn options_that_do_not_fit_a_recording_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = text(dir.path());
-    run(&["replay", path, "--json"]).refused(1, "there is no recording in");
+    run(&["replay", path, "--json"]).refused(1, "no recording in");
     run(&["replay", path]).refused(2, "add -b for text");
     run(&["replay", path, "--json", "-d", "1"]).refused(2, "--delay is for measuring");
-    run(&["replay", path, "--json", "--split", "exact"]).refused(2, "--split is for measuring");
+    run(&["replay", path, "--json", "--split", "exact"]).refused(2, "--split conflicts with");
     run(&["replay", path, "--json", "--irq", "on"]).refused(2, "--irq is for measuring");
     run(&["replay", path, "--json", "--budget", "2"]).refused(2, "--budget is for measuring");
     run(&["replay", path, "-O"]).refused(2, "exactop columns");

@@ -51,14 +51,17 @@ fn wrong_use_is_refused_in_one_line() {
 fn a_missing_process_is_named() {
     let tree = tree();
     let done = run_on(tree.path(), &["-b", "-p", "1,4711"]);
-    assert_eq!((done.code, done.err.as_str()), (Some(1), "exactop: no process 4711\n"));
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (Some(1), "exactop: no process 4711: give the PID of a process that runs\n")
+    );
     let done = run_on(tree.path(), &["prstat", "-p", "1,4711", "1", "1"]);
     done.refused(1, "exactop: prstat: no process 4711");
 }
 
 #[test]
 fn a_wrong_option_of_prstat_points_to_its_own_help() {
-    run(&["prstat", "--bogus"]).refused(1, "'--bogus' found (see 'exactop prstat --help')");
+    run(&["prstat", "--bogus"]).refused(1, "no option '--bogus': see 'exactop prstat --help'");
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn renicing_asks_too() {
     answer(&terminal, "r", "PID to renice", &pid);
     terminal.shows(", -20 to 19, now [");
     terminal.line("20");
-    terminal.shows("nice values are -20 to 19, not '20'");
+    terminal.shows("is not a nice value20'");
     for yes in [false, true] {
         assert_eq!(nice(), before);
         answer(&terminal, "r", "PID to renice", &pid);

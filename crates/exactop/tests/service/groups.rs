@@ -52,6 +52,6 @@ fn a_plain_user_has_charges_of_groups() {
 #[test]
 fn groups_of_a_missing_daemon_are_refused() {
     run(&["cgroups", "--source", "daemon", "--socket", "/nonexistent/s", "1", "1"])
-        .refused(1, "no exactop daemon at /nonexistent/s");
+        .refused(1, "cannot reach an exactop daemon at /nonexistent/s");
     run(&["cgroups", "--replay", "/nonexistent", "--source", "daemon"]).refused(2, "--replay");
 }

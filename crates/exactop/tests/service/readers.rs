@@ -117,7 +117,7 @@ fn a_second_daemon_is_refused_by_the_socket_and_by_the_recording() {
 fn a_missing_daemon_is_reported_in_one_line() {
     let nowhere = ["--source", "daemon", "--socket", "/nonexistent/socket"];
     run(&[&["--json", "-n", "1"], &nowhere[..]].concat())
-        .refused(1, "no exactop daemon at /nonexistent/socket");
+        .refused(1, "cannot reach an exactop daemon at /nonexistent/socket");
 }
 
 #[test]

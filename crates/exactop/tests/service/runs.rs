@@ -290,7 +290,7 @@ fn impossible_options_are_refused_before_the_command_starts() {
         let line = [&["run"][..], &socket, more, &["--", "touch", "/nonexistent/begun"]].concat();
         crate::helpers::run::run(&line)
     };
-    run(&[]).refused(125, "no exactop daemon at /nonexistent/s");
+    run(&[]).refused(125, "cannot reach an exactop daemon at /nonexistent/s");
     run(&["--exact-split"]).refused(125, "a ledger of its own");
 }
 

@@ -47,7 +47,7 @@ fn sighup_reads_the_settings_again() {
     let before = windows();
     wait::until("windows of a second", || windows() > before + 1000);
     fs::write(&path, "[recording]\n").expect("settings");
-    reloaded(&daemon, "the settings stay as they are");
+    reloaded(&daemon, "cannot apply the settings");
     assert!(daemon.said().contains(":1: unknown field `recording`"), "{}", daemon.said());
     assert_eq!(daemon.windows(&["-n", "1", "-d", "0.1"]).len(), 1, "it goes on");
     assert_eq!(daemon.end(TERM), Some(0));

@@ -66,7 +66,7 @@ pub fn begins(args: &Args) -> Timestamp {
 
 /// Parses `PCT_HOSTS,PCT_SLOWER`.
 pub fn regression(text: &str) -> Result<(f64, f64), String> {
-    let wrong = || "write per cent of hosts and per cent slower: 5,20".to_string();
+    let wrong = || "write per cent of hosts and per cent slower, as in 5,20".to_string();
     let (hosts, slower) = text.split_once(',').ok_or_else(wrong)?;
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| (0.0..=100.0).contains(n));
     number(hosts).zip(number(slower)).ok_or_else(wrong)

@@ -66,7 +66,7 @@ pub enum ExportError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The recording does not name its host.
-    #[error("the recording does not name its host: a store needs the name to keep hosts apart")]
+    #[error("the recording does not name its host, and a store needs the name: set EXACTOP_HOST and record again")]
     Nameless,
     /// A file that would be replaced has more windows.
     #[error(

@@ -227,7 +227,7 @@ impl Masks {
             let rows = rows.into_iter().map(|row| self.wait(row)).collect();
             WaitWindow { t0_ns, t1_ns, rows, losses }
         });
-        Waited { tgid, waits: waits.map_err(|_| "it could not be measured".into()) }
+        Waited { tgid, waits: waits.map_err(|_| "cannot measure the waits".into()) }
     }
 
     /// Masks the details of a row and drops its command line.

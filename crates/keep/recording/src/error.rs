@@ -23,13 +23,13 @@ pub enum RecordingError {
         error: io::Error,
     },
     /// The file does not begin with the magic bytes of a recording.
-    #[error("{} is not a recording of exactop: its first bytes are not EXACTOP", path.display())]
+    #[error("{} is not a recording of exactop (its first bytes are not EXACTOP): give another file", path.display())]
     NotARecording {
         /// The file.
         path: PathBuf,
     },
     /// The header cannot be read.
-    #[error("the header of {} is damaged: {why}", path.display())]
+    #[error("the header of {} is damaged ({why}): remove the file", path.display())]
     Header {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum RecordingError {
         pid: String,
     },
     /// The directory holds no recording.
-    #[error("there is no recording in {}", path.display())]
+    #[error("no recording in {}: give another directory, or record with 'exactop record'", path.display())]
     Empty {
         /// The directory.
         path: PathBuf,
@@ -109,9 +109,9 @@ pub enum FrameError {
     #[error("a required figure is missing")]
     Missing,
     /// The frame exceeds a limit of recordings.
-    #[error("more than a recording may hold: 16 million figures of rows or 64 MiB in a window")]
+    #[error("it exceeds the limits of a window: 16 million figures of rows, or 64 MiB")]
     TooMuch,
     /// The payload cannot be compressed or decompressed.
-    #[error("it cannot be decompressed")]
+    #[error("its compressed bytes are damaged")]
     Compression,
 }

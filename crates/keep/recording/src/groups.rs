@@ -26,7 +26,7 @@ impl Replay {
             (None, None) => {
                 let source = source.name();
                 return Some(Err(format!(
-                    "only the ledger's charges to control groups are recorded, and the source is {source}"
+                    "the source {source} charges no control groups: record with --source ledger"
                 )));
             }
         };

@@ -80,7 +80,8 @@ impl Recording {
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             let directory = Directory::open_to_read(above.unwrap_or(Path::new(".")))?;
             let name = path.file_name().and_then(OsStr::to_str);
-            let not = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
+            let not =
+                || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8: rename it");
             let name = name.ok_or_else(|| RecordingError::io("open", path, not()))?.to_string();
             let mut recording = Recording::new(directory, path);
             recording.add(&name)?;

@@ -169,7 +169,7 @@ impl Timeline for Remembering {
         };
         match noted.is_some() && wanted == now || self.show(wanted, goes_on) {
             true => Ok(noted),
-            false => Err("the window that was kept cannot be read".into()),
+            false => Err("cannot read the stored window".into()),
         }
     }
 
@@ -180,7 +180,7 @@ impl Timeline for Remembering {
             return Ok(());
         }
         self.join_ns = before;
-        Err("the windows that were kept cannot be read".into())
+        Err("cannot read the stored windows".into())
     }
 
     fn arrived(&self) -> Option<TimelineNote> {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ServiceError {
     /// No daemon listens on the socket.
-    #[error("no exactop daemon at {}: {error}", path.display())]
+    #[error("cannot reach an exactop daemon at {} ({error}): start 'exactop daemon', or give its --socket", path.display())]
     Nobody {
         /// The socket.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum ServiceError {
         error: io::Error,
     },
     /// The daemon refused, with its reason.
-    #[error("the daemon at {} says: {said}", path.display())]
+    #[error("the daemon at {} refuses: {said}", path.display())]
     Refused {
         /// The socket.
         path: PathBuf,
@@ -84,13 +84,13 @@ pub enum ServiceError {
         most: usize,
     },
     /// The daemon closed the connection.
-    #[error("the daemon at {} closed the connection: it has ended, or this reader was too slow", .0.display())]
+    #[error("the daemon at {} closed the connection, as it ended or this reader was too slow: connect again", .0.display())]
     Closed(PathBuf),
     /// A daemon accepted the connection but has not answered yet.
-    #[error("the daemon at {} is about to start: it has not answered yet", .0.display())]
+    #[error("the daemon at {} accepted the connection and has not answered yet: wait until it has started", .0.display())]
     Starting(PathBuf),
     /// The daemon closed the connection, and no daemon can be reached there now.
-    #[error("the daemon at {} closed the connection and has not come back: {why}", path.display())]
+    #[error("the daemon at {} closed the connection and is not reachable ({why}): start it again", path.display())]
     Away {
         /// The socket.
         path: PathBuf,
@@ -106,7 +106,7 @@ pub enum ServiceError {
         opened_by: u32,
     },
     /// The daemon does not answer.
-    #[error("the daemon at {} has not answered for {seconds} s", path.display())]
+    #[error("the daemon at {} has not answered for {seconds} s: restart it", path.display())]
     Silent {
         /// The socket.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum ServiceError {
         seconds: u64,
     },
     /// The daemon's bytes are not a valid stream.
-    #[error("cannot read what the daemon at {} sends: {error}", path.display())]
+    #[error("cannot read what the daemon at {} sends: {error}: restart it with the version of this exactop", path.display())]
     Stream {
         /// The socket.
         path: PathBuf,

@@ -31,19 +31,19 @@ pub enum CgroupError {
         top: PathBuf,
     },
     /// The group does not exist.
-    #[error("no cgroup {}: 'exactop cgroups' lists them", path.display())]
+    #[error("no cgroup {}: run 'exactop cgroups' to list them", path.display())]
     NoGroup {
         /// The path as the user gave it.
         path: PathBuf,
     },
     /// The root group has no limits.
-    #[error("cannot {tried} /: the root group has no limits, choose a group below it ('exactop cgroups' lists them)")]
+    #[error("cannot {tried} /: the root group has no limits: choose a group below it, which 'exactop cgroups' lists")]
     Root {
         /// The attempted action.
         tried: String,
     },
     /// systemd refused.
-    #[error("systemd does not {what}: {why}")]
+    #[error("cannot make systemd {what}: {why}")]
     Systemd {
         /// The request.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum CgroupError {
         why: String,
     },
     /// Neither systemd nor this process can make a group.
-    #[error("{systemd}; without it, {here}")]
+    #[error("{systemd}, and without it: {here}")]
     NoWay {
         /// Error of systemd.
         systemd: Box<CgroupError>,
@@ -74,12 +74,12 @@ pub enum CgroupError {
 fn permit(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            " (run as root, or have the group delegated to this user: systemd-run --user --scope)"
+            ": run as root, or delegate the group to this user with systemd-run --user --scope"
         }
         io::ErrorKind::InvalidInput => {
-            " (a quota is at most that of the groups above and at least that of those below)"
+            ": set a quota of at most that of the groups above and at least that of those below"
         }
-        io::ErrorKind::ReadOnlyFilesystem => " (the hierarchy is mounted read-only)",
+        io::ErrorKind::ReadOnlyFilesystem => ": mount the hierarchy writable",
         _ => "",
     }
 }

@@ -112,7 +112,7 @@ impl Hierarchy {
             });
         }
         let mount = v2_mount(mountinfo)?.ok_or(CgroupError::NoController {
-            advice: "a kernel with CONFIG_CGROUP_SCHED, and cgroup2 mounted at /sys/fs/cgroup",
+            advice: "mount cgroup2 at /sys/fs/cgroup, on a kernel with CONFIG_CGROUP_SCHED",
         })?;
         Ok(Hierarchy {
             version: Version::V2,

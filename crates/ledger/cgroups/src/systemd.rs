@@ -69,7 +69,11 @@ impl Scope {
                 return has_cpu(hierarchy, directory);
             }
             if Instant::now() > deadline {
-                let why = format!("{} is not there after {} s", self.unit, PATIENCE.as_secs());
+                let why = format!(
+                    "{} does not exist after {} s: check 'systemctl status'",
+                    self.unit,
+                    PATIENCE.as_secs()
+                );
                 return Err(refused("make a scope", why));
             }
             std::thread::sleep(STEP);
@@ -171,7 +175,7 @@ fn has_cpu(hierarchy: &Hierarchy, directory: PathBuf) -> Result<PathBuf, CgroupE
         Ok(true) => Ok(directory),
         _ => Err(refused(
             "limit a scope's CPU time",
-            "it has no cpu controller (Delegate=cpu for user@.service permits it)",
+            "it has no cpu controller: set Delegate=cpu for user@.service",
         )),
     }
 }

@@ -8,7 +8,7 @@ const DIRECTORIES: [&str; 5] =
 
 /// The program does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("no {name} in {}", DIRECTORIES.join(", "))]
+#[error("cannot find the program {name} in {}: install it", DIRECTORIES.join(", "))]
 pub struct NoProgram {
     name: &'static str,
 }

@@ -40,14 +40,14 @@ fn judge(offsets: std::io::Result<String>) -> Result<(), SourceError> {
         Err(error) => return Err(unchecked(&format!("cannot read {OFFSETS}: {error}"))),
     };
     match monotonic_offset(&offsets) {
-        None => Err(unchecked(&format!("{OFFSETS} names no clock 'monotonic'"))),
+        None => Err(unchecked(&format!("cannot find the clock 'monotonic' in {OFFSETS}"))),
         Some(("0", "0")) => Ok(()),
         Some((seconds, ns)) => Err(SourceError::Unavailable {
             what: format!(
                 "the clock of this time namespace (CLOCK_MONOTONIC) is off the machine's by \
                  {seconds} s {ns} ns"
             ),
-            advice: "run exactop outside of it: nsenter -t 1 -T".into(),
+            advice: "run exactop outside of it, with nsenter -t 1 -T".into(),
         }),
     }
 }

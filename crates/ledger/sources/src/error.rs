@@ -11,7 +11,7 @@ pub enum SourceError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     /// A file differs from its description in proc(5).
-    #[error("{path}: expected {expected}, found '{found}'")]
+    #[error("cannot parse {path} (found '{found}' for {expected}): report this with the kernel's version")]
     Parse {
         path: PathBuf,
         /// The expected content.

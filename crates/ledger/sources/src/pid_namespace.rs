@@ -34,7 +34,9 @@ pub fn own() -> io::Result<OwnedFd> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     if numbers.is_none_or(|numbers| numbers.split_whitespace().count() != 1) {
-        return Err(io::Error::other("/proc is of another PID namespace"));
+        return Err(io::Error::other(
+            "/proc belongs to another PID namespace: mount the /proc of this one",
+        ));
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(CWD, "/proc/self/ns/pid", flags, Mode::empty())?)

@@ -138,7 +138,10 @@ fn a_c_program_reads_a_daemon() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let error = refused(daemon(&socket));
-    assert!(error.contains(&format!("no exactop daemon at {}", socket.display())), "{error}");
+    assert!(
+        error.contains(&format!("cannot reach an exactop daemon at {}", socket.display())),
+        "{error}"
+    );
     let kinds: &[&str] = if may_trace() { &["procfs", "ledger"] } else { &["procfs"] };
     for kind in kinds {
         let served = Served::start(&socket, kind);
@@ -156,11 +159,11 @@ fn a_c_program_reads_a_daemon() {
         }
         drop(served);
         let error = refused(daemon(&socket));
-        assert!(error.contains("no exactop daemon at"), "{error}");
+        assert!(error.contains("cannot reach an exactop daemon at"), "{error}");
     }
     if !Path::new("/run/exactop/socket").exists() {
         let error = refused(run(Command::new(&program).arg("daemon")));
-        assert!(error.contains("no exactop daemon at /run/exactop/socket"), "{error}");
+        assert!(error.contains("cannot reach an exactop daemon at /run/exactop/socket"), "{error}");
     }
     if Command::new("valgrind").arg("--version").output().is_ok() {
         let _served = Served::start(&socket, "procfs");
@@ -285,7 +288,7 @@ fn a_c_program_goes_through_a_recording() {
     assert!(output.status.success() && text.lines().eq([&told[6]]), "{text}");
     let (output, _) = run(Command::new(&program).arg(dir.path()));
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("there is no recording in"), "{error}");
+    assert!(error.contains("no recording in"), "{error}");
     if Command::new("valgrind").arg("--version").output().is_ok() {
         let leaks = ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect"];
         let mut checked = Command::new("valgrind");

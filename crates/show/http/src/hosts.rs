@@ -71,7 +71,7 @@ pub fn parse(text: &str) -> Result<String, String> {
     match literal(text).is_some() || (!text.is_empty() && text.chars().all(is_of_dns)) {
         true => Ok(text.into()),
         false => Err(format!(
-            "{text:?} is no name of a host: write one without a scheme and a port, such as metrics.example.org"
+            "{text:?} is not a host name: write one without a scheme and a port, such as metrics.example.org"
         )),
     }
 }

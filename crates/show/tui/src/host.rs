@@ -85,7 +85,7 @@ pub enum TuiError {
     #[error("{0}")]
     Settings(String),
     /// The terminal failed.
-    #[error("terminal: {0}")]
+    #[error("cannot use the terminal: {0}")]
     Terminal(#[from] std::io::Error),
     /// The source failed before the first frame.
     #[error("{0}")]

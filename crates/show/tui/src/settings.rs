@@ -231,13 +231,13 @@ impl Settings {
 /// Checks that each column occurs once, so that the list always fits a layout.
 fn check_columns(name: &str, list: &[ColumnId]) -> Result<(), String> {
     if list.is_empty() {
-        return Err(format!("{name}: the list is empty"));
+        return Err(format!("{name}: the list is empty: write at least one name"));
     }
     let mut seen = BTreeSet::new();
     match list.iter().find(|id| !seen.insert(*id)) {
         Some(id) => {
             let column = id.column().name;
-            Err(format!("{name}: column '{column}' is there twice: write it once"))
+            Err(format!("{name}: column '{column}' occurs twice: write it once"))
         }
         None => Ok(()),
     }
@@ -259,20 +259,20 @@ pub fn parse_interval(text: &str) -> Result<f64, String> {
     let seconds = text
         .replace(',', ".")
         .parse::<f64>()
-        .map_err(|_| format!("'{text}' is not a number of seconds"))?;
+        .map_err(|_| format!("'{text}' is not a number of seconds: write one, such as 2 or 0.5"))?;
     check_interval(seconds)?;
     Ok(seconds)
 }
 
 fn check_interval(seconds: f64) -> Result<(), String> {
     if seconds.is_nan() {
-        Err("the interval must be a number of seconds".into())
+        Err("the interval is not a number of seconds: write one, such as 2 or 0.5".into())
     } else if seconds <= 0.0 {
-        Err(format!("the interval must be more than 0 s, not {seconds}"))
+        Err(format!("the interval is {seconds} s: write more than 0"))
     } else if seconds < MIN_INTERVAL_S {
-        Err(format!("the interval must be at least {MIN_INTERVAL_S} s, not {seconds}"))
+        Err(format!("the interval is {seconds} s: write at least {MIN_INTERVAL_S}"))
     } else if seconds > MAX_INTERVAL_S {
-        Err(format!("the interval must be at most a day (86400 s), not {seconds}"))
+        Err(format!("the interval is {seconds} s: write at most a day (86400)"))
     } else {
         Ok(())
     }
@@ -292,7 +292,7 @@ mod tests {
             Settings { microstate_columns: many, ..Settings::default() },
             Settings { presets: [("own".into(), preset)].into(), ..Settings::default() },
         ] {
-            assert!(refused(settings).contains("'pid' is there twice"));
+            assert!(refused(settings).contains("'pid' occurs twice"));
         }
         let filters = vec!["pid>1".to_string(); MOST_FILTERS + 1];
         let said = refused(Settings { filters, ..Settings::default() });

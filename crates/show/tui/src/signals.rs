@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> Result<i32, String> {
     if let Ok(number) = text.parse::<i32>() {
         return match number {
             1..=MAX => Ok(number),
-            _ => Err(format!("signals are 1 to {MAX}, not {number}")),
+            _ => Err(format!("{number} is not a signal: write 1 to {MAX}")),
         };
     }
     let upper = text.to_ascii_uppercase();

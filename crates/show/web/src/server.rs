@@ -37,7 +37,7 @@ pub enum WebError {
         source: io::Error,
     },
     /// The policy does not fit into a header.
-    #[error("the page's policy is not fit for a header")]
+    #[error("cannot put the page's policy into a header: report this with the version of exactop")]
     Policy,
     /// The thread or its runtime cannot be started.
     #[error("cannot start the page's server: {0}: raise the limits of processes and open files")]

@@ -57,7 +57,7 @@ pub fn find(name: &str) -> Result<Experiment, LabError> {
         return Err(LabError::Definition {
             from: name.into(),
             why: format!(
-                "no such experiment: there are {} (or give a file, such as ./{name}.toml)",
+                "no such experiment: choose one of {}, or give a file, such as ./{name}.toml",
                 names.join(", ")
             ),
         });

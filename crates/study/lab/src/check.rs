@@ -76,9 +76,9 @@ impl Experiment {
             self.conditions.iter().any(|c| c.name == *name && c.relative_to.is_none())
         };
         match condition.relative_to.as_ref().filter(|name| !known(name)) {
-            Some(other) => {
-                Err(format!("relative_to = '{other}': no such condition that stands for itself"))
-            }
+            Some(other) => Err(format!(
+                "relative_to = '{other}' is not a condition without relative_to: name another"
+            )),
             None => Ok(()),
         }
     }
@@ -91,7 +91,7 @@ impl Experiment {
         bounds::within("delta", condition.delta, 0.0..=bounds::FIGURE)?;
         bounds::within("x", condition.x, -bounds::FIGURE..=bounds::FIGURE)?;
         if self.conditions[..index].iter().any(|other| other.name == condition.name) {
-            return Err("the name is taken by another condition".into());
+            return Err("another condition has the same name: rename one".into());
         }
         if !condition.workers.iter().any(|worker| !worker.background) {
             return Err("no workers: write workers = [{ load = [\"spin\"] }]".into());
@@ -113,7 +113,9 @@ impl Experiment {
         let own =
             [Metric::Latency, Metric::Throughput, Metric::ProgressShare, Metric::PerConnection];
         if !own.contains(&self.metric_of(condition)) && !condition.ledger {
-            return Err("ledger = false: what is measured comes from the ledger".into());
+            return Err(
+                "ledger = false, and the metric comes from the ledger: write ledger = true".into(),
+            );
         }
         if own.contains(&self.metric_of(condition)) && self.ends_of(condition) == Ends::Window {
             return Err("the metric is what workers say at their end: write ends = 'done'".into());
@@ -123,7 +125,7 @@ impl Experiment {
             return Err("the metric is of a window: write ends = 'window'".into());
         }
         if self.metric_of(condition) == Metric::Ratio && condition.workers.len() < 2 {
-            return Err("metric = 'ratio' takes two workers".into());
+            return Err("metric = 'ratio' compares two workers: write two".into());
         }
         Ok(())
     }
@@ -158,7 +160,7 @@ fn check_worker(worker: &Worker, condition: &Condition) -> Result<(), String> {
     bounds::name("name", &worker.name, 0)?;
     let load = worker.load.first().map_or("", String::as_str);
     if worker.command.is_none() && !LOADS.contains(&load) {
-        return Err(format!("load = '{load}': there are {}", LOADS.join(", ")));
+        return Err(format!("load = '{load}': choose one of {}", LOADS.join(", ")));
     }
     if worker.command.as_ref().is_some_and(Vec::is_empty) {
         return Err("command = []: write a program and its arguments".into());

@@ -334,7 +334,7 @@ fn every() -> i64 {
     1
 }
 
-const TOO_DEEP: &str = "more than 64 brackets are open here: close them";
+const TOO_DEEP: &str = "more than 64 brackets are open: close some of them";
 
 impl Experiment {
     /// Parses a definition; `from` names its file in errors.

@@ -48,7 +48,7 @@ pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
     let run: Run = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if run.schema != Schema::this() {
         let Schema { name, version } = &run.schema;
-        return Err(format!("it is {name} {version}, not {} 1", Schema::this().name));
+        return Err(format!("cannot read {name} {version}, only {} 1", Schema::this().name));
     }
     check_run(&run)?;
     Ok(run)
@@ -77,13 +77,13 @@ pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
 /// Checks a run.
 fn check_run(run: &Run) -> Result<(), String> {
     if !(1..=CPUS).contains(&run.machine.cpus) {
-        return Err(format!("machine.cpus = {}: there are 1 to {CPUS}", run.machine.cpus));
+        return Err(format!("machine.cpus = {}: write 1 to {CPUS}", run.machine.cpus));
     }
     at_most("experiments", run.experiments.len(), EXPERIMENTS)?;
     for (i, experiment) in run.experiments.iter().enumerate() {
         experiment.check_kept().map_err(|why| format!("experiment {}: {why}", i + 1))?;
         if run.experiments[..i].iter().any(|other| other.name == experiment.name) {
-            return Err(format!("experiment '{}' is there twice", experiment.name));
+            return Err(format!("experiment '{}' occurs twice: remove one", experiment.name));
         }
     }
     Ok(())
@@ -114,7 +114,9 @@ impl<'a> Points<'a> {
         let known = of_experiment.and_then(|all| all.get_mut(point.condition.as_str()));
         let Some(count) = known else {
             let (experiment, condition) = (&point.experiment, &point.condition);
-            return Err(format!("the run has no experiment '{experiment}' with '{condition}'"));
+            return Err(format!(
+                "the run has no experiment '{experiment}' with '{condition}': remove the line"
+            ));
         };
         *count += 1;
         at_most("trials of a condition", *count, OF_CONDITION)?;
@@ -153,7 +155,7 @@ fn check_strip(strip: &Strip) -> Result<(), String> {
         within("the end of a piece", Some(to), 0.0..=strip.length_ms)?;
         within("the beginning of a piece", Some(from), 0.0..=to)?;
         if let Some(of) = of.filter(|&of| of >= strip.names.len()) {
-            return Err(format!("a piece of name {of}: there are {}", strip.names.len()));
+            return Err(format!("a piece has name {of} of {}: remove the line", strip.names.len()));
         }
     }
     Ok(())

@@ -60,7 +60,7 @@ pub struct Point {
     pub repeat: u32,
     /// Number of the trial in the run, from 0.
     pub turn: usize,
-    /// The figure; `None` if it could not be measured.
+    /// The figure; `None` if not measured.
     pub value: Option<f64>,
     /// Why the trial is discarded.
     pub invalid: Option<String>,

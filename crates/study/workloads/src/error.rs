@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// The worker program was not found.
     #[error(
-        "the program exactop-workload-worker was not found at {looked:?}: \
+        "cannot find the program exactop-workload-worker at {looked:?}: \
          build it with `cargo build -p exactop-workloads`, or name it in EXACTOP_WORKLOAD_WORKER"
     )]
     WorkerNotFound {
@@ -17,7 +17,7 @@ pub enum Error {
         looked: Vec<PathBuf>,
     },
     /// The worker program could not be started.
-    #[error("running {}", program.display())]
+    #[error("cannot run {}", program.display())]
     Spawn {
         /// The program.
         program: PathBuf,
@@ -28,7 +28,7 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The worker ended, or sent an unknown answer, perhaps because it is of another version.
-    #[error("the {role} worker ended, or its answer made no sense: {answer:?}")]
+    #[error("cannot read the answer of the {role} worker, {answer:?}: run it again")]
     BadAnswer {
         /// The workload.
         role: &'static str,
@@ -36,7 +36,7 @@ pub enum Error {
         answer: String,
     },
     /// The worker did not answer.
-    #[error("the {role} worker did not answer for {seconds} s")]
+    #[error("the {role} worker did not answer for {seconds} s: run it on an idle machine")]
     Silent {
         /// The workload.
         role: &'static str,
@@ -50,7 +50,7 @@ pub enum Error {
 pub enum Refusal {
     /// The limit of open files is too small and could not be raised.
     #[error(
-        "{needed} open files are needed but the limit is {found}: \
+        "the load needs {needed} open files, and the limit is {found}: \
          run `ulimit -n {needed}` first (as root, `ulimit -Hn {needed}` too), or start fewer"
     )]
     TooFewFiles {
@@ -61,7 +61,7 @@ pub enum Refusal {
     },
     /// Not all processes or threads could be created.
     #[error(
-        "only {made} of {wanted} tasks could be made ({}): look at `ulimit -u`, pids.max of the \
+        "cannot make more than {made} of {wanted} tasks ({}): raise `ulimit -u`, pids.max of the \
          cgroup and /proc/sys/kernel/pid_max, or start fewer", io::Error::from_raw_os_error(*errno)
     )]
     TooFewTasks {
@@ -73,7 +73,7 @@ pub enum Refusal {
         errno: i32,
     },
     /// Another cause, as text.
-    #[error("the load could not be started: {0}")]
+    #[error("cannot start the load: {0}")]
     Other(String),
 }
 

@@ -60,7 +60,7 @@ impl Worker {
         let mut worker = Self { role, supervisor, talk, first: 0, started_with: Vec::new() };
         let mut greeting = worker.answer(&mut worker.lock())?;
         if greeting.is_empty() {
-            return Err(worker.nonsense("no process number"));
+            return Err(worker.nonsense("cannot find a process number"));
         }
         worker.first = greeting.remove(0) as u32;
         worker.started_with = greeting;

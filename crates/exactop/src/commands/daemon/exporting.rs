@@ -63,14 +63,14 @@ impl ExportTarget {
     fn read(text: &str) -> Result<ExportTarget, String> {
         let address = |url: &str| Address::read(url).map_err(|error| error.to_string());
         match text.split_once(':') {
-            Some(("parquet", "")) => Err("parquet: takes a directory or a URL behind it".into()),
+            Some(("parquet", "")) => Err("'parquet:' names no place: write parquet:DIR or parquet:https://HOST/DIR".into()),
             Some(("parquet", url)) if is_of_http(url) => address(url).map(ExportTarget::Server),
             Some(("parquet", url)) if url.contains("://") => {
-                Err(format!("'{url}': files go to a directory, or by PUT to https://HOST/DIR"))
+                Err(format!("'{url}': cannot send files by this protocol: write a directory, or https://HOST/DIR"))
             }
             Some(("parquet", dir)) => std::path::absolute(dir)
                 .map(ExportTarget::Directory)
-                .map_err(|error| format!("no directory is called '{dir}': {error}")),
+                .map_err(|error| format!("cannot use '{dir}' as a directory: {error}")),
             Some(("clickhouse", url)) => address(url).map(ExportTarget::Clickhouse),
             _ => match address(text) {
                 Err(why) => Err(format!("{why}, or parquet:DIR for files")),
@@ -91,7 +91,7 @@ impl Export {
         let Some(to) = &self.to else { return Ok(()) };
         let to = ExportTarget::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
         if !is_recorded {
-            let what = ": only recorded windows are sent: set record.enabled";
+            let what = ": needs a recording to send: set record.enabled = true";
             return Err(("export.to", what.into()));
         }
         let others = match to {
@@ -103,13 +103,11 @@ impl Export {
         };
         let keys = ["export.login", "export.ca", "export.database"];
         if let Some((key, _)) = keys.into_iter().zip(others).find(|(_, is_set)| *is_set) {
-            return Err((key, " does not apply to this export.to: remove it".into()));
+            return Err((key, " does not fit the target of export.to: remove it".into()));
         }
         match self.groups {
             1..=MOST_GROUPS => Ok(()),
-            n => {
-                Err(("export.groups", format!(" is {n}: 1 to {MOST_GROUPS} groups can have rows")))
-            }
+            n => Err(("export.groups", format!(" is {n}: write 1 to {MOST_GROUPS}"))),
         }
     }
 

@@ -162,7 +162,12 @@ impl Serving {
     fn reload(&mut self, settings: Result<Settings, Failure>) {
         let settings = match settings {
             Ok(settings) => settings,
-            Err(failure) => return complain(&words_of("the settings stay as they are", &failure)),
+            Err(failure) => {
+                return complain(&words_of(
+                    "cannot apply the settings, and the earlier ones stay",
+                    &failure,
+                ))
+            }
         };
         let in_force = &mut self.in_force;
         let bound = settings.bound(in_force);
@@ -206,6 +211,8 @@ fn words(notice: &Notice) -> String {
     match notice {
         Notice::Stalled(bytes) => format!("disconnected a reader that left {bytes} bytes unread"),
         Notice::Refused(why) => format!("refused a reader: {}", harmless(why)),
-        Notice::TooLarge => "disconnected all readers: a window is too large to send".into(),
+        Notice::TooLarge => {
+            "cannot send a window that is too large: disconnected all readers".into()
+        }
     }
 }

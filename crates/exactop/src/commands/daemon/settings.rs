@@ -182,13 +182,13 @@ impl Settings {
         self.export.check(self.record.enabled)?;
         match self.metrics.groups {
             1..=100_000 => {}
-            n => return Err(("metrics.groups", format!(" is {n}: write 1 to 100000 groups"))),
+            n => return Err(("metrics.groups", format!(" is {n}: write 1 to 100000"))),
         }
         // Length of sun_path (unix(7)), with its terminating null byte.
         match self.socket.as_os_str().len() {
             0 => Err(("socket", " is empty: name a file".into())),
             n @ 108.. => {
-                Err(("socket", format!(" has {n} bytes: a socket's path has 107 at most")))
+                Err(("socket", format!(" has {n} bytes: write a path of at most 107 bytes")))
             }
             _ => Ok(()),
         }
@@ -235,7 +235,7 @@ pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
         Ok(bytes) => read(&bytes)
             .map_err(|(line, what)| Failure::usage(format!("{}:{line}: {what}", path.display()))),
         Err(error) if error.is_missing() && named.is_none() => Ok(Settings::default()),
-        Err(error) => Err(Failure::usage(format!("the settings: {error}"))),
+        Err(error) => Err(Failure::usage(format!("cannot use the settings: {error}"))),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct ManyArgs {
 /// A non-empty part of a host name.
 fn text(text: &str) -> Result<String, String> {
     match text {
-        "" => Err("write some text that is in the names of some hosts".into()),
+        "" => Err("write a part of the names of the changed hosts".into()),
         text => Ok(text.into()),
     }
 }
@@ -65,7 +65,7 @@ impl ManyArgs {
         match self.changed.is_some() {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--changed needs the books of many machines: these are recordings of one",
+                "--changed needs the books of many machines, and these are recordings of one: leave it out",
             )),
         }
     }
@@ -158,7 +158,11 @@ pub fn run(
             None => TimeRange::default(),
         };
         let side = Side::read(books, when, by, now_ns).map_err(failed)?;
-        side.ok_or_else(|| Failure::failed(format!("no host has a window that ends in {name}")))
+        side.ok_or_else(|| {
+            Failure::failed(format!(
+                "no window of any host ends in time range {name}: give another -a or -b"
+            ))
+        })
     };
     let (a, b) = (
         read(first, how.a.as_deref(), "A")?,
@@ -180,7 +184,7 @@ fn failed(error: FleetError) -> Failure {
 fn is_there(basis: &Basis, changed: Option<&str>) -> Result<(), Failure> {
     match (basis.kind, basis.hosts(), changed) {
         (BasisKind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(
-            "--changed: no host with '{text}' in its name is in both time ranges"
+            "--changed: no host with '{text}' in its name is in both time ranges: give another text"
         ))),
         _ => Ok(()),
     }

@@ -53,7 +53,7 @@ fn per(text: &str) -> Result<Per, String> {
         None if text == "wall" => Ok(Per::Wall),
         Some(("work", name)) => work(name).map(Per::Work).ok_or_else(|| {
             let all: Vec<&str> = Work::all().map(Work::name).collect();
-            format!("work is counted in one of {}", all.join(", "))
+            format!("write work= and one of {}", all.join(", "))
         }),
         _ => Err("write cpu, wall or work=COUNTER".into()),
     }

@@ -88,7 +88,7 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
         (a, _) => {
             let (one, many) = if a.is_none() { ("first", "second") } else { ("second", "first") };
             Err(Failure::usage(format!(
-                "the {many} has the books of many machines and the {one} has not: give two of one kind"
+                "the {many} has the books of many machines and the {one} those of one: give two of one kind"
             )))
         }
     }

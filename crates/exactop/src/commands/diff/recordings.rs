@@ -34,7 +34,7 @@ fn side(recording: Recording, when: TimeRange, name: &str, how: &How) -> Result<
     let stretch = stretch.map_err(Failure::failed)?;
     match stretch.windows {
         0 => Err(Failure::failed(format!(
-            "no window of {} ends in {name} ('exactop record list' says what is there)",
+            "no window of {} ends in time range {name}: run 'exactop record list' to see the recorded times",
             path.display()
         ))),
         _ => Ok(stretch),

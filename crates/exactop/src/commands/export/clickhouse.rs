@@ -1,6 +1,6 @@
 //! `exactop export clickhouse`: inserts windows into a ClickHouse store over HTTP.
 
-use super::{complain_of, nothing};
+use super::complain_of;
 use crate::failure::{complain, Failure};
 use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::parse;
@@ -139,7 +139,7 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
         return Err(Failure::failed(error));
     }
     if sent == SentCounts::default() {
-        return Err(nothing());
+        return Err(of_recording::no_window(time));
     }
     output::print(format!("{sent}\n"))
 }

@@ -49,8 +49,3 @@ pub fn run(typed: &ExportArgs) -> Result<(), Failure> {
 fn complain_of(recording: &Recording) {
     recording.unreadable().iter().for_each(|error| complain(&error.to_string()));
 }
-
-/// The error for a time range without windows.
-fn nothing() -> Failure {
-    Failure::failed("no window ends in that time ('exactop record list' says what is there)")
-}

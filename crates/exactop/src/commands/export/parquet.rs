@@ -1,6 +1,6 @@
 //! `exactop export parquet`: writes a directory of files, here or on a server that takes PUT.
 
-use super::{complain_of, nothing};
+use super::complain_of;
 use crate::commands::record::listing::counted;
 use crate::failure::Failure;
 use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
@@ -52,7 +52,7 @@ impl ParquetArgs {
         let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
             if self.login.is_some() || self.ca.is_some() {
                 return Err(Failure::usage(
-                    "--login and --ca apply only to a URL: --to is a directory",
+                    "--login and --ca need a URL, and --output is a directory: leave them out",
                 ));
             }
             let into = Directory::open_or_make(&self.output).map_err(Failure::failed)?;
@@ -60,8 +60,8 @@ impl ParquetArgs {
         };
         if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Err(Failure::usage(format!(
-                "--to {}: files go to a directory, or by PUT to https://HOST/DIR; of others' stores 'rclone' and \
-                 'aws s3 sync' copy a directory",
+                "--output {}: cannot send files by this protocol: give a directory, which 'rclone' and \
+                 'aws s3 sync' copy to other stores, or https://HOST/DIR",
                 harmless(url)
             )));
         }
@@ -106,7 +106,7 @@ pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
     };
     let exported = exported.map_err(Failure::failed)?;
     if exported.windows == 0 {
-        return Err(nothing());
+        return Err(of_recording::no_window(time));
     }
     let (windows, days) = (counted(exported.windows, "window"), counted(exported.days, "day"));
     output::print(format!("{windows} of {days}, {} bytes\n", exported.bytes))

@@ -1,6 +1,6 @@
 //! `exactop fleet check`: checks the balance of a fleet.
 
-use super::{complain_of, reached};
+use super::{complain_of, reached, NO_WINDOW};
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse;
@@ -76,7 +76,7 @@ pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let now_ns = now.timestamp().as_nanosecond();
     let balance = check(&*books, when, &tolerance, now_ns).map_err(Failure::failed)?;
     if balance.present_hosts().next().is_none() && balance.unread.is_empty() {
-        return Err(Failure::failed("no host has a window that ends in this time range"));
+        return Err(Failure::failed(NO_WINDOW));
     }
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
     output::print(match typed.json {

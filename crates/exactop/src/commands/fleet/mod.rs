@@ -13,6 +13,10 @@ use std::time::Duration;
 /// After this time without output, a line says that the command waits for the store.
 const SILENT: Duration = Duration::from_secs(1);
 
+/// The error for a time range without windows.
+const NO_WINDOW: &str =
+    "no host has a window that ends in this time range: give another with --time";
+
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Examples:

@@ -1,6 +1,6 @@
 //! `exactop fleet report`: reports what happened on all machines in a time range.
 
-use super::{complain_of, reached};
+use super::{complain_of, reached, NO_WINDOW};
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
@@ -96,8 +96,7 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let books = typed.open()?;
     let now_ns = now.timestamp().as_nanosecond();
     let report = Report::read(&*books, when, typed.by, now_ns).map_err(Failure::failed)?;
-    let report = report
-        .ok_or_else(|| Failure::failed("no host has a window that ends in this time range"))?;
+    let report = report.ok_or_else(|| Failure::failed(NO_WINDOW))?;
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
     let drawn = typed.format == Format::Html;
     let page = page(&report, rows, drawn, &|ns| shown(ns, &now)).map_err(Failure::failed)?;

@@ -110,7 +110,9 @@ pub fn run(typed: &LabArgs) -> Result<(), Failure> {
         LabArgs::Compare { first, second, json } => {
             let pairs = compare::compare(&read(first)?, &read(second)?);
             if pairs.is_empty() {
-                return Err(Failure::failed("the two runs have no condition in common"));
+                return Err(Failure::failed(
+                    "the two runs have no condition in common: give runs of one experiment",
+                ));
             }
             match json {
                 true => print_json(&pairs),

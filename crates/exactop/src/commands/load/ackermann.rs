@@ -34,14 +34,14 @@ pub struct Ackermann {
 fn first(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(m) if m <= MAX_M => Ok(m),
-        _ => Err(format!("write 0 to {MAX_M}: with more the results cannot be written down")),
+        _ => Err(format!("write 0 to {MAX_M}: with more, the results have too many digits")),
     }
 }
 
 fn second(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(n) if n <= MAX_N => Ok(n),
-        _ => Err(format!("write 0 to {MAX_N}: with more the recursion is too deep")),
+        _ => Err(format!("write 0 to {MAX_N}: with more, the recursion is too deep")),
     }
 }
 
@@ -79,7 +79,9 @@ pub fn run(options: &Ackermann) -> Result<(), Failure> {
     }
     match wrong {
         0 => Ok(()),
-        n => Err(Failure::failed(format!("{n} results are wrong: this machine does not compute"))),
+        n => Err(Failure::failed(format!(
+            "{n} results are wrong: check the memory and the CPU of this machine"
+        ))),
     }
 }
 

@@ -55,12 +55,16 @@ pub fn run(options: &Matmul) -> Result<(), Failure> {
     let far = Instant::now() + FAR;
     let ended = signals.wait(far, &[working.as_fd()]).map(|_| ());
     stop.store(true, Ordering::Relaxed);
-    let Ok(product) = worker.join() else { return Err(Failure::failed("a thread panicked")) };
+    let Ok(product) = worker.join() else {
+        return Err(Failure::failed(
+            "a thread of the multiplication panicked: report this with the line above",
+        ));
+    };
     ended?;
     let product = product.map_err(Failure::usage)?;
     signals.write(done(options.json, how, &product).as_bytes())?;
     if product.verified == Some(false) {
-        return Err(Failure::failed("the threads' result differs from that of one thread"));
+        return Err(Failure::failed("the threads' result differs from that of one thread: check the memory and the CPU of this machine"));
     }
     Ok(())
 }

@@ -74,8 +74,15 @@ pub fn run(options: &Progress) -> Result<(), Failure> {
         Options { procs: options.procs, steps: options.steps, loops, nice: options.nice.clone() };
     let all = progress::run(&how).map_err(Failure::failed)?;
     if all.iter().any(|steps| steps.len() != options.steps + 1) {
-        let why = if options.nice.is_empty() { "" } else { " (a lower niceness needs root)" };
-        return Err(Failure::failed(format!("a process ended before its last step{why}")));
+        let why = match options.nice.is_empty() {
+            true => {
+                "a process ended before its last step: run it again, and look for what killed it"
+            }
+            false => {
+                "a process ended before its last step: run as root, as a lower niceness needs it"
+            }
+        };
+        return Err(Failure::failed(why));
     }
     output::print(if options.json { as_json(&how, &all) } else { as_text(&how, &all) })
 }

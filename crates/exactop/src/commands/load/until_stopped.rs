@@ -189,7 +189,9 @@ impl Spawn {
         let what = format!("spawn, {procs} at a time");
         self.until.run(&what, spawner, &signals, |spawner| fields(spawner.counts()), end)?;
         match counts {
-            (0, 1..) => Err(Failure::failed("/bin/true cannot be started")),
+            (0, 1..) => Err(Failure::failed(
+                "cannot start /bin/true, not once: raise the limit of processes (ulimit -u)",
+            )),
             _ => Ok(()),
         }
     }

@@ -57,10 +57,10 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
 
 fn named(name: &str) -> Result<SyscallNr, Failure> {
     SyscallNr::named(name).ok_or_else(|| {
-        let hint = match nearest(name, SyscallNr::names()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => "syscalls(2) lists them".into(),
+        let remedy = match nearest(name, SyscallNr::names()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => "see syscalls(2) for the names".into(),
         };
-        Failure::usage(format!("no system call '{name}' on this machine: {hint}"))
+        Failure::usage(format!("no system call '{name}' on this machine: {remedy}"))
     })
 }

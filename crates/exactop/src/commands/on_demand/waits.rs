@@ -64,8 +64,8 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
 }
 
 fn nobody_looked() -> Failure {
-    let why = "in none of its windows was the page of such a process open, which is when waits are measured \
-               (the live view with --record)";
+    let why = "the recording has no waits, which exactop records while the page of a process is open: record with \
+               'exactop --record DIR' and open one";
     Failure::failed(why)
 }
 

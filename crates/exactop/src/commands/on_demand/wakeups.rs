@@ -68,7 +68,7 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
 fn places(places: Places, work_ns: u64) -> Result<Places, Failure> {
     match places {
         Places::Socket(_) if work_ns != WORK_NS => Err(Failure::usage(format!(
-            "--work-us: a daemon counts with {} for all who look; leave it out, or as root take \
+            "--work-us: a daemon counts with {} for all its readers: leave it out, or as root take \
              --source own",
             WORK_NS / 1000
         ))),

@@ -66,15 +66,17 @@ pub fn failed(failure: Failure) -> Failure {
 fn show(wanted: ReportPlan, real_time: bool) -> Result<(), Failure> {
     if real_time {
         become_real_time().map_err(|why| {
-            Failure::failed(format!("-R: real-time scheduling is refused: {why}"))
+            Failure::failed(format!(
+                "cannot set real-time scheduling (-R): {why}: run as root, or leave -R out"
+            ))
         })?;
     }
     are_there(wanted.source.root.as_deref(), &wanted.rows.chosen.pids)?;
     let mut feed =
         source::open(&wanted.source, Role::Windows).map_err(|failure| match failure {
-            Failure::Failed(why) if wanted.style.microstates => {
-                Failure::failed(format!("-m needs the ledger: {why:#}"))
-            }
+            Failure::Failed(why) if wanted.style.microstates => Failure::failed(format!(
+                "cannot measure microstates (-m) without the ledger: {why:#}"
+            )),
             other => other,
         })?;
     let screen = Screen::open(match (wanted.print.append, wanted.print.lines) {

@@ -186,7 +186,9 @@ fn lines(text: &str) -> Result<Lines, String> {
         None => (number(text), Some(None)),
     };
     match top.zip(bottom) {
-        Some((_, Some(0))) | None => Err("write the lines above, or above and below: 15,5".into()),
+        Some((_, Some(0))) | None => {
+            Err("write the lines above, or above and below, as in 15,5".into())
+        }
         Some((top, bottom)) => Ok(Lines { top, bottom }),
     }
 }
@@ -254,34 +256,38 @@ impl PrstatArgs {
             return wrong(why);
         }
         if self.users && self.microstates {
-            return wrong("-t option cannot be used with -v or -m");
+            return wrong("-t conflicts with -v and -m: leave one out");
         }
         if self.users && (self.all || self.zones) {
-            return wrong("-t option cannot be used with -a or -Z");
+            return wrong("-t conflicts with -a and -Z: leave one out");
         }
         if self.all && self.zones {
-            return wrong("-a option cannot be used with -t or -Z");
+            return wrong("-a conflicts with -t and -Z: leave one out");
         }
         let is_split = self.all || self.zones;
         if !is_split && self.lines.is_some_and(|lines| lines.top == 0) {
-            return wrong("invalid argument for -n: without -a or -Z there are no lines below");
+            return wrong(
+                "-n 0 leaves no line above, and only -a and -Z have lines below: give 1 or more",
+            );
         }
         let measuring = [
-            (self.source != AUTO, "--source is for measuring"),
-            (self.split.is_some(), "--split is for measuring"),
-            (self.proc_root.is_some(), "--proc-root is for measuring"),
-            (self.real_time, "-R is for measuring"),
-            (!self.real.is_empty(), "-U: real users are not recorded"),
+            (self.source != AUTO, "--source"),
+            (self.split.is_some(), "--split"),
+            (self.proc_root.is_some(), "--proc-root"),
+            (self.real_time, "-R"),
+            (!self.real.is_empty(), "-U"),
         ];
         let measuring = measuring.iter().find(|(given, _)| *given && self.of.replay.is_some());
-        if let Some((_, why)) = measuring {
-            return wrong(&format!("{why}: --replay shows recorded windows"));
+        if let Some((_, option)) = measuring {
+            return wrong(&format!(
+                "{option} conflicts with --replay, which shows recorded windows: leave one out"
+            ));
         }
         if self.microstates
             && (self.source == FigureSource::Own(Choice::Procfs) || self.proc_root.is_some())
         {
             return wrong(
-                "-m needs the ledger: /proc does not say what a thread waits for, nor for how long",
+                "-m needs the ledger, and /proc has no microstates: leave --source and --proc-root out",
             );
         }
         Ok(())
@@ -328,19 +334,21 @@ impl PrstatArgs {
 }
 
 fn ids(names: &[String]) -> Result<Vec<u32>, Failure> {
-    let unknown = |name| Failure::usage(format!("unknown user '{name}'"));
+    let unknown =
+        |name| Failure::usage(format!("no user '{name}' in /etc/passwd: give a name or a number"));
     names.iter().map(|name| passwd::id(name).ok_or_else(|| unknown(name))).collect()
 }
 
 impl Refused {
     fn why(&self) -> Option<&'static str> {
-        const LGROUPS: &str = "-h and -H: locality groups are not shown";
-        const PROJECTS: &str = "-j and -J: Linux has no projects: -Z and -z show cgroups";
-        const TASKS: &str = "-k and -T: Linux has no tasks of newtask(1): -Z and -z show cgroups";
+        const LGROUPS: &str = "-h and -H: Linux has no locality groups: leave them out";
+        const PROJECTS: &str = "-j and -J: Linux has no projects: use -Z and -z for cgroups";
+        const TASKS: &str =
+            "-k and -T: Linux has no tasks of newtask(1): use -Z and -z for cgroups";
         let given = [
             (
                 self.psets.is_some(),
-                "-C: Linux has no processor sets: -P takes CPUs, -z the cgroup of a cpuset",
+                "-C: Linux has no processor sets: use -P for CPUs, -z for the cgroup of a cpuset",
             ),
             (self.lgroups.is_some() || self.lgroup_column, LGROUPS),
             (self.projects.is_some() || self.project_list, PROJECTS),

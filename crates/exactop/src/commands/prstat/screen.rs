@@ -11,7 +11,9 @@ use exactop_views::prstat::{Report, ReportSections, Room};
 pub fn room(screen: &Screen, lists: ReportSections, beside: usize) -> Result<Room, Failure> {
     const PRINTED: Room = Room { top: 15, bottom: 5 };
     let Some(rows) = screen.rows() else { return Ok(PRINTED) };
-    fitting(rows, lists, beside).ok_or_else(|| Failure::failed("window is too small (try -n)"))
+    fitting(rows, lists, beside).ok_or_else(|| {
+        Failure::failed("the terminal has too few lines: enlarge it, or set the lines with -n")
+    })
 }
 
 /// Prints a report, below or over the last one. Its notes (`unsaid`) are its last line on a screen.

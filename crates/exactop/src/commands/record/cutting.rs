@@ -40,7 +40,7 @@ impl Write for CutSink<'_> {
             Ok(()) => Ok(bytes.len()),
             Err(failure) => {
                 self.failure = Some(failure);
-                Err(io::Error::other("not written"))
+                Err(io::Error::other("cannot write the output"))
             }
         }
     }
@@ -62,8 +62,7 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
     let (recording, when) = of_recording::part(Some(&typed.time), &now, recording)?;
     // This check reads only headers, and comes before the output file exists.
     if !when.is_in(&recording).map_err(Failure::failed)? {
-        let why = "no window ends in that time ('exactop record list' says what is there)";
-        return Err(Failure::failed(why));
+        return Err(of_recording::no_window(Some(&typed.time)));
     }
     is_no_part(&typed.output, &recording)?;
     let signals = Signals::new()?;

@@ -6,6 +6,7 @@ use super::user::{answer, User};
 use super::waiting::{self, Waiting};
 use super::{ours, RunArgs};
 use crate::descriptors;
+use crate::exit_code::{CANNOT_RUN, NOT_FOUND};
 use crate::failure::Failure;
 use exactop_cgroups::Entrance;
 use std::convert::Infallible;
@@ -13,11 +14,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command as Process};
-
-/// Exit codes for a command that cannot be run, and for one not found, as in env(1) and every
-/// shell.
-const CANNOT_RUN: u8 = 126;
-const NOT_FOUND: u8 = 127;
 
 /// Starts the command in the group of `entrance`. `signals` are those that the command gets from
 /// then on. With `--gate`, `at_gate` is called after the user opened the gate and before the
@@ -83,7 +79,10 @@ fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Proce
     process.envs(typed.env.iter().cloned());
     if let Some(dir) = &typed.chdir {
         if !dir.is_dir() {
-            return Err(ours(format!("--chdir {}: no such directory", dir.display())));
+            return Err(ours(format!(
+                "--chdir {} does not exist or is not a directory: give another",
+                dir.display()
+            )));
         }
         process.current_dir(dir);
     }
@@ -109,9 +108,10 @@ fn why(program: &str, error: &io::Error) -> Failure {
             let reason = io::Error::from_raw_os_error(errno);
             ours(format!("{what}: {reason}"))
         }
-        _ if error.kind() == io::ErrorKind::NotFound => {
-            Failure::Ended(NOT_FOUND, Some(format!("{program}: not found")))
-        }
+        _ if error.kind() == io::ErrorKind::NotFound => Failure::Ended(
+            NOT_FOUND,
+            Some(format!("cannot find {program} in PATH: check the name, or give a path")),
+        ),
         _ => Failure::Ended(CANNOT_RUN, Some(format!("cannot run {program}: {error}"))),
     }
 }
@@ -123,11 +123,11 @@ const STEP: i32 = 4096;
 /// Error texts of the steps, in order.
 const STEPS: [&str; 7] = [
     "cannot join the control group",
-    "--sched is refused (run as root, or raise RLIMIT_RTPRIO)",
-    "--nice is refused (a lower niceness needs root or RLIMIT_NICE)",
-    "--cpus is refused",
-    "--user is refused (run as root)",
-    "--no-new-privs is refused",
+    "cannot set --sched, which needs root or RLIMIT_RTPRIO",
+    "cannot set --nice, which needs root or RLIMIT_NICE for a lower niceness",
+    "cannot set --cpus",
+    "cannot change to --user, which needs root",
+    "cannot set --no-new-privs",
     "cannot prepare the command",
 ];
 

@@ -172,7 +172,8 @@ pub fn parse(text: &str) -> Result<Labelled, String> {
         let wrong = |why: String| format!("'{word}': {why}");
         match name {
             "nice" => {
-                let nice = value.parse().map_err(|_| wrong("not a number".into()))?;
+                let nice =
+                    value.parse().map_err(|_| wrong("write a whole number, -20 to 19".into()))?;
                 condition.nice = Some(nice);
             }
             "cpus" => condition.cpus = Some(value.parse().map_err(wrong)?),
@@ -187,9 +188,9 @@ pub fn parse(text: &str) -> Result<Labelled, String> {
         }
     }
     match condition.cgroup.is_some() && condition.wants_group() {
-        true => {
-            Err(format!("'{text}': weight and max make a group of their own, cgroup joins one"))
-        }
+        true => Err(format!(
+            "'{text}': cgroup conflicts with weight and max, which make a new group: leave one out"
+        )),
         false => Ok(Labelled { label: text.into(), condition }),
     }
 }

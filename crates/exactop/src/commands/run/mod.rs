@@ -12,6 +12,7 @@ mod report;
 mod user;
 mod waiting;
 
+use crate::exit_code;
 use crate::failure::{complain, Failure};
 use crate::machine;
 use crate::options::looking::LookingArgs;
@@ -108,9 +109,6 @@ Examples:
   exactop run --nice 5 --cpus 0 --json r.json -- ./work
   exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
 
-/// Exit code if exactop itself fails (as in env(1), timeout(1)).
-const OURS: u8 = 125;
-
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
@@ -146,8 +144,7 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
         Err(failure) if failure.is_broken_pipe() => {}
         told => told.map_err(as_its_own)?,
     }
-    let status = u8::try_from(report.end.status() & 0xff).unwrap_or(OURS);
-    Err(Failure::Ended(status, None))
+    Err(Failure::Ended(exit_code::of_command(report.end.status()), None))
 }
 
 /// What a recording lacks if the ledger could not be opened or failed early.
@@ -160,7 +157,7 @@ fn unrecorded(windows: u64, why: &str) -> String {
 
 /// A failure of exactop, not of the command.
 fn ours(why: impl std::fmt::Display) -> Failure {
-    Failure::Ended(OURS, Some(why.to_string()))
+    Failure::Ended(exit_code::RUN_FAILED, Some(why.to_string()))
 }
 
 /// Gives exactop's own failures their exit code, which differs from the command's.

@@ -4,6 +4,7 @@
 use super::condition::Condition;
 use super::relay::Relay;
 use super::{as_its_own, one_run, report, RunArgs};
+use crate::exit_code;
 use crate::failure::Failure;
 use crate::output::bar;
 use exactop_views::run::repeat::{json, text, Series};
@@ -44,7 +45,7 @@ pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure
     let object = format!("{}\n", json(&all));
     let put = report::put(&words, typed.output.as_deref(), &object, typed.json.as_deref());
     put.map_err(as_its_own)?;
-    Err(Failure::Ended(u8::try_from(status & 0xff).unwrap_or(super::OURS), None))
+    Err(Failure::Ended(exit_code::of_command(status), None))
 }
 
 /// The conditions to compare, completed by those that hold for all; else only the latter.

@@ -20,7 +20,7 @@ impl User {
     /// # Errors
     /// No such user exists, or the user is in too many groups.
     pub fn named(name: &str) -> Result<User, String> {
-        let unknown = || format!("--user {name}: no such user in /etc/passwd");
+        let unknown = || format!("no user '{name}' in /etc/passwd: give another --user");
         let entry = passwd::id(name).and_then(passwd::entry).ok_or_else(unknown)?;
         let login = std::ffi::CString::new(entry.name.clone()).map_err(|_| unknown())?;
         let mut groups = vec![0; 256];
@@ -32,7 +32,12 @@ impl User {
         // With fewer groups than the user has, the command would have other rights.
         match usize::try_from(count) {
             Ok(count) if found >= 0 => groups.truncate(count),
-            _ => return Err(format!("--user: in more groups than {}", groups.len())),
+            _ => {
+                return Err(format!(
+                    "the user is in more than {} groups: give another --user",
+                    groups.len()
+                ))
+            }
         }
         let login = OsString::from_vec(entry.name);
         let environment = [

@@ -32,7 +32,8 @@ pub struct LiveHost {
 
 impl Host for LiveHost {
     fn identify(&mut self, pid: u32, deed: ProcessAction) -> Result<Target, String> {
-        identify(pid, deed).ok_or_else(|| format!("no process {pid}: it has exited, or never was"))
+        identify(pid, deed)
+            .ok_or_else(|| format!("no process {pid}: give the PID of a process that runs"))
     }
 
     fn has_exited(&mut self, task: TaskKey) -> bool {
@@ -42,7 +43,9 @@ impl Host for LiveHost {
     fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
         let told = match &self.reader {
             Some(reader) => reader.borrow_mut().read(wanted),
-            None => Err(Refusal::Because("this program cannot read it".into())),
+            None => {
+                Err(Refusal::Because("the reader of processes has ended: restart exactop".into()))
+            }
         };
         told.map_err(|refusal| holdings::refused(wanted.part, &refusal))
     }
@@ -63,7 +66,7 @@ impl Host for LiveHost {
         match asked(Caps::SYS_NICE, || process.renice(number, nice)) {
             Ok(Reniced::It) => Ok(()),
             Ok(Reniced::Perhaps) => Err(format!(
-                "{} exited meanwhile: check whether another process has its number",
+                "{} exited during the change: check if another process has its PID",
                 target.shown()
             )),
             Err(Errno::SRCH) => Err(target.gone()),
@@ -78,13 +81,16 @@ impl Host for LiveHost {
         let max = max.map_err(|why| why.to_string())?;
         // The page shows names with control characters escaped; the group's real name may hold any
         // byte.
-        let group = unescape(&limit.group).ok_or("no group has such a name")?;
+        let group = unescape(&limit.group)
+            .ok_or("the group's name has an invalid escape: choose the group again")?;
         let group = Path::new(OsStr::from_bytes(&group));
         // The group may have been handed to another user.
         let set = || cgroups::set_if(group, limit.id, limit.weight, max);
         match asked(Caps::DAC_OVERRIDE, set) {
             Ok(Some((before, after))) => Ok(format!("{before} -> {after}")),
-            Ok(None) => Err(format!("group {} is gone: nothing done", limit.group)),
+            Ok(None) => {
+                Err(format!("group {} does not exist any more: choose another", limit.group))
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -210,6 +216,6 @@ mod tests {
         let limit = Limit { group: "/".into(), id: Some(u64::MAX), weight: Some(100), max: None };
         let refused = LiveHost::default().limit(&limit).expect_err("no such group");
         let none_here = !Path::new("/sys/fs/cgroup/cgroup.procs").exists();
-        assert!(refused.contains("is gone: nothing done") || none_here, "{refused}");
+        assert!(refused.contains("does not exist any more") || none_here, "{refused}");
     }
 }

@@ -36,7 +36,7 @@ pub fn run(live: Live) -> Result<(), Failure> {
     let open = move || {
         source::open(&source, Role::Live).map_err(|failure| {
             refused.set(Some(failure));
-            "the source cannot be opened".to_string()
+            "cannot open the source".to_string()
         })
     };
     let feed = FirstLook::new(Box::new(since_boot), Box::new(open));

@@ -66,7 +66,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The store refused, and a retry would not help.
-    #[error("the store refuses: {text}{hint}")]
+    #[error("cannot use the store: {text}{hint}")]
     Refused {
         /// The store's message.
         text: String,
@@ -138,10 +138,10 @@ impl Address {
     /// [`StoreError::Url`]
     pub fn read(url: &str) -> Result<Address, StoreError> {
         let wrong = |why| StoreError::Url { url: without_login(url), why };
-        let uri: Uri = url.parse().map_err(|_| wrong("it cannot be read"))?;
+        let uri: Uri = url.parse().map_err(|_| wrong("it is not a URL"))?;
         match uri.scheme_str() {
             Some("http" | "https") => {}
-            _ => return Err(wrong("it begins with neither http:// nor https://")),
+            _ => return Err(wrong("its scheme is neither http nor https")),
         }
         let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
         if authority.as_str().contains('@') {
@@ -218,18 +218,22 @@ impl Login {
     pub fn read(path: &Path) -> Result<Login, StoreError> {
         let wrong = |why| StoreError::Login { path: path.into(), why };
         let bytes = exactop_files::read(path, LOGIN)?;
-        let mode = std::fs::metadata(path).map_err(|_| wrong("it is gone"))?.permissions().mode();
+        let mode = std::fs::metadata(path)
+            .map_err(|_| wrong("it does not exist any more: give another file"))?
+            .permissions()
+            .mode();
         if mode & 0o007 != 0 {
             return Err(wrong("other users can read the password: run chmod o= on it"));
         }
-        let text = String::from_utf8(bytes).map_err(|_| wrong("it is not text"))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| wrong("it is not UTF-8 text: write NAME:PASSWORD"))?;
         let line = text.trim_end_matches(['\r', '\n']);
         // Only characters that an HTTP header can carry.
         if !line.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
             return Err(wrong("it is more than one line of ASCII: write NAME:PASSWORD"));
         }
         let (name, password) =
-            line.split_once(':').ok_or_else(|| wrong("it holds no NAME:PASSWORD"))?;
+            line.split_once(':').ok_or_else(|| wrong("it has no colon: write NAME:PASSWORD"))?;
         Ok(Login { name: name.into(), password: password.into() })
     }
 }

@@ -246,7 +246,7 @@ fn a_cut_has_waits_and_an_anonymous_one_no_names() {
                 (Some(Ok(told)), true) => masked(told, &shown.expect("them").1.expect("waits")),
                 (Some(Err(_)), true) => {
                     let why = shown.expect("them").1.expect_err("not known");
-                    assert_eq!(why, "it could not be measured");
+                    assert_eq!(why, "cannot measure the waits");
                 }
                 (None, true) => assert_eq!(shown, None),
             }

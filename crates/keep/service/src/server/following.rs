@@ -36,7 +36,10 @@ impl Following {
     pub fn ask(&mut self, asker: Asker) -> Result<(), String> {
         let there = self.asked.iter().chain(self.trees.iter().map(|(asker, _)| asker));
         if there.clone().any(|other| other.reader == asker.reader) {
-            return Err("your children are followed already: one connection has one tree".into());
+            return Err(
+                "the daemon follows your children already: open another connection for another run"
+                    .into(),
+            );
         }
         FOLLOWERS.one_more(there.map(|other| other.uid), asker.uid, "commands are followed")?;
         self.asked.push(asker);
@@ -58,7 +61,8 @@ impl Following {
         let mut trees = self.trees.iter().map(|(_, followed)| followed);
         if trees.clone().any(|of| (of.tgid, of.start_ns) == (asker.pid, leader.key.start_ns)) {
             return Err(
-                "your children are followed already, for another connection of yours".into()
+                "the daemon follows your children already on another connection: close that one"
+                    .into(),
             );
         }
         // A tree whose run has ended has no reader any more.

@@ -34,17 +34,23 @@ impl Shares {
         let there: Vec<u32> = there.collect();
         let Shares { all, of_one, for_root } = *self;
         if there.len() >= all {
-            return Err(format!("{all} {what} already"));
+            return Err(format!(
+                "{all} {what} already, the most of this daemon: wait until one ends"
+            ));
         }
         if is_root(uid) {
             return Ok(());
         }
         if there.iter().filter(|&&other| other == uid).count() >= of_one {
-            return Err(format!("{of_one} of your {what} already"));
+            return Err(format!(
+                "{of_one} {what} already for your user, the most of one user: close one"
+            ));
         }
         let others = there.iter().filter(|&&other| !is_root(other)).count();
         match others >= all - for_root {
-            true => Err(format!("{others} {what} already, and other places are root's")),
+            true => Err(format!(
+                "{others} {what} already, and root has the other places: wait until one ends"
+            )),
             false => Ok(()),
         }
     }

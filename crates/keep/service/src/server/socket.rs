@@ -93,7 +93,7 @@ pub fn may_read(stream: &UnixStream) -> Result<(), String> {
     }
     match exactop_sources::probe::hides_processes() {
         Ok(false) => Ok(()),
-        Ok(true) => Err("/proc hides others' processes here (hidepid): only root may ask".into()),
+        Ok(true) => Err("/proc hides others' processes here (hidepid): run as root".into()),
         Err(error) => Err(format!("cannot determine if /proc hides processes: {error}")),
     }
 }

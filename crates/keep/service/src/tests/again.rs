@@ -64,7 +64,7 @@ fn a_missing_daemon_is_an_error_until_it_returns() {
     while remote.snapshot(&request(100)).is_ok() {}
     for _ in 0..3 {
         let gone = remote.snapshot(&request(100)).unwrap_err().to_string();
-        assert!(gone.contains("has not come back: no exactop daemon at"), "{gone}");
+        assert!(gone.contains("has not come back: cannot reach an exactop daemon at"), "{gone}");
     }
     let _next = daemon.again();
     assert!(look(&mut remote, &mut book).is_none() && remote.has_begun_anew());
@@ -91,14 +91,14 @@ fn a_non_blocking_reader_does_not_wait_for_the_next_daemon() {
     assert!(look(&mut remote, &mut book).is_none());
     daemon.end();
     while remote.snapshot(&request(100)).is_ok() {}
-    assert!(failed(&mut remote).contains("has not come back: no exactop daemon at"));
+    assert!(failed(&mut remote).contains("has not come back: cannot reach an exactop daemon at"));
     // A daemon whose socket exists but that does not answer yet.
     std::fs::create_dir_all(daemon.path.parent().unwrap()).unwrap();
     let begins = UnixListener::bind(&daemon.path).unwrap();
     begins.set_nonblocking(true).unwrap();
     for _ in 0..3 {
         let why = failed(&mut remote);
-        assert!(why.contains("is about to start: it has not answered yet"), "{why}");
+        assert!(why.contains("accepted the connection and has not answered yet"), "{why}");
     }
     let connections = std::iter::from_fn(|| begins.accept().ok());
     assert_eq!(connections.collect::<Vec<_>>().len(), 1, "it waits for the one it has");

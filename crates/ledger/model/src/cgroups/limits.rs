@@ -76,7 +76,7 @@ impl std::error::Error for MaxError {}
 pub fn weight(text: &str) -> Result<u64, String> {
     match text.trim().parse() {
         Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
-        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}; 100 is usual")),
+        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}, usually 100")),
     }
 }
 

@@ -17,7 +17,7 @@ pub enum FilterError {
     #[error(transparent)]
     UnknownColumn(#[from] UnknownColumn),
     /// The column needs a number.
-    #[error("'{0}' is not a number")]
+    #[error("'{0}' is not a number: write one, such as 5 or 0.5")]
     NotANumber(String),
     /// `<` and `>` do not apply to a text column.
     #[error("'{0}' is text: use = == or !=")]

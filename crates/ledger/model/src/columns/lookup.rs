@@ -36,7 +36,7 @@ pub struct UnknownColumn {
 fn advice(near: &Option<&str>) -> String {
     match near {
         Some(near) => format!("did you mean '{near}'?"),
-        None => "'exactop columns' lists them".into(),
+        None => "run 'exactop columns' to list them".into(),
     }
 }
 

@@ -44,6 +44,6 @@ impl Feed for FirstLook {
             self.feed = None;
             self.feed = Some(open()?);
         }
-        self.inner().ok_or("there is no source")?.next_frame(ask)
+        self.inner().ok_or("cannot read a source that did not open")?.next_frame(ask)
     }
 }

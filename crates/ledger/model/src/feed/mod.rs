@@ -69,7 +69,7 @@ pub trait Feed {
     /// # Errors
     /// One line for a person: what failed, the value found, what to do.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        self.inner().ok_or("there is no source")?.next_frame(ask)
+        self.inner().ok_or("cannot read a source that did not open")?.next_frame(ask)
     }
 
     /// Arranges the last closed window again with other options, such as threads instead of

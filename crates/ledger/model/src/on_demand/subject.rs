@@ -191,7 +191,8 @@ impl SubjectWindows {
     /// yet.
     pub fn get<W: Listed>(&self) -> Option<Result<&W, &str>> {
         Some(match self.0[W::SUBJECT as usize].as_ref()? {
-            Ok(window) => W::from_window(window).ok_or("the programs returned another subject"),
+            Ok(window) => W::from_window(window)
+                .ok_or("cannot show what the programs returned, which is another subject"),
             Err(why) => Err(why),
         })
     }

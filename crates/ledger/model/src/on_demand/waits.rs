@@ -81,7 +81,9 @@ mod buckets {
     pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<[u64; BUCKETS], D::Error> {
         let mut buckets = [0; BUCKETS];
         for (bucket, n) in Vec::<(usize, u64)>::deserialize(from)? {
-            *buckets.get_mut(bucket).ok_or_else(|| D::Error::custom("no such bucket"))? = n;
+            *buckets
+                .get_mut(bucket)
+                .ok_or_else(|| D::Error::custom("cannot use a bucket beyond the last"))? = n;
         }
         Ok(buckets)
     }

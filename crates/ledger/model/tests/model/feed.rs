@@ -24,7 +24,10 @@ fn a_layer_that_changes_nothing_forwards_every_method() {
 
 #[test]
 fn a_layer_over_no_feed_has_no_source() {
-    assert_eq!(Nothing.next_frame(&Ask::default()).err().as_deref(), Some("there is no source"));
+    assert_eq!(
+        Nothing.next_frame(&Ask::default()).err().as_deref(),
+        Some("cannot read a source that did not open")
+    );
     assert!(Nothing.same_frame(&Ask::default()).is_none());
 }
 
@@ -43,5 +46,8 @@ fn until_the_source_is_open_the_first_feed_answers() {
     assert!(feed.at_once(&ask).is_some() && feed.same_frame(&ask).is_some());
     assert_eq!(feed.next_frame(&ask).err().as_deref(), Some("no rights"));
     assert!(feed.same_frame(&ask).is_none());
-    assert_eq!(feed.next_frame(&ask).err().as_deref(), Some("there is no source"));
+    assert_eq!(
+        feed.next_frame(&ask).err().as_deref(),
+        Some("cannot read a source that did not open")
+    );
 }

@@ -25,10 +25,10 @@ pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<Str
     let refused = named.find_map(|(program, function)| {
         let refused = match btf.as_deref().map(|btf| btf::function(btf, function)) {
             Ok(Some(id)) => verdict(do_nothing_at(id)).transpose()?,
-            Ok(None) => Ok("the kernel's type information does not have it".into()),
-            Err(error) => Ok(format!("the kernel's type information cannot be read: {error}")),
+            Ok(None) => Ok("the kernel's type information has no such function".into()),
+            Err(error) => Ok(format!("cannot read the kernel's type information: {error}")),
         };
-        Some(refused.map(|why| format!("program {program}: not at {function}: {why}")))
+        Some(refused.map(|why| format!("cannot attach program {program} at {function}: {why}")))
     });
     refused.transpose()
 }

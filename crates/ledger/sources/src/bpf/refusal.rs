@@ -151,8 +151,8 @@ pub fn check_before() -> Result<(), SourceError> {
         Ok(INITIAL_PID_NAMESPACE) => Ok(()),
         _ => Err(SourceError::Unavailable {
             what: "this is not the initial PID namespace".into(),
-            advice: "run exactop on the host (or with --pid=host): BPF programs see all tasks by \
-                     their global PIDs"
+            advice: "run exactop on the host or with --pid=host, as BPF programs see the global \
+                     PIDs of all tasks"
                 .into(),
         }),
     }

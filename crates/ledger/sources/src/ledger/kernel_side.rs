@@ -88,8 +88,8 @@ impl KernelSide {
     ) -> Result<KernelSide, SourceError> {
         let max = |map: &dyn MapCore| map.max_entries() as usize;
         let bss = skel.maps.bss_data.take().ok_or(SourceError::Unavailable {
-            what: "the BPF object has no globals".into(),
-            advice: "this build is broken: build again".into(),
+            what: "cannot find the globals of the BPF object".into(),
+            advice: "build exactop again".into(),
         })?;
         let (maps, globals) = (&skel.maps, Globals::new(bss));
         let handles = [&maps.slots, &maps.groups, &maps.wanted].map(MapHandle::try_from);

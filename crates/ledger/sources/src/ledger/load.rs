@@ -39,7 +39,7 @@ fn set_up(
     open.maps.cpus.set_max_entries(cpus)?;
     let sees_unthrottle = open.progs.on_unthrottle.autoload();
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.max_slots = options.slots;
     rodata.max_groups = options.groups;

@@ -179,7 +179,7 @@ pub(crate) fn try_to_load() -> Result<(), SourceError> {
 
 fn set_up(open: &mut Open<BirthsSkelBuilder>, hierarchy: u32) -> libbpf_rs::Result<()> {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.hierarchy = hierarchy;
     Ok(())

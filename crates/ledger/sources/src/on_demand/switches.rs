@@ -75,7 +75,7 @@ impl Counts for Switches {
 
 fn set_up(open: &mut Open<SwitchesSkelBuilder>, hide_one_in: u32) -> libbpf_rs::Result<()> {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.hide_one_in = hide_one_in;
     Ok(())

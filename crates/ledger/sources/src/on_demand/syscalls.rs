@@ -103,7 +103,7 @@ fn set_up(
 ) -> libbpf_rs::Result<()> {
     open.progs.on_dispatch.set_autoload(choice.by != SyscallsBy::Call);
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.by = match choice.by {
         SyscallsBy::Call => ex_by::EX_BY_CALL,

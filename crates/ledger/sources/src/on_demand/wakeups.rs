@@ -175,7 +175,7 @@ fn is_known(names: &names) -> bool {
 
 fn set_up(open: &mut Open<WakeupsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.work_ns = options.work_ns;
     rodata.hide_one_in = options.hide_one_in;

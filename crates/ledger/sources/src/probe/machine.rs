@@ -51,7 +51,9 @@ impl Machine {
         let link = fs::read_link(&path).map_err(|error| cannot_read(&path, &error))?;
         let text = link.to_string_lossy();
         let number = text.split_once(":[").and_then(|(_, n)| n.strip_suffix(']'));
-        number.and_then(|n| n.parse().ok()).ok_or_else(|| format!("{} is {text}", path.display()))
+        number
+            .and_then(|n| n.parse().ok())
+            .ok_or_else(|| format!("cannot read a number in {}: {text}", path.display()))
     }
 
     /// Effective capabilities as a bit mask (`CapEff` of /proc/self/status; capabilities(7)).
@@ -59,7 +61,7 @@ impl Machine {
         let status = self.proc("self/status")?;
         let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
         let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        mask.ok_or_else(|| "no CapEff in /proc/self/status".into())
+        mask.ok_or_else(|| "cannot find CapEff in /proc/self/status".into())
     }
 
     /// Kernel version: major and minor.
@@ -68,7 +70,7 @@ impl Machine {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().ok());
         match (numbers.next().flatten(), numbers.next().flatten()) {
             (Some(major), Some(minor)) => Ok(((major, minor), release)),
-            _ => Err(format!("kernel release '{release}' has no version")),
+            _ => Err(format!("cannot find a version in kernel release '{release}'")),
         }
     }
 

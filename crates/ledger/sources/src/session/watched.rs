@@ -103,9 +103,9 @@ impl WatchedProcess {
     pub fn last_window<W: Listed + Clone>(&self) -> Option<Result<W, String>> {
         let told = self.subjects[W::SUBJECT as usize].told.as_ref()?;
         Some(told.as_ref().map_err(String::clone).and_then(|window| {
-            W::from_window(window)
-                .cloned()
-                .ok_or_else(|| "the programs returned another subject".into())
+            W::from_window(window).cloned().ok_or_else(|| {
+                "cannot show what the programs returned, which is another subject".into()
+            })
         }))
     }
 

@@ -195,7 +195,7 @@ fn permitted(kernel: &mut Kernel, family: u16) -> Result<(), SourceError> {
         Answer::Records(_) => Ok(()),
         Answer::Refused(errno) => Err(refused(errno)),
         Answer::Damaged => Err(SourceError::Unavailable {
-            what: "the kernel's taskstats record cannot be parsed".into(),
+            what: "cannot parse the kernel's taskstats record".into(),
             advice: "use another source".into(),
         }),
     }

@@ -117,7 +117,7 @@ pub struct Record {
 
 /// A structure that is too short for version 1, or that claims version 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a taskstats record of version {version} and {length} bytes: too short, or damaged")]
+#[error("cannot parse a taskstats record of version {version} and {length} bytes")]
 pub struct Malformed {
     /// The version field.
     pub version: u16,

@@ -46,10 +46,10 @@ impl Kernel {
         let bytes = self.receive().map_err(|error| refused(error.to_string()))?;
         family_in(bytes).map_err(|answer| match answer {
             Answer::Refused(errno) => refused(format!(
-                "the kernel knows no netlink family TASKSTATS ({})",
+                "cannot find the netlink family TASKSTATS ({})",
                 io::Error::from_raw_os_error(errno)
             )),
-            _ => refused("the kernel's answer about TASKSTATS cannot be parsed".into()),
+            _ => refused("cannot parse the kernel's answer about TASKSTATS".into()),
         })
     }
 

@@ -154,7 +154,7 @@ impl Tree {
         if self.source.has_begun_anew() {
             return Err(SourceError::Unavailable {
                 what:
-                    "the daemon restarted or closed the connection: the rest of the run is unknown"
+                    "the daemon restarted or closed the connection, so the rest of the run is unknown"
                         .into(),
                 advice: "run the command again".into(),
             });

@@ -64,7 +64,7 @@ impl Pulse {
 
     fn ready_at(&self, now: Instant) -> Result<(), String> {
         let Beat { interval, closed } = self.change(|beat| *beat);
-        let closed = closed.ok_or("no window has closed yet")?;
+        let closed = closed.ok_or("no window has closed yet: wait for the first")?;
         within(now.saturating_duration_since(closed), interval * READY)
     }
 }
@@ -73,7 +73,7 @@ fn within(since: Duration, most: Duration) -> Result<(), String> {
     match since <= most {
         true => Ok(()),
         false => Err(format!(
-            "no window has closed for {} s; {} s are the limit",
+            "no window has closed for {} s, and {} s are the limit: see the log of the daemon",
             since.as_secs(),
             most.as_secs()
         )),

@@ -29,7 +29,7 @@ const LONGEST: usize = 300;
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
     /// The URL is not an HTTP address.
-    #[error("'{url}' is no address to send metrics to ({why}): write http://HOST:4318")]
+    #[error("'{url}' is not an address to send metrics to ({why}): write http://HOST:4318")]
     Url {
         /// The requested URL.
         url: String,
@@ -120,9 +120,9 @@ pub fn endpoint(url: &str) -> Result<Uri, OtlpError> {
     match uri.scheme_str() {
         Some("http") => {}
         Some("https") => {
-            return Err(wrong("there is no TLS in it; a collector on this machine has it"))
+            return Err(wrong("exactop sends metrics without TLS: send them to a collector on this machine, which has it"))
         }
-        _ => return Err(wrong("it does not begin with http://")),
+        _ => return Err(wrong("its scheme is not http")),
     }
     if !["", "/"].contains(&uri.path()) {
         return Ok(uri);

@@ -139,7 +139,7 @@ impl App {
         else {
             self.complain(match &self.page {
                 Page::Groups(GroupsPage { selected: Some(group), .. }) => {
-                    format!("group {} is gone: nothing done", group.name)
+                    format!("group {} does not exist any more: choose another", group.name)
                 }
                 _ => "no groups yet: the next window has them".into(),
             });

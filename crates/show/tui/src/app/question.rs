@@ -256,7 +256,7 @@ fn nice_value(text: &str) -> Option<Result<i32, String>> {
     match text.parse::<i32>() {
         Ok(nice) if (-20..=19).contains(&nice) => Some(Ok(nice)),
         _ if text.is_empty() => None,
-        _ => Some(Err(format!("nice values are -20 to 19, not '{text}'"))),
+        _ => Some(Err(format!("'{text}' is not a nice value: write -20 to 19"))),
     }
 }
 

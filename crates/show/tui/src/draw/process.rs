@@ -299,7 +299,7 @@ impl View<'_> {
             }
             None if !self.frame.provenance.source.keeps_books() => {
                 let why =
-                    "not known, nor its waker: only the ledger tells (as root, or by a daemon)";
+                    "unknown, like its wakers, without the ledger: run as root, or with a daemon";
                 let text = cut(why, self.room.saturating_sub(9));
                 return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
             }

@@ -29,7 +29,7 @@ pub fn text(format: &str, report: &RunReport) -> Result<String, String> {
                 Some('n') => out.push('\n'),
                 Some('\\') => out.push('\\'),
                 Some(other) => {
-                    return Err(format!("'\\{other}': only \\t, \\n and \\\\ are known"))
+                    return Err(format!("'\\{other}' has no meaning: write \\t, \\n or \\\\"))
                 }
                 None => out.push('\\'),
             },
@@ -63,7 +63,11 @@ fn figure(letter: char, report: &RunReport) -> Result<String, String> {
         'x' => report.end.status().to_string(),
         'Z' => PAGE_BYTES.to_string(),
         'D' | 'K' | 'X' | 'p' | 't' | 'W' | 'k' | 'r' | 's' => "0".into(),
-        other => return Err(format!("'%{other}' is none of GNU time's letters")),
+        other => {
+            return Err(format!(
+                "'%{other}' is not a letter of GNU time: see time(1) for the letters"
+            ))
+        }
     })
 }
 

@@ -65,7 +65,9 @@ const REQUEST: Request = Request { needs: Needs::MACHINE, watch: None, interval_
 fn ledger() -> Result<Session, LabError> {
     let opened = session::open(Choice::Ledger, SplitOptions::default());
     opened.map_err(|error| {
-        LabError::Machine(format!("the lab needs the ledger: {error} ('exactop doctor' says more)"))
+        LabError::Machine(format!(
+            "the lab needs the ledger: {error}: run 'exactop doctor' for the reason"
+        ))
     })
 }
 

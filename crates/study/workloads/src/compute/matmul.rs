@@ -12,7 +12,7 @@ pub const MAX_SIZE: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The size is not in 1..=[`MAX_SIZE`].
-    #[error("matrix size {0}: must be between 1 and 65536")]
+    #[error("matrix size {0}: write 1 to 65536")]
     Size(usize),
     /// The matrices do not fit into memory.
     #[error("{size} x {size} takes {needed} MiB, and {available} MiB are available: choose a smaller size")]

@@ -45,7 +45,7 @@ impl FromStr for Wake {
         match text {
             "all" => Ok(Wake::All),
             "one" => Ok(Wake::One),
-            _ => Err(Refusal::Other(format!("{text:?} is neither all nor one"))),
+            _ => Err(Refusal::Other(format!("{text:?} is not a way to wake: write all or one"))),
         }
     }
 }

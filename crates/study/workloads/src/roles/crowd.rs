@@ -19,7 +19,9 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
         "living" => desk::serve(children::make(count, || children::fork(pause))?, |_| None),
         "zombies" => desk::serve(children::make(count, || children::fork(|| {}))?, |_| None),
         "names" => names(count),
-        other => Err(Refusal::Other(format!("{other:?} is no crowd: living, zombies or names"))),
+        other => {
+            Err(Refusal::Other(format!("{other:?} is not a crowd: write living, zombies or names")))
+        }
     }
 }
 

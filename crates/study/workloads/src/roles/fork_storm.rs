@@ -11,7 +11,8 @@ use std::process::Command;
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     let shells = number(args, 0)?;
     // By its path: a name alone would be the shell's builtin, which does not fork.
-    let program = find_true().ok_or(Refusal::Other("there is no `true` in PATH or /bin".into()))?;
+    let program = find_true()
+        .ok_or(Refusal::Other("cannot find `true` in PATH or /bin: install coreutils".into()))?;
     let script = format!("while :; do '{}'; done", program.display());
     let pids = children::make(shells, || children::run(Command::new("sh").args(["-c", &script])))?;
     desk::serve(pids, |_| None)

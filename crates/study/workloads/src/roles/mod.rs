@@ -22,7 +22,7 @@ use crate::children;
 use crate::error::Refusal;
 use std::process::ExitCode;
 
-/// A role: takes its arguments; returns only if the load could not be started.
+/// A role: takes its arguments; returns only if cannot start the load.
 type Role = fn(&[String]) -> Result<std::convert::Infallible, Refusal>;
 
 const ROLES: [(&str, Role); 12] = [
@@ -69,5 +69,5 @@ fn usage() -> ExitCode {
 /// Parses the argument at index `at` as a number.
 fn number(args: &[String], at: usize) -> Result<usize, Refusal> {
     let word = args.get(at).map_or("", String::as_str);
-    word.parse().map_err(|_| Refusal::Other(format!("argument {at}, {word:?}, is no number")))
+    word.parse().map_err(|_| Refusal::Other(format!("argument {at} is {word:?}: write a number")))
 }

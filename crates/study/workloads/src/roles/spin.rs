@@ -45,12 +45,12 @@ fn confine(cpus: &[usize]) -> Result<(), Refusal> {
     let mut set = CpuSet::new();
     for cpu in cpus {
         if *cpu >= CpuSet::MAX_CPU {
-            return Err(Refusal::Other(format!("there is no CPU {cpu}")));
+            return Err(Refusal::Other(format!("no CPU {cpu}: choose another")));
         }
         set.set(*cpu);
     }
     sched_setaffinity(None, &set)
-        .map_err(|error| Refusal::Other(format!("can't run on CPUs {cpus:?}: {error}")))
+        .map_err(|error| Refusal::Other(format!("cannot run on CPUs {cpus:?}: {error}")))
 }
 
 fn start(stop: &Arc<AtomicBool>) -> std::io::Result<(Spinner, u32)> {

@@ -156,7 +156,9 @@ impl Reader {
                 return Ok(answer);
             }
             if self.come.len() > LONGEST {
-                return Err(io::Error::other("the answer is too long"));
+                return Err(io::Error::other(format!(
+                    "cannot read an answer of more than {LONGEST} bytes"
+                )));
             }
             let left = until.saturating_duration_since(Instant::now());
             self.socket.set_read_timeout(Some(left.max(NO_PATIENCE)))?;

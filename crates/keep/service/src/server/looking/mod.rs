@@ -150,7 +150,10 @@ impl Probes {
         seen: Visibility,
         now_ns: u64,
     ) -> Result<(), String> {
-        let attach = self.attach.clone().ok_or("this daemon attaches no programs for others")?;
+        let attach = self
+            .attach
+            .clone()
+            .ok_or("this daemon attaches no programs for readers: run as root with --source own")?;
         let kinds = &self.kinds;
         self.users.retain(|(number, _)| kinds.iter().any(|kind| kind.has(*number)));
         let uid = seen.uid().unwrap_or(0);

@@ -245,12 +245,12 @@ fn written(said: &Answer) -> Reply {
 }
 
 fn json(said: &impl serde::Serialize) -> Result<Vec<u8>, String> {
-    serde_json::to_vec(said).map_err(|error| format!("an answer cannot be sent: {error}"))
+    serde_json::to_vec(said).map_err(|error| format!("cannot send an answer: {error}"))
 }
 
 fn framed(json: Result<Vec<u8>, String>) -> Reply {
-    let bytes = json
-        .and_then(|json| answer(json).map_err(|bad| format!("an answer cannot be sent: {bad}")));
+    let bytes =
+        json.and_then(|json| answer(json).map_err(|bad| format!("cannot send an answer: {bad}")));
     match bytes {
         Ok(bytes) => Reply::Bytes(bytes.into()),
         Err(why) => Reply::Refusal(why),

@@ -27,7 +27,7 @@ pub enum PidNumbering {
 fn numbers(pid: u32) -> Result<Vec<u32>, String> {
     // The error goes to the reader, which must not learn its number on the host.
     let status = std::fs::read(format!("/proc/{pid}/status"));
-    let status = status.map_err(|error| format!("your status in /proc: {error}"))?;
+    let status = status.map_err(|error| format!("cannot read your status in /proc: {error}"))?;
     let status = String::from_utf8_lossy(&status);
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     let numbers = numbers.map(|numbers| numbers.split_whitespace().map(str::parse).collect());

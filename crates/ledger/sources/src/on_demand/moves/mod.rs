@@ -151,7 +151,7 @@ fn move_sums(moved: &ex_migration, cause: Cause) -> MoveSums {
 
 fn set_up(open: &mut Open<MovesSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.hide_one_in = options.hide_one_in;
     // The maps of stacks do not share the room for sums.

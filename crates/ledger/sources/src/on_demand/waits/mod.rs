@@ -103,7 +103,7 @@ impl Counts for Waits {
 
 fn set_up(open: &mut Open<WaitsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
-        return Err(std::io::Error::other("the object has no .rodata").into());
+        return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
     };
     rodata.hide_one_in = options.hide_one_in;
     open.maps.pasts.set_max_entries(libbpf_rs::num_possible_cpus()? as u32)
