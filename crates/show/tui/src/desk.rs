@@ -125,7 +125,7 @@ impl<'a> Desk<'a> {
                 self.rearrange();
             }
             HostAction::Save => match self.host.save(self.app.settings()) {
-                Ok(path) => self.app.say(format!("settings kept in {path}")),
+                Ok(path) => self.app.say(format!("settings saved in {path}")),
                 Err(why) => self.app.complain(why),
             },
         }
@@ -156,7 +156,7 @@ impl<'a> Desk<'a> {
                     self.app.begin_looking_back();
                     self.travel(Travel::By(Direction::Back, 1));
                 }
-                false => self.app.complain("no window before this one is kept"),
+                false => self.app.complain("no earlier window is in memory"),
             },
             WindowAction::LookOn => {
                 self.feed.look_on();

@@ -135,34 +135,34 @@ macro_rules! bindings {
 
 bindings! {
     Show {
-        Threads: [ch('H')], "one row a thread, or one a process";
-        Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "tree: CPU+ sums the whole branch, - where exits are not seen";
-        Microstates: [ch('m')], "microstates: where each row's time went, and a bar of it where there is room";
-        PerCpu: [ch('1')], "a bar for each CPU, from 32 on a character; or none";
-        Pressure: [ch('b')], "pressure (PSI) and disk I/O, of each row too; or the memory";
-        OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
-        CommandLine: [ch('c')], "command line, or command name";
-        FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";
-        Fold: [ch('-')], "tree: fold it; [+N] rows are in it, and CPU+ sums them";
-        Unfold: [ch('+')], "tree: unfold it";
-        Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
-        Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: who";
-        Findings: [ch('!')], "findings with their figures, those that (! +2) counts, too; Enter: where more is seen";
-        Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
-        Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";
-        Environment: [ch('e')], "the process's environment, where the kernel lets you read it";
-        Files: [ch('l')], "the process's open files: kind, how opened, position, name";
+        Threads: [ch('H')], "show threads, or processes";
+        Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "show the tree, in which CPU+ sums the whole branch";
+        Microstates: [ch('m')], "show microstates: where each row's time went; a wide screen draws a bar";
+        PerCpu: [ch('1')], "show a bar for each CPU (a character from 32 CPUs on), or none";
+        Pressure: [ch('b')], "show pressure (PSI) and disk I/O, also of each row; or the memory";
+        OfMachine: [ch('I')], "show per cent of one CPU, or of the whole machine";
+        CommandLine: [ch('c')], "show command lines, or command names";
+        FoldToggle: [ch('v')], "fold the branch of the tree below the row, or unfold it";
+        Fold: [ch('-')], "fold the branch: [+N] rows are in it, and CPU+ contains them";
+        Unfold: [ch('+')], "unfold the branch";
+        Groups: [ch('g')], "show control groups: use, waits, limits; Enter: the group's processes";
+        Mark: [ch('D')], "mark this window: rows show their change since; again: drop the mark";
+        Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace; Enter: the processes";
+        Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
+        Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
+        Calls: [ch('y')], "show the process's system calls: count, time, errors";
+        Environment: [ch('e')], "show the process's environment";
+        Files: [ch('l')], "list the process's open files";
     }
     Rows {
-        HideIdle: [ch('i')], "hide rows that used no CPU";
-        HideKernel: [ctrl('k')], "hide kernel threads, which stand in brackets (K of htop; here K is totals)";
-        User: [ch('u'), ch('U')], "one user's rows; !name: all but theirs; empty: everyone's";
+        HideIdle: [ch('i')], "hide rows that used no CPU time";
+        HideKernel: [ctrl('k')], "hide kernel threads, whose names are in brackets (htop: K)";
+        User: [ch('u'), ch('U')], "show the rows of one user; !name: of all others; empty: of all users";
         Filter: [ch('o'), ch('O'), on(KeyCode::F(4))], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
         ShowFilters: [ctrl('o')], "show the filters";
         ClearFilters: [ch('=')], "drop all filters";
-        Search: [ch('L'), ch('/'), on(KeyCode::F(3))], "search in all rows";
-        SearchNext: [ch('&'), ch('n')], "search on";
+        Search: [ch('L'), ch('/'), on(KeyCode::F(3))], "search a text in all rows";
+        SearchNext: [ch('&'), ch('n')], "select the next match";
     }
     Order {
         SortCpu: [ch('P')], "sort by %CPU";
@@ -177,45 +177,46 @@ bindings! {
     Move {
         Up: [on(KeyCode::Up)], "select the row above";
         Down: [on(KeyCode::Down)], "select the row below";
-        PageUp: [on(KeyCode::PageUp), ctrl('b')], "a page up";
-        PageDown: [on(KeyCode::PageDown), ctrl('f')], "a page down";
-        Home: [on(KeyCode::Home)], "the first row";
-        End: [on(KeyCode::End), ch('G')], "the last row";
-        ScrollLeft: [on(KeyCode::Left)], "columns to the left";
-        ScrollRight: [on(KeyCode::Right)], "columns to the right, then along the command";
-        Back: [on(KeyCode::Esc)], "drop the marked window, then the selected row; leave a page";
+        PageUp: [on(KeyCode::PageUp), ctrl('b')], "go a page up";
+        PageDown: [on(KeyCode::PageDown), ctrl('f')], "go a page down";
+        Home: [on(KeyCode::Home)], "select the first row";
+        End: [on(KeyCode::End), ch('G')], "select the last row";
+        ScrollLeft: [on(KeyCode::Left)], "scroll to the columns at the left";
+        ScrollRight: [on(KeyCode::Right)], "scroll to the columns at the right, then along the command";
+        Back: [on(KeyCode::Esc)], "leave the page; in the table drop the mark, then the selection";
     }
     Act {
-        Tag: [ch(' ')], "tag the selected row, for k and r on several; with none selected look now";
+        Tag: [ch(' ')], "tag the selected row: k and r act on all tagged rows; without a selection end the window now";
         Kill: [ch('k'), on(KeyCode::F(9))], "send a signal to a process (asks first)";
         Renice: [ch('r')], "change a nice value (asks first)";
-        Weight: [ch('w')], "on the page of groups: set a group's weight (asks first)";
-        Limit: [ch('x')], "on the page of groups: set a group's quota (asks first)";
+        Weight: [ch('w')], "set the weight of a group, on their page (asks first)";
+        Limit: [ch('x')], "set the quota of a group, on their page (asks first)";
     }
     Program {
-        Refresh: [ctrl('r')], "look now";
-        Theme: [ch('Z')], "colours: default, light, mono, high contrast";
-        LookBack: [ch('[')], "back through the last windows: [ ] step, z joins, Esc: back";
+        Refresh: [ctrl('r')], "end the window now";
+        Theme: [ch('Z')], "next colours: default, light, mono, high contrast";
+        LookBack: [ch('[')], "show the last windows: [ ] step, z joins, Esc returns to the present";
         Pause: [ch('p')], "pause: keep this window on the screen";
-        Interval: [ch('d'), ch('s')], "seconds between two looks";
-        Save: [ch('W')], "keep these settings";
-        Redraw: [ctrl('l')], "draw the screen again";
-        Suspend: [ctrl('z')], "suspend (fg comes back)";
-        Help: [ch('?'), ch('h'), on(KeyCode::F(1))], "this page";
+        Interval: [ch('d'), ch('s')], "set the interval: seconds from one window to the next";
+        Save: [ch('W')], "save these settings";
+        Redraw: [ctrl('l')], "redraw the screen";
+        Suspend: [ctrl('z')], "suspend; the shell's fg resumes";
+        Explain: [ch('?'), on(KeyCode::F(1))], "explain the open screen; again: the glossary";
+        Help: [ch('h')], "this list of keys, columns and marks";
         Quit: [ch('q'), ctrl('c'), on(KeyCode::F(10))], "quit";
     }
     Time {
-        WindowBack: [on(KeyCode::Left)], "the window before";
-        WindowOn: [on(KeyCode::Right)], "the next window";
-        TenBack: [shifted(KeyCode::Left), ch('{')], "ten windows back";
-        TenOn: [shifted(KeyCode::Right), ch('}')], "ten windows on";
-        ChangeBack: [ch('[')], "back to a moment of change: a spike, a gap, a boot";
-        ChangeOn: [ch(']')], "on to a moment of change";
-        GoTo: [ch('t')], "to a time: 14:03, 2h ago, yesterday 14:00";
-        Play: [ch(' '), ch('p')], "play, a window each interval; stop";
-        Join: [ch('z')], "join windows: sums of 1 s to 1 h, or as recorded";
-        PastLeft: [ch(',')], "columns to the left";
-        PastRight: [ch('.')], "columns to the right, then along the command";
+        WindowBack: [on(KeyCode::Left)], "show the window before";
+        WindowOn: [on(KeyCode::Right)], "show the next window";
+        TenBack: [shifted(KeyCode::Left), ch('{')], "go ten windows back";
+        TenOn: [shifted(KeyCode::Right), ch('}')], "go ten windows on";
+        ChangeBack: [ch('[')], "go back to a moment of change: a spike, a gap, a boot";
+        ChangeOn: [ch(']')], "go on to a moment of change";
+        GoTo: [ch('t')], "go to a time: 14:03, 2h ago, yesterday 14:00";
+        Play: [ch(' '), ch('p')], "play a window each interval, or stop";
+        Join: [ch('z')], "join windows: show the sums of 1 s to 1 h, or windows as recorded";
+        PastLeft: [ch(',')], "scroll to the columns at the left";
+        PastRight: [ch('.')], "scroll to the columns at the right, then along the command";
     }
 }
 

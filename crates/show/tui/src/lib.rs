@@ -8,7 +8,7 @@
 //!
 //! Modules: `app/` (state changes by keys; `app/arrange` a frame with its lines; `app/table` the
 //! state of the table; `app/action` requests to the outside), `desk.rs` (combines events, frames
-//! and the user's requests, without a terminal), `layout.rs`, `draw/`, `canvas.rs` (the screen now
+//! and the user's requests, without a terminal), `layout.rs`, `draw/`, `explanations.rs` (the texts of `?`), `canvas.rs` (the screen now
 //! and before, of which only changed rows are written), and the terminal guard.
 #![deny(unsafe_code)]
 
@@ -18,6 +18,7 @@ pub mod canvas;
 pub mod desk;
 pub mod draw;
 pub mod editor;
+pub mod explanations;
 pub mod host;
 pub mod keys;
 pub mod layout;

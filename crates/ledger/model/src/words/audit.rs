@@ -76,7 +76,7 @@ pub fn without_place(frame: &Frame) -> Option<String> {
     (times > 0).then(|| {
         let unnamed = duration(frame.books.unnamed_ns);
         let times = thousands(times);
-        format!("{times} times no place for a task in the window's tables: {unnamed} are in no row")
+        format!("tables were full {times} times: {unnamed} of CPU time is unnamed, in no row")
     })
 }
 
@@ -87,7 +87,7 @@ pub fn lines(audit: &Audit) -> [String; 2] {
 
 fn line(what: &str, held: Option<&AuditFigure>) -> String {
     let Some(held) = held else {
-        return format!("{what} against the kernel's count: - (it has none)");
+        return format!("{what}: not compared, because the kernel has no count");
     };
     let worst =
         held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", worst_name(worst)));

@@ -14,8 +14,8 @@ pub type Figure =
 pub const FIGURES: [Figure; 16] = [
     (
         "%CPU",
-        "CPU time by the kernel's own count, of the group and all groups below it. Its files are read a \
-         moment off the window's ends, so it may be a little more than the CPUs have.",
+        "CPU time by the kernel's own count, of the group and all groups below it. exactop reads it a \
+         moment after the window's end, so it may be a little more than the CPUs have.",
         |groups, row| pct(groups, row.stat.usage_ns),
         |row| ns(row.stat.usage_ns),
     ),
@@ -195,7 +195,7 @@ const WORTH_A_WORD: f64 = 0.01;
 /// Says why the ledger's columns are missing, if they are.
 pub fn without_ledger(groups: &Groups) -> Option<String> {
     let why = groups.no_ledger.as_ref()?;
-    Some(format!("LEDGER%, LAT%, THR% and EXITED are not known: {why}"))
+    Some(format!("LEDGER%, LAT%, THR% and EXITED are unknown: {why}"))
 }
 
 /// Explains why the kernel's count exceeds the CPUs' time, if it does.
@@ -204,15 +204,15 @@ pub fn beyond_cpus(groups: &Groups) -> Option<String> {
     let root = groups.rows.first().filter(|row| row.depth == 0)?;
     (root.stat.usage_ns? > machine_ns).then(|| {
         // Without a ledger its column is empty.
-        let beside = if groups.no_ledger.is_none() { "; LEDGER% is of the window itself" } else { "" };
+        let beside = if groups.no_ledger.is_none() { "; LEDGER% covers exactly the window" } else { "" };
         format!(
-            "%CPU is the kernel's own count, read a moment off the window's ends: here it is more than \
-             the CPUs have{beside}"
+            "%CPU is more than the CPUs have: exactop reads the kernel's count a moment after the \
+             window's end{beside}"
         )
     })
 }
 
-/// `group /x asked for 1.9 CPUs, may use 0.4, waited throttled 78 % of the time`, if a quota held
+/// `group /x asked for 1.9 CPUs, may use 0.4, throttled 78 % of that time`, if a quota held
 /// the group back.
 pub fn cost(groups: &Groups, row: &GroupRow) -> Option<String> {
     let (allowed, ledger) = (row.sample.allowed_cpus?, row.ledger.as_ref()?);
@@ -221,8 +221,7 @@ pub fn cost(groups: &Groups, row: &GroupRow) -> Option<String> {
     (throttled >= WORTH_A_WORD).then(|| {
         let cpus = |ns: u64| ns as f64 / window_ns(groups);
         format!(
-            "group {} asked for {:.1} CPUs, may use {allowed:.1}, waited throttled {:.0} % of the \
-             time",
+            "group {} asked for {:.1} CPUs, may use {allowed:.1}: throttled {:.0} % of that time",
             row.sample.name,
             cpus(wanted),
             100.0 * throttled

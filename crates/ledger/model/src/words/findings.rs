@@ -33,21 +33,24 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
         FindingKind::Stolen { steal_ns, busy_ns } => {
             let others = cpus(*steal_ns);
             let stolen = percent(*steal_ns, *busy_ns);
-            format!("steal {stolen}: the hypervisor ran others on {others} CPUs")
+            format!("steal {stolen}: the hypervisor took {others} CPUs")
         }
         FindingKind::Unnamed { unnamed_ns, used_ns, source } => {
-            let why = if source.sees_exits() { "" } else { ": this source does not see who exits" };
-            format!("{} of the CPU time used has no name{why}", percent(*unnamed_ns, *used_ns))
+            let why = match source.sees_exits() {
+                true => String::new(),
+                false => format!(": the source {} sees no exits", source.name()),
+            };
+            format!("{} of the CPU time used is unnamed{why}", percent(*unnamed_ns, *used_ns))
         }
         FindingKind::Residual { residual_ns } => {
-            format!("the balance does not come out: {} off", signed(*residual_ns))
+            format!("residual {}: the accounts do not add up to the CPUs' time", signed(*residual_ns))
         }
         FindingKind::Missed(errors) => {
             let kinds: Vec<String> = errors
                 .nonzero()
-                .map(|(kind, n)| format!("{} {}", kind.id(), thousands(n)))
+                .map(|(kind, n)| format!("{} {}", kind.short(), thousands(n)))
                 .collect();
-            format!("missed for good: {}", kinds.join(", "))
+            format!("missed and not repaired: {}", kinds.join(", "))
         }
     }
 }
@@ -101,7 +104,7 @@ pub fn evidence(finding: &Finding) -> String {
             of_wanted(*run_ns, *lat_ns, *throttle_ns, WAITED)
         }
         FindingKind::ShortLived(lives) => format!(
-            "they used {} of {} · {} used {} · lived {} on average, below {} is short · {}",
+            "all used {} of {} · {} used {} and lived {} on average · short is below {} · {}",
             duration(lives.all_ns),
             duration(lives.used_ns),
             lives.comm,
@@ -111,7 +114,7 @@ pub fn evidence(finding: &Finding) -> String {
             told("of the CPU time used", SHORT_LIVED),
         ),
         FindingKind::Stolen { steal_ns, busy_ns } => format!(
-            "stolen {} of {} in which CPUs were not idle · {}",
+            "stolen {} of {} of busy CPU time · {}",
             duration(*steal_ns),
             duration(*busy_ns),
             told("of that", STOLEN),

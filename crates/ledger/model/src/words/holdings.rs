@@ -16,7 +16,7 @@ pub fn name(part: Part) -> &'static str {
 pub fn sum_of_environment(environment: &Environment) -> String {
     let n = environment.variables.len() as u64;
     match (n, environment.is_cut) {
-        (0, _) => "none: the process has no memory of its own, or was started without one".into(),
+        (0, _) => "none: a kernel thread, a zombie, or a process started without one".into(),
         (_, false) => counted(n, "variable"),
         (_, true) => format!("the first {}: the rest is not read", counted(n, "variable")),
     }
@@ -38,8 +38,8 @@ pub fn refused(part: Part, refusal: &Refusal) -> String {
     match refusal {
         Refusal::Exited => format!("no {name}: the process has exited"),
         Refusal::NotPermitted => format!(
-            "no {name}: the kernel does not let this user look into the process (root, and its own \
-             user unless it has changed its rights, may)"
+            "no {name}: the kernel does not let this user look into the process: run as root, or as \
+             the user of the process"
         ),
         Refusal::Because(why) => format!("no {name}: {why}"),
     }

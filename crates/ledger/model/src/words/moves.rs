@@ -17,7 +17,7 @@ fn describe(cause: Cause, sums: &MoveSums) -> String {
     let after = sums.mean_after_ns().map(|ns| format!("{} after", duration(ns)));
     let waited: Vec<String> = before.into_iter().chain(after).collect();
     let judged = cause.could_stay() && sums.paid + sums.unpaid > 0;
-    let paid = judged.then(|| format!("paid {}, not {}", sums.paid, sums.unpaid));
+    let paid = judged.then(|| format!("{} of {} paid", sums.paid, sums.paid + sums.unpaid));
     let waited = (!waited.is_empty()).then(|| waited.join(", "));
     let facts: Vec<String> = waited.into_iter().chain(paid).collect();
     let count = thousands(sums.moves);

@@ -146,7 +146,7 @@ pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
         let weight =
             may.and_then(|may| may.weight).map(|weight| format!(" at a weight of {weight}"));
         let weight = weight.map_or("".into(), |w| w);
-        format!("waited for a CPU {} of it{weight}", percent(lat))
+        format!("waited for a CPU {} of that time{weight}", percent(lat))
     });
     let lost: Vec<String> = throttled.into_iter().chain(starved).collect();
     (!lost.is_empty()).then(|| {

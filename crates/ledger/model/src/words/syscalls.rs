@@ -8,7 +8,7 @@ use crate::words::units::{rate, thousands};
 const ERRORS: usize = 3;
 
 /// Note on calls whose entry was not seen.
-pub const UNSEEN: &str = "returned unseen: counted without a time";
+pub const UNSEEN: &str = "without a seen entry: counted, not timed";
 
 /// `EAGAIN 1200, ENOENT 3`.
 pub fn failed(failures: &[Failures]) -> String {
@@ -18,7 +18,7 @@ pub fn failed(failures: &[Failures]) -> String {
     words.join(", ")
 }
 
-/// `75,312 calls (37,600 a second), 2 failed, 3 have not returned`.
+/// `75,312 calls (37,600/s), 2 failed, 3 in flight`.
 pub fn sum(calls: &SyscallWindow) -> String {
     let of = |figure: fn(&crate::on_demand::syscalls::SyscallRow) -> u64| -> u64 {
         calls.rows.iter().map(figure).sum()
@@ -26,13 +26,13 @@ pub fn sum(calls: &SyscallWindow) -> String {
     let (all, errors, open) = (of(|r| r.calls), of(|r| r.errors), of(|r| r.in_flight));
     let rate = rate(all, calls.seconds());
     let mut text = format!(
-        "{} {} ({rate} a second), {} failed",
+        "{} {} ({rate}/s), {} failed",
         thousands(all),
         things(all, "call"),
         thousands(errors)
     );
     if open > 0 {
-        text += &format!(", {} not returned yet", thousands(open));
+        text += &format!(", {} in flight", thousands(open));
     }
     text
 }

@@ -22,7 +22,7 @@ impl App {
     pub(super) fn on_question(&mut self, command: KeyCommand) -> Action {
         let prompt = match command {
             KeyCommand::User => {
-                let label = "user (name or number, !name: all others, empty: everyone)";
+                let label = "user (name or number, !name: all others, empty: all users)";
                 Prompt::new(Question::User, label, None)
             }
             KeyCommand::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
@@ -40,7 +40,7 @@ impl App {
                 self.settings.filters.clear();
                 (self.table.user, self.settings.user) = (None, None);
                 self.table.search = None;
-                self.say("all rows: filters dropped");
+                self.say("filters dropped: the table shows all rows");
                 return self.rearranged();
             }
             _ => return Action::Draw,
@@ -78,7 +78,7 @@ impl App {
 
     fn search_on(&mut self) -> Action {
         if self.table.search.is_none() {
-            self.complain("nothing to search for yet: / asks");
+            self.complain("no text to search for: / asks for one");
             return Action::Draw;
         }
         self.table.search_due = true;

@@ -2,6 +2,7 @@
 
 use super::action::{Action, HostAction, WindowAction};
 use super::arrange::RowId;
+use super::help::HelpText;
 use super::process::Shows;
 use super::question::{Prompt, Question};
 use super::select::Pointed;
@@ -27,7 +28,8 @@ impl App {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
             Event::Mouse(mouse) => self.on_mouse(mouse),
             Event::Paste(text) => {
-                if let Some(prompt) = self.prompt.as_mut().filter(|p| !p.is_yes_no()) {
+                let prompt = self.prompt.as_mut().filter(|prompt| !prompt.is_yes_no());
+                if let (Some(prompt), None) = (prompt, self.help) {
                     prompt.editor.insert(text);
                 }
                 Action::Draw
@@ -43,14 +45,21 @@ impl App {
 
     fn on_key(&mut self, key: &KeyEvent) -> Action {
         self.message = None;
+        if self.help.is_some() {
+            return self.on_help(key);
+        }
+        let takes_keys = self.prompt.is_some() || matches!(self.page, Page::ColumnChooser(_));
+        if let Some(action) = takes_keys.then(|| self.help_key(key)).flatten() {
+            return action;
+        }
         if self.prompt.is_some() {
             return self.on_prompt_key(key);
         }
         if let Page::ColumnChooser(_) = self.page {
-            return self.on_fields_key(key);
+            return self.on_chooser_key(key);
         }
         let Some(command) = keys::find(key, self.past.is_some()) else {
-            self.complain("no such key: h shows the keys");
+            self.complain("no such key here: ? explains this screen, h lists all keys");
             return Action::Draw;
         };
         if let Some(action) = self.on_time(command).or_else(|| self.on_any_page(command)) {
@@ -58,10 +67,6 @@ impl App {
         }
         match &mut self.page {
             Page::Table => self.on_table(command),
-            Page::Help(top) => {
-                scroll_lines(top, command, usize::from(self.size.1));
-                self.close_page_on(command)
-            }
             Page::Process(_) => self.on_process(command),
             Page::Groups(_) => match self.on_groups(command) {
                 Action::Draw if self.prompt.is_none() && self.message.is_none() => {
@@ -83,7 +88,6 @@ impl App {
 
     fn close_page_on(&mut self, command: KeyCommand) -> Action {
         let closes = matches!(command, KeyCommand::Back | KeyCommand::Quit)
-            || matches!((&self.page, command), (Page::Help(_), KeyCommand::Help))
             || matches!((&self.page, command), (Page::Groups(_), KeyCommand::Groups))
             || matches!((&self.page, command), (Page::Findings(_), KeyCommand::Findings))
             || matches!((&self.page, command), (Page::Process(_), KeyCommand::Open));
@@ -93,22 +97,20 @@ impl App {
                 self.table.stale = true;
                 Action::Rearrange
             }
-            KeyCommand::Help => {
-                self.page = Page::Help(0);
-                Action::Draw
-            }
             _ => Action::Draw,
         }
     }
 
     /// Keys that work on every page.
-    fn on_any_page(&mut self, command: KeyCommand) -> Option<Action> {
+    pub(super) fn on_any_page(&mut self, command: KeyCommand) -> Option<Action> {
         Some(match command {
             KeyCommand::Tag => self.on_tag().unwrap_or(Action::Refresh),
             KeyCommand::Refresh => Action::Refresh,
+            KeyCommand::Explain => self.open_help(HelpText::Screen),
+            KeyCommand::Help => self.open_help(HelpText::Keys),
             KeyCommand::Theme => {
                 self.settings.theme = self.settings.theme.next();
-                self.say(format!("theme {}: W keeps it", self.settings.theme.name()));
+                self.say(format!("theme {}: W saves it", self.settings.theme.name()));
                 Action::Draw
             }
             KeyCommand::Redraw => Action::Repaint,
@@ -124,7 +126,7 @@ impl App {
             }
             KeyCommand::Interval => {
                 let now = self.settings.interval_s.to_string();
-                self.ask_person(Prompt::new(Question::Interval, "seconds between looks", Some(now)))
+                self.ask_person(Prompt::new(Question::Interval, "seconds from one window to the next", Some(now)))
             }
             KeyCommand::OfMachine => {
                 self.settings.of_machine = !self.settings.of_machine;
@@ -195,10 +197,6 @@ impl App {
             KeyCommand::Groups => self.open_groups(),
             KeyCommand::Sums => self.open_sums(),
             KeyCommand::Findings => self.open_findings(),
-            KeyCommand::Help => {
-                self.page = Page::Help(0);
-                Action::Draw
-            }
             KeyCommand::Columns => {
                 let Table { columns, sort, .. } = &self.table;
                 self.page = Page::ColumnChooser(ColumnChooser::new(columns, sort.column));
@@ -259,7 +257,7 @@ impl App {
 
     fn open_process(&mut self, shows: Shows) -> Action {
         let Some(key) = self.process_to_open() else {
-            self.complain("no process selected");
+            self.complain("no process is selected: ↑ ↓ select one");
             return Action::Draw;
         };
         self.page = Page::Process(ProcessPage { shows, ..ProcessPage::new(key) });
@@ -320,7 +318,7 @@ impl App {
         leader.map(|r| r.key).or(task)
     }
 
-    fn on_fields_key(&mut self, key: &KeyEvent) -> Action {
+    fn on_chooser_key(&mut self, key: &KeyEvent) -> Action {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let code = if ctrl && key.code == KeyCode::Char('c') { KeyCode::Esc } else { key.code };
         let lines = usize::from(self.size.1.saturating_sub(3)).max(1);
@@ -341,7 +339,7 @@ impl App {
     }
 
     fn on_mouse(&mut self, mouse: &MouseEvent) -> Action {
-        if self.prompt.is_some() {
+        if self.prompt.is_some() && self.help.is_none() {
             return Action::Draw;
         }
         let step = match mouse.kind {
@@ -352,6 +350,10 @@ impl App {
             }
             _ => return Action::Draw,
         };
+        if let Some(help) = &mut self.help {
+            help.top = help.top.saturating_add_signed(step);
+            return Action::Draw;
+        }
         match &mut self.page {
             Page::Table => self.scroll(step),
             Page::Groups(_) => {
@@ -366,8 +368,8 @@ impl App {
                 self.move_finding(step.signum());
                 Action::Draw
             }
-            Page::Help(top) | Page::Process(ProcessPage { top, .. }) => {
-                *top = top.saturating_add_signed(step);
+            Page::Process(page) => {
+                page.top = page.top.saturating_add_signed(step);
                 Action::Draw
             }
             Page::ColumnChooser(chooser) => {
@@ -380,7 +382,7 @@ impl App {
 
     /// A click refers to the screen as it was drawn.
     fn on_click(&mut self, x: u16, y: u16) -> Action {
-        if self.page != Page::Table {
+        if self.page != Page::Table || self.help.is_some() {
             return Action::Draw;
         }
         match self.table.seen.at(x, y) {
@@ -399,7 +401,7 @@ impl App {
 }
 
 /// Scrolls a page of text. Drawing stops at its end.
-fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
+pub(super) fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
     let page = page.saturating_sub(4).max(1);
     *top = match command {
         KeyCommand::Up => top.saturating_sub(1),

@@ -1,6 +1,7 @@
 //! The page of findings: what is notable in the window, and from each finding the way to its
 //! details.
 
+use super::help::HelpText;
 use super::{Action, App, Page, ProcessPage};
 use crate::keys::KeyCommand;
 use exactop_model::findings::{Finding, Leads, Subject};
@@ -62,7 +63,7 @@ impl App {
     /// Opens the page with details of the selected finding.
     fn follow_finding(&mut self) -> Action {
         let Some(finding) = self.selected_finding().and_then(|at| self.findings().get(at)) else {
-            self.complain("no finding is selected, or it is over");
+            self.complain("no finding is selected: ↑ ↓ select one");
             return Action::Draw;
         };
         match finding.leads() {
@@ -72,12 +73,9 @@ impl App {
                 self.page = Page::Process(ProcessPage::new(key));
                 self.rearranged()
             }
-            Some(Leads::Quality) => {
-                self.page = Page::Help(0);
-                Action::Draw
-            }
+            Some(Leads::Quality) => self.open_help(HelpText::Keys),
             None => {
-                self.say("no page has more about it");
+                self.say("no page shows more of this finding");
                 Action::Draw
             }
         }

@@ -10,7 +10,7 @@ impl App {
     /// Folds or unfolds the branch of the selected row.
     pub(super) fn on_fold(&mut self, command: KeyCommand) -> Action {
         if !self.settings.tree {
-            self.say("only the tree folds: V shows it");
+            self.say("only the tree has branches to fold: V shows the tree");
             return Action::Draw;
         }
         let arranged = self.arranged.as_ref();
@@ -20,7 +20,7 @@ impl App {
         });
         let Some((RowId::Task(key), fold)) = entry.map(|entry| (entry.id(), entry.line.fold))
         else {
-            self.complain("no process selected");
+            self.complain("no process is selected: ↑ ↓ select one");
             return Action::Draw;
         };
         match (command, fold) {

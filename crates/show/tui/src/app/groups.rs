@@ -106,7 +106,7 @@ impl App {
                 self.enter_members(Belonging::Below(name))
             }
             None => {
-                self.complain("no group is selected, or it is gone");
+                self.complain("no group is selected: ↑ ↓ select one");
                 Action::Draw
             }
         }

@@ -11,7 +11,7 @@ impl App {
         if self.table.marked.take().is_none() {
             return Action::Window(WindowAction::Mark);
         }
-        self.say("rows as they are: no window is marked");
+        self.say("mark dropped: rows show figures, not changes");
         self.forget_widths();
         self.rearranged()
     }
@@ -27,7 +27,7 @@ impl App {
     /// yet. Reads the columns of all rows now, because they cannot be read later.
     pub fn mark(&mut self, frame: Option<Frame>, read: ReadDetails) {
         let Some(mut frame) = frame else {
-            return self.complain("no window was measured yet");
+            return self.complain("no window to mark yet: the first is being measured");
         };
         let needs = self.row_needs();
         let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
@@ -39,7 +39,7 @@ impl App {
         };
         let threads = self.settings.threads;
         self.table.marked = Some(MarkedWindow { from, frame, threads });
-        self.say("marked: rows show their change since this window (D or Esc: as they are)");
+        self.say("marked: rows show their change since this window (D drops the mark)");
     }
 
     /// Drops the mark if its rows are of the other kind (threads or processes).
@@ -49,7 +49,7 @@ impl App {
             self.table.marked = None;
             self.forget_widths();
             let kind = if threads { "processes" } else { "threads" };
-            self.say(format!("the marked window was of {kind}: mark another"));
+            self.say(format!("mark dropped, because it was of {kind}: D marks this window"));
         }
     }
 

@@ -9,6 +9,7 @@ pub mod events;
 pub mod findings;
 mod folding;
 pub mod groups;
+pub mod help;
 pub mod holdings;
 pub mod looking;
 pub mod marking;
@@ -50,8 +51,6 @@ use table::Table;
 pub enum Page {
     Table,
     Process(ProcessPage),
-    /// Help: keys and columns; with the first visible line.
-    Help(usize),
     /// The column chooser.
     ColumnChooser(ColumnChooser),
     /// Control groups.
@@ -81,6 +80,8 @@ pub struct App {
     pub(crate) arranged: Option<Arranged>,
     pub(crate) size: (u16, u16),
     pub(crate) page: Page,
+    /// The help over the page.
+    pub(crate) help: Option<help::Help>,
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Message>,
     /// Why there is no newer frame.
@@ -117,6 +118,7 @@ impl App {
             arranged: None,
             size: (80, 24),
             page: Page::Table,
+            help: None,
             prompt: None,
             message: None,
             failure: None,
@@ -279,8 +281,8 @@ impl App {
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        // These pages fill the screen and have a line of their own.
-        let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
+        // This page fills the screen and has a line of its own.
+        let fills = matches!(self.page, Page::ColumnChooser(_));
         let footer = self.settings.footer && !fills;
         LayoutNeeds { cpus, per_cpu, recorded, findings, reserved, footer }
     }

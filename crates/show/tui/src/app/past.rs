@@ -141,18 +141,18 @@ pub(crate) fn noted(
 ) -> String {
     let change = matches!(by, Travel::Change(_));
     match noted {
-        TimelineNote::Begin if kept => "nothing older is kept".into(),
-        TimelineNote::End if kept => "nothing newer is kept: Esc comes back to now".into(),
+        TimelineNote::Begin if kept => "this is the oldest window in memory".into(),
+        TimelineNote::End if kept => "this is the newest window in memory: Esc returns to the present".into(),
         TimelineNote::Spike { before, now } => {
             let what = if now > before { "more" } else { "less" };
             format!("a spike: {now:.2} CPUs in use, {what} than the {before:.2} before")
         }
         TimelineNote::Gap { why, from_wall_ns, to_wall_ns } => {
             let (from, to) = (local(from_wall_ns), local(to_wall_ns));
-            format!("not recorded before this: {from} to {to}: {why}")
+            format!("not recorded from {from} to {to}: {why}")
         }
-        TimelineNote::Begin if change => "nothing changed before this".into(),
-        TimelineNote::End if change => "nothing changes after this".into(),
+        TimelineNote::Begin if change => "no change before this window".into(),
+        TimelineNote::End if change => "no change after this window".into(),
         TimelineNote::Begin => "the recording begins here".into(),
         TimelineNote::End => "the recording ends here".into(),
     }

@@ -144,7 +144,7 @@ impl App {
         let Some(id) = self.selected() else { return };
         self.table.selection = Selection::Lost(id);
         if let RowId::Task(key) = id {
-            self.say(format!("the selected row (PID {}) is not in the table any more", key.tid));
+            self.say(format!("the selected row (PID {}) is no longer in the table", key.tid));
         }
     }
 

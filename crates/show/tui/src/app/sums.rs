@@ -93,7 +93,7 @@ impl App {
         match belonging {
             Some(whose) => self.enter_members(whose),
             None => {
-                self.complain("no sums yet: the next window has them");
+                self.complain("no totals yet: the next window has them");
                 Action::Draw
             }
         }

@@ -22,8 +22,8 @@ pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
         Some(Ok(calls)) => calls,
         none => {
             let text = match none {
-                Some(Err(why)) => format!("system calls are not known: {}", harmless(why)),
-                _ => "system calls are counted from now on: known from the next window on".into(),
+                Some(Err(why)) => format!("no system calls: {}", harmless(why)),
+                _ => "system calls: shown from the next window on".into(),
             };
             let lines = (y..view.end_y).zip(wrapped(&text, 0, room));
             let dim = view.theme.style(Ink::Dim);

@@ -20,8 +20,8 @@ pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
     ]);
     put(buf, 0, 0, width, &title);
     let keys = match chooser.moving {
-        true => "↑↓ move the column   ← drop",
-        false => "Space choose   → grab, ↑↓ move, ← drop   s sort by it   Esc back",
+        true => "↑↓ move the column   ← drop   ? help",
+        false => "Space show, hide   → grab, ↑↓ move, ← drop   s sort   ? help   Esc back",
     };
     put(buf, 0, 1, width, &Line::styled(keys, theme.style(Ink::Dim)));
     let rows = usize::from(height.saturating_sub(3));

@@ -12,7 +12,7 @@ use ratatui_core::text::Line;
 type Hint = (&'static str, &'static str, u8);
 
 const LIVE: [Hint; 14] = [
-    ("h", "help", 20),
+    ("?", "help", 20),
     ("Enter", "process", 18),
     ("!", "findings", 13),
     ("g", "groups", 15),
@@ -24,12 +24,12 @@ const LIVE: [Hint; 14] = [
     ("<>", "sort", 9),
     ("k", "kill", 17),
     ("y", "calls", 7),
-    ("[", "back", 8),
+    ("[", "history", 8),
     ("q", "quit", 19),
 ];
 
 const PAST: [Hint; 9] = [
-    ("h", "help", 20),
+    ("?", "help", 20),
     ("←→", "window", 18),
     ("[]", "change", 17),
     ("t", "time", 16),
@@ -42,17 +42,17 @@ const PAST: [Hint; 9] = [
 
 /// Keys while the last windows of a live machine are shown.
 const KEPT: [Hint; 7] = [
-    ("h", "help", 20),
+    ("?", "help", 20),
     ("←→", "window", 18),
     ("[ ]", "step", 16),
     ("z", "join", 15),
     ("Enter", "process", 14),
-    ("Esc", "back to now", 19),
+    ("Esc", "present", 19),
     ("q", "quit", 17),
 ];
 
 const PROCESS: [Hint; 10] = [
-    ("h", "help", 18),
+    ("?", "help", 18),
     ("Esc", "back", 20),
     ("y", "calls", 19),
     ("e", "environment", 15),
@@ -65,16 +65,16 @@ const PROCESS: [Hint; 10] = [
 ];
 
 const CALLS: [Hint; 5] = [
-    ("h", "help", 18),
-    ("Esc", "its page", 20),
+    ("?", "help", 18),
+    ("Esc", "back", 20),
     ("↑↓", "scroll", 16),
     ("g", "its group", 14),
     ("k", "kill", 17),
 ];
 
 const HOLDINGS: [Hint; 6] = [
-    ("h", "help", 18),
-    ("Esc", "its page", 20),
+    ("?", "help", 18),
+    ("Esc", "back", 20),
     ("↑↓", "scroll", 19),
     ("e", "environment", 16),
     ("l", "files", 15),
@@ -82,7 +82,7 @@ const HOLDINGS: [Hint; 6] = [
 ];
 
 const GROUPS: [Hint; 8] = [
-    ("h", "help", 18),
+    ("?", "help", 18),
     ("Esc", "back", 20),
     ("↑↓", "choose", 17),
     ("Enter", "its processes", 19),
@@ -93,9 +93,9 @@ const GROUPS: [Hint; 8] = [
 ];
 
 const SUMS: [Hint; 7] = [
-    ("h", "help", 18),
+    ("?", "help", 18),
     ("Esc", "back", 20),
-    ("K", "by something else", 19),
+    ("K", "next sum", 19),
     ("↑↓", "choose", 16),
     ("Enter", "its processes", 17),
     ("<>", "sort", 15),
@@ -103,10 +103,10 @@ const SUMS: [Hint; 7] = [
 ];
 
 const FINDINGS: [Hint; 4] = [
-    ("h", "help", 18),
+    ("?", "help", 18),
     ("Esc", "back", 20),
     ("↑↓", "choose", 17),
-    ("Enter", "where more is seen", 19),
+    ("Enter", "more", 19),
 ];
 
 /// Keys that act on processes; earlier windows have no living processes.
@@ -128,8 +128,8 @@ fn of_page(app: &App) -> &'static [Hint] {
         (Page::Groups(_), _) => &GROUPS,
         (Page::Sums(_), _) => &SUMS,
         (Page::Findings(_), _) => &FINDINGS,
-        // These pages have a line of their own.
-        (Page::Help(_) | Page::ColumnChooser(_), _) => &[],
+        // This page has a line of its own.
+        (Page::ColumnChooser(_), _) => &[],
         (Page::Table, Some(past)) if past.kept => &KEPT,
         (Page::Table, Some(_)) => &PAST,
         (Page::Table, None) => &LIVE,

@@ -36,8 +36,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         Some(Ok(groups)) => groups,
         none => {
             let text = match none {
-                Some(Err(why)) => format!("control groups are not known: {}", harmless(why)),
-                _ => "control groups are known from the next window on".into(),
+                Some(Err(why)) => format!("no control groups: {}", harmless(why)),
+                _ => "control groups: shown from the next window on".into(),
             };
             return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
         }
@@ -70,7 +70,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
 /// and the cost of limits, the most expensive first.
 fn words(frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
     let age_ns = Some(frame.t1_ns.saturating_sub(groups.t1_ns)).filter(|&ns| ns > 0);
-    let age = age_ns.map(|ns| format!("as of {} ago, read again from now on", duration(ns)));
+    let age = age_ns.map(|ns| format!("{} old; the next window has new figures", duration(ns)));
     let costs = groups.rows.iter().filter_map(|row| cost(groups, row));
     let why = without_ledger(groups).into_iter().chain(beyond_cpus(groups));
     age.into_iter().chain(why).chain(costs).take(most).collect()

@@ -1,211 +1,91 @@
-//! The help page: the keys, the columns, the marks and colours, and the glossary.
+//! The help over a page: the explanation of the screen, the key list, or the glossary.
 
-use super::cpus::GLYPHS;
-use super::states;
-use super::text::{cell, put, wrapped, EIGHTHS};
+use super::text::{cell, pack, put, wrapped, Piece};
 use super::theme::{Ink, Theme};
-use crate::keys::{HelpSection, BINDINGS};
-use exactop_model::columns::COLUMNS;
-use exactop_model::words::units::duration;
-use exactop_model::words::{audit, cgroups, named_sums};
-use exactop_model::{text::escape::harmless, ErrorKind, Frame, SourceKind};
+use super::{key_list, put_whole};
+use crate::app::help::{Help, HelpText};
+use crate::app::App;
+use crate::explanations::Explanation;
+use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 
-pub(super) fn draw(frame: &Frame, top: usize, theme: Theme, buf: &mut Buffer) {
+pub(super) fn draw(app: &App, frame: &Frame, help: Help, theme: Theme, buf: &mut Buffer) {
     let (width, height) = (buf.area.width, buf.area.height);
-    let lines = lines(frame, usize::from(width), theme);
+    let room = usize::from(width);
+    let lines = match help.text {
+        HelpText::Screen => explained(&app.topic().explanation(), room, theme),
+        HelpText::Keys => key_list::lines(frame, room, theme),
+        HelpText::Glossary => glossary(room, theme),
+    };
     let rows = usize::from(height.saturating_sub(1));
-    let top = top.min(lines.len().saturating_sub(rows));
+    let top = help.top.min(lines.len().saturating_sub(rows));
     for (y, line) in (0u16..).zip(lines.iter().skip(top).take(rows)) {
         put(buf, 0, y, width, line);
     }
-    let end = (top + rows).min(lines.len());
-    let foot = format!(
-        "lines {}-{end} of {}   ↑↓ PgUp PgDn scroll   End what words mean   Esc back",
-        top + 1,
-        lines.len()
-    );
-    put(buf, 0, height - 1, width, &Line::styled(foot, theme.style(Ink::Strong)));
+    let shown = format!("lines {}-{} of {}", top + 1, (top + rows).min(lines.len()), lines.len());
+    put_whole(buf, height - 1, &foot(help.text, shown, theme, room));
 }
 
-fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
-    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
-    words(0, &source(frame));
-    words(0, &window(frame));
-    words(0, books(frame.provenance.source));
-    if frame.provenance.source.keeps_books() {
-        audit::lines(&frame.audit).iter().for_each(|line| words(0, line));
+/// The keys of the help. A narrow screen leaves out the lowest ranks.
+fn foot(text: HelpText, shown: String, theme: Theme, room: usize) -> Line<'static> {
+    let piece = |rank, text: &str| Piece::new(rank, theme, Ink::Strong, text);
+    let mut pieces = vec![piece(6, &shown), piece(5, "↑↓ PgUp PgDn scroll")];
+    pieces.push(match text {
+        HelpText::Screen => piece(8, "? glossary"),
+        HelpText::Keys | HelpText::Glossary => piece(8, "? this screen"),
+    });
+    if text != HelpText::Keys {
+        pieces.push(piece(7, "h all keys"));
     }
-    words(
-        0,
-        "A ~ marks what the kernel samples by its tick. A - is a figure that is not known. %CPU \
-         is rounded so that the column adds up over all rows.",
-    );
-    for group in HelpSection::ALL {
-        lines.push(Line::default());
-        lines.push(title(group.title(), theme));
-        for binding in BINDINGS.iter().filter(|b| b.group == group) {
-            lines.extend(entry(&binding.names(), binding.help, 14, width, theme));
-        }
-    }
-    lines.extend(mouse(width, theme));
-    lines.extend(bars(width, theme));
-    lines.push(Line::default());
-    lines.push(title("Columns (a name works in filters, too)", theme));
-    for column in COLUMNS {
-        let text = format!("{} Name: {}.", column.help, column.name);
-        lines.extend(entry(column.title, &text, 10, width, theme));
-    }
-    lines.extend(columns_of_pages(width, theme));
-    lines.push(Line::default());
-    lines.push(title("Events (those of this window stand above)", theme));
-    for kind in ErrorKind::ALL {
-        let then = if kind.inexact() { " The window is inexact." } else { "" };
-        let text = format!("{}{then} In JSON and docs: {}.", kind.meaning(), kind.id());
-        lines.extend(entry(kind.short(), &text, 26, width, theme));
-    }
-    lines.push(Line::default());
-    lines.push(title("Words", theme));
-    for (word, meaning) in words_of(GLOSSARY) {
-        lines.extend(entry(word, &meaning, 20, width, theme));
-    }
-    lines
+    pieces.push(piece(9, "Esc back"));
+    pack(pieces, "   ", room)
 }
 
-/// Columns of the pages of control groups and of totals.
-fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let groups = cgroups::FIGURES.map(|(name, help, ..)| (name, help));
-    let sums = named_sums::FIGURES.map(|(name, help, ..)| (name, help));
-    let mut lines = Vec::new();
-    for (head, columns) in
-        [("Columns of control groups (g)", &groups[..]), ("Columns of totals (K)", &sums[..])]
-    {
-        lines.extend([Line::default(), title(head, theme)]);
-        lines.extend(columns.iter().flat_map(|(name, help)| entry(name, help, 10, width, theme)));
-    }
+/// Width of the names in an explanation.
+const NAMES: usize = 12;
+
+fn explained(explanation: &Explanation, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let entries = |entries: &[(&str, &str)]| -> Vec<Line<'static>> {
+        entries.iter().flat_map(|(name, text)| entry(name, text, NAMES, width, theme)).collect()
+    };
+    let mut lines = vec![title(explanation.title, theme)];
+    lines.extend(entries(explanation.parts));
+    lines.extend([Line::default(), title("The most useful keys here", theme)]);
+    lines.extend(entries(&explanation.keys));
     lines
 }
 
 const GLOSSARY: &str = include_str!("../../../../../docs/reference/glossary.md");
 
-/// The entries of the glossary, without Markdown marks.
-fn words_of(document: &'static str) -> impl Iterator<Item = (&'static str, String)> {
-    document.split("\n- **").skip(1).filter_map(|entry| {
-        let (word, meaning) = entry.split("\n\n").next()?.split_once("**")?;
-        Some((word, meaning.trim_start_matches(": ").replace(['*', '`'], "")))
-    })
-}
-
-fn source(frame: &Frame) -> String {
-    let source = frame.provenance.source.name();
-    match &frame.provenance.reason {
-        Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
-        None => format!("Source: {source}."),
-    }
-}
-
-/// How exact the window is, with the details that the status line leaves out.
-fn window(frame: &Frame) -> String {
-    let mut found: Vec<String> = audit::events(frame).collect();
-    if let Some(ns) = frame.residual_ns().filter(|&ns| ns != 0) {
-        found.push(format!("residual {}", residual(ns)));
-    }
-    let state = audit::state(frame).unwrap_or_else(|| audit::grade(frame));
-    match found.is_empty() {
-        true => format!("This window: {state}."),
-        false => format!("This window: {state}; {}.", found.join(", ")),
-    }
-}
-
-fn residual(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    format!("{sign}{}", duration(ns.unsigned_abs()))
-}
-
-fn books(source: SourceKind) -> &'static str {
-    match source {
-        SourceKind::Ledger => {
-            "The line CPU is a balance: all CPUs' time in the window is the sum of what stands \
-             right of the = sign, to the last digit. Every account is charged by its own events, \
-             none is a remainder; were something missing, it would show as the residual."
-        }
-        SourceKind::Procfs | SourceKind::Snapshot => {
-            "The line CPU is a balance of the kernel's tick counts: it is as coarse as a tick, \
-             and what exited between two looks is in the unnamed account."
-        }
-        SourceKind::Taskstats => {
-            "The line CPU is a balance of the kernel's tick counts: it is as coarse as a tick. What \
-             exited left a record; what a task's own end cost is in the unnamed account."
+/// The glossary of the reference, without Markdown marks.
+fn glossary(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("Glossary", theme)];
+    for section in GLOSSARY.split("\n## ").skip(1) {
+        let heading = section.lines().next().unwrap_or_default();
+        lines.extend([Line::default(), title(heading, theme)]);
+        for item in section.split("\n- **").skip(1) {
+            let item = item.split("\n\n").next().unwrap_or_default();
+            let Some((word, meaning)) = item.split_once("**") else { continue };
+            let meaning = meaning.trim_start_matches(": ").replace(['*', '`'], "");
+            lines.extend(entry(word, &meaning, 20, width, theme));
         }
     }
-}
-
-fn mouse(width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::default(), title("Mouse", theme)];
-    lines.extend(entry("heading", "sort by it; once more: reverse", 14, width, theme));
-    lines.extend(entry("row", "select it", 14, width, theme));
-    lines.extend(entry("wheel", "scroll", 14, width, theme));
-    lines.extend(entry("Shift", "the terminal's own selection of text", 14, width, theme));
     lines
 }
 
-fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut spans = vec![Span::raw("  ")];
-    for (glyph, ink, name) in GLYPHS {
-        spans.push(Span::styled(glyph.to_string().repeat(3), theme.style(ink)));
-        spans.push(Span::raw(format!(" {name}   ")));
-    }
-    let colours = [
-        ("user", Ink::User),
-        ("system", Ink::System),
-        ("irq", Ink::Irq),
-        ("steal", Ink::Steal),
-        ("idle", Ink::Idle),
-        ("lock", Ink::Lock),
-        ("run-queue wait", Ink::RunQueue),
-        ("throttled", Ink::Throttled),
-        ("sleep", Ink::Sleep),
-    ];
-    let mut names = vec![Span::raw("  ")];
-    for (name, ink) in colours.into_iter().filter(|_| !theme.is_mono()) {
-        names.push(Span::styled(name, theme.style(ink)));
-        names.push(Span::raw("  "));
-    }
-    let head = title("Bars and colours", theme);
-    let mut lines = vec![Line::default(), head, Line::from(spans)];
-    lines.extend(state_marks(width, theme));
-    let eighths: String = EIGHTHS.iter().collect();
-    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right; CPU by CPU from 32 on, coloured by what took most");
-    lines.extend(entry("busy", &busy, 10, width, theme));
-    lines.push(Line::from(names));
-    lines
-}
-
-/// The marks of states, in lines that fit.
-fn state_marks(width: usize, theme: Theme) -> Vec<Line<'static>> {
-    /// `███ USR   `
-    const ENTRY: usize = 10;
-    let per_line = (width.saturating_sub(2) / ENTRY).max(1);
-    let marks: Vec<_> = states::marks().collect();
-    let entry = |mark: &states::Mark| {
-        let bar = Span::styled(mark.glyph.to_string().repeat(3), theme.style(mark.ink));
-        [bar, Span::raw(format!(" {}   ", mark.name))]
-    };
-    let line = |marks: &[states::Mark]| {
-        let entries = marks.iter().flat_map(entry);
-        Line::from([Span::raw("  ")].into_iter().chain(entries).collect::<Vec<_>>())
-    };
-    marks.chunks(per_line).map(line).collect()
-}
-
-fn title(text: &str, theme: Theme) -> Line<'static> {
+pub(super) fn title(text: &str, theme: Theme) -> Line<'static> {
     Line::styled(text.to_string(), theme.style(Ink::Strong))
 }
 
 /// A name with its explanation, wrapped.
-fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
+pub(super) fn entry(
+    name: &str,
+    text: &str,
+    indent: usize,
+    width: usize,
+    theme: Theme,
+) -> Vec<Line<'static>> {
     let mut lines = wrapped(text, indent + 2, width);
     let head = format!("  {}", cell(name, indent - 1, true));
     if let Some(first) = lines.first_mut() {

@@ -26,7 +26,7 @@ pub(super) fn draw(view: &View, part: Part, y: u16, buf: &mut Buffer) {
         Some(Ok(Holdings::Files(files))) => table(view, files, y, buf),
         Some(Err(why)) => reason(view, &harmless(why), y, buf),
         None if view.app.past.is_some() => reason(view, &not_recorded(part), y, buf),
-        None => reason(view, &format!("{}: not read yet", name(part)), y, buf),
+        None => reason(view, &format!("{}: being read", name(part)), y, buf),
     }
 }
 

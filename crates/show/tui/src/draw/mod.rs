@@ -11,6 +11,7 @@ mod groups;
 pub mod header;
 mod help;
 mod holdings;
+mod key_list;
 mod pressure;
 mod process;
 mod states;
@@ -49,7 +50,8 @@ pub fn draw(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
 fn draw_all(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> {
     let (width, height) = canvas.size();
     let fits = app.screen().filter(|_| app.size == (width, height));
-    if let (Some(screen), Some(frame), Page::Table) = (&fits, app.frame(), app.page()) {
+    let drawn = app.help().is_none().then_some(app.page());
+    if let (Some(screen), Some(frame), Some(Page::Table)) = (&fits, app.frame(), drawn) {
         (0..screen.body_y).for_each(|y| canvas.blank(y));
         table::draw(app, screen, theme, canvas);
         header::draw(app, frame, screen, theme, canvas.cells());
@@ -73,13 +75,19 @@ fn draw_page(
     let Rect { width, height, .. } = buf.area;
     let Some(screen) = screen else { return too_small(theme, buf) };
     let Some(frame) = app.frame() else {
-        let wait = app.failure.clone().unwrap_or_else(|| "the first window is open …".into());
+        let wait = app.failure.clone().unwrap_or_else(|| "measuring the first window …".into());
         put(buf, 0, 0, width, &Line::styled("exactop", theme.style(Ink::Strong)));
         put(buf, 0, 1, width, &Line::raw(exactop_model::text::escape::harmless(&wait)));
         return None;
     };
+    if let Some(help) = app.help() {
+        help::draw(app, frame, help, theme, buf);
+        if let Some(message) = app.message() {
+            status::put_message(message, height - 1, theme, buf);
+        }
+        return None;
+    }
     match app.page() {
-        Page::Help(top) => help::draw(frame, *top, theme, buf),
         Page::ColumnChooser(chooser) => column_chooser::draw(chooser, theme, buf),
         Page::Table => {}
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
@@ -87,7 +95,7 @@ fn draw_page(
         Page::Sums(_) => sums::draw(app, frame, &screen, theme, buf),
         Page::Findings(_) => findings::draw(app, frame, &screen, theme, buf),
     }
-    if !matches!(app.page(), Page::Help(_) | Page::ColumnChooser(_)) {
+    if !matches!(app.page(), Page::ColumnChooser(_)) {
         header::draw(app, frame, &screen, theme, buf);
         if let Some(y) = screen.footer_y {
             footer::draw(app, y, theme, buf);

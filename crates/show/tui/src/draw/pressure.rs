@@ -47,9 +47,9 @@ pub(super) fn line(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
 /// Why disk I/O is missing: it is a difference of two reads, and is read only while it is shown.
 fn why_no_disk(app: &App) -> &'static str {
     match (&app.past, app.is_paused()) {
-        (Some(past), _) if past.kept => "read of windows that go on",
-        (Some(_), _) => "never recorded",
-        (None, true) => "paused: known from the second window on",
-        (None, false) => "known from the next window on",
+        (Some(past), _) if past.kept => "not read for earlier windows",
+        (Some(_), _) => "not recorded",
+        (None, true) => "paused: shown from the second window on",
+        (None, false) => "shown from the next window on",
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn draw(
     let Some(row) = page.row(frame) else {
         let what = match page.exited {
             true => "has exited",
-            false => "did nothing in this window that the source shows",
+            false => "has no figures in this window: it was idle",
         };
         let text = format!("process {} {what} (Esc goes back)", page.key.tgid);
         return put(buf, 0, screen.heading_y, u16::MAX, &Line::raw(text));
@@ -223,7 +223,7 @@ impl View<'_> {
         let total: u64 = all.iter().map(|c| c.1).sum();
         if all.is_empty() {
             let sees = self.frame.provenance.source == SourceKind::Ledger;
-            let wait = self.piece(9, Ink::Dim, "known from the next window on");
+            let wait = self.piece(9, Ink::Dim, "shown from the next window on");
             return sees.then(|| self.named("ran on", vec![wait], ""));
         }
         all.retain(|c| c.1 > 0);
@@ -239,7 +239,7 @@ impl View<'_> {
             })
             .collect();
         if pieces.is_empty() {
-            pieces.push(self.piece(9, Ink::Dim, "no CPU in this window"));
+            pieces.push(self.piece(9, Ink::Dim, "no CPU: it did not run in this window"));
         }
         Some(self.named("ran on", pieces, "  "))
     }
@@ -258,7 +258,7 @@ impl View<'_> {
             self.piece(8, Ink::Plain, format!("switches {} voluntary", text(Counter::Vcx))),
             self.piece(8, Ink::Plain, format!("{} involuntary", text(Counter::Icx))),
             self.piece(6, Ink::Plain, format!("wake-ups {}", text(Counter::Wakeups))),
-            self.piece(5, Ink::Plain, format!("put on a CPU {} times", text(Counter::Dispatches))),
+            self.piece(5, Ink::Plain, format!("dispatches {}", text(Counter::Dispatches))),
         ];
         self.named("events", pieces, "  ")
     }
@@ -272,7 +272,7 @@ impl View<'_> {
             Err(_) if self.frame.subjects.get::<WaitWindow>().is_none_or(|told| told.is_err()) => {
                 return None
             }
-            Err(why) => (Ink::Dim, format!("not known: {}", harmless(why))),
+            Err(why) => (Ink::Dim, format!("unknown: {}", harmless(why))),
         };
         Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
     }
@@ -294,14 +294,14 @@ impl View<'_> {
             Some(Ok(waits)) => waits,
             Some(Err(why)) => {
                 let text =
-                    cut(&format!("not known: {}", harmless(why)), self.room.saturating_sub(9));
-                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
+                    cut(&format!("unknown: {}", harmless(why)), self.room.saturating_sub(9));
+                return vec![self.named("slept in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None if !self.frame.provenance.source.keeps_books() => {
                 let why =
                     "unknown, like its wakers, without the ledger: run as root, or with a daemon";
                 let text = cut(why, self.room.saturating_sub(9));
-                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
+                return vec![self.named("slept in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None => return Vec::new(),
         };
@@ -318,8 +318,8 @@ impl View<'_> {
             [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
         let queues: Vec<String> = queues.into_iter().flatten().collect();
         let texts = [
-            ("waits", self.age(waits.t1_ns)),
-            ("waits in", words::waits::sleeps(row, seconds)),
+            ("figures", self.age(waits.t1_ns)),
+            ("slept in", words::waits::sleeps(row, seconds)),
             ("threads", words::waits::by_thread(waits, row.who.tgid)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
             ("ran then", words::waits::shares(&row.ran_instead, true)),

@@ -6,7 +6,7 @@ use super::text::{cut, pack, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
 use crate::app::question::Prompt;
-use crate::app::{App, Page};
+use crate::app::{App, Message, Page};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
@@ -24,9 +24,7 @@ pub(super) fn draw(
         return Some((question(prompt, y, theme, buf), y));
     }
     if let Some(message) = app.message() {
-        let ink = if message.is_error { Ink::Alarm } else { Ink::Strong };
-        let line = Line::styled(cut(&message.text, room), theme.style(ink));
-        put_whole(buf, y, &line);
+        put_message(message, y, theme, buf);
         return None;
     }
     let mut state = view_state(app, theme);
@@ -53,6 +51,13 @@ pub(super) fn draw(
     };
     put(buf, 0, y, left as u16, &line);
     None
+}
+
+/// Draws a message over a line.
+pub(super) fn put_message(message: &Message, y: u16, theme: Theme, buf: &mut Buffer) {
+    let ink = if message.is_error { Ink::Alarm } else { Ink::Strong };
+    let text = cut(&message.text, buf.area.width.into());
+    put_whole(buf, y, &Line::styled(text, theme.style(ink)));
 }
 
 /// Cuts a line of spans; the cut is marked.
@@ -144,6 +149,6 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if matches!(app.page(), Page::Process(_) | Page::Findings(_)) {
         add(4, Ink::Dim, "Esc back".into());
     }
-    add(HELP, Ink::Dim, "h help".into());
+    add(HELP, Ink::Dim, "? help".into());
     pieces
 }

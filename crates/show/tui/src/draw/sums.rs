@@ -18,7 +18,7 @@ const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "L
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let (y, height) = (screen.heading_y, screen.end_y());
     let Some(sums) = app.sums() else {
-        let text = "sums are known from the next window on";
+        let text = "totals: shown from the next window on";
         return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     };
     let words = words(sums, frame, usize::from(height.saturating_sub(y + 2)) / 3);

@@ -26,7 +26,7 @@ pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
     let left = pack(vec![left], "", room);
     let state = match (app.is_paused(), past.kept) {
         (false, _) => "PLAYING",
-        (true, true) => "over · Esc: now",
+        (true, true) => "earlier · Esc: present",
         (true, false) => "stopped",
     };
     let ink = if app.is_paused() { Ink::Plain } else { Ink::Strong };

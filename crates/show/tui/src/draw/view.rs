@@ -27,6 +27,6 @@ impl View<'_> {
     pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
         let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
         (age_ns >= OLD_NS)
-            .then(|| format!("as of {} ago, counted again from now on", duration(age_ns)))
+            .then(|| format!("{} old; the next window has new figures", duration(age_ns)))
     }
 }

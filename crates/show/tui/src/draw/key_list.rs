@@ -1,0 +1,174 @@
+//! The key list: how exact the window is, the keys, the columns, the marks and the events.
+
+use super::cpus::GLYPHS;
+use super::help::{entry, title};
+use super::states;
+use super::text::{wrapped, EIGHTHS};
+use super::theme::{Ink, Theme};
+use crate::keys::{HelpSection, BINDINGS};
+use exactop_model::columns::COLUMNS;
+use exactop_model::words::units::duration;
+use exactop_model::words::{audit, cgroups, named_sums};
+use exactop_model::{text::escape::harmless, ErrorKind, Frame, SourceKind};
+use ratatui_core::text::{Line, Span};
+
+/// The list, wrapped to the width.
+pub(super) fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
+    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
+    words(0, &source(frame));
+    words(0, &window(frame));
+    words(0, books(frame.provenance.source));
+    if frame.provenance.source.keeps_books() {
+        audit::lines(&frame.audit).iter().for_each(|line| words(0, line));
+    }
+    words(
+        0,
+        "A figure with ~ is sampled at the kernel's ticks. A - is a figure that is not known. %CPU \
+         is rounded so that the column adds up over all rows.",
+    );
+    for group in HelpSection::ALL {
+        lines.push(Line::default());
+        lines.push(title(group.title(), theme));
+        for binding in BINDINGS.iter().filter(|b| b.group == group) {
+            lines.extend(entry(&binding.names(), binding.help, 14, width, theme));
+        }
+    }
+    lines.extend(mouse(width, theme));
+    lines.extend(bars(width, theme));
+    lines.push(Line::default());
+    lines.push(title("Columns (a name works in filters, too)", theme));
+    for column in COLUMNS {
+        let text = format!("{} Name: {}.", column.help, column.name);
+        lines.extend(entry(column.title, &text, 10, width, theme));
+    }
+    lines.extend(columns_of_pages(width, theme));
+    lines.push(Line::default());
+    lines.push(title("Events (those of this window stand above)", theme));
+    for kind in ErrorKind::ALL {
+        let then = if kind.inexact() { " The window is inexact." } else { "" };
+        let text = format!("{}{then} In JSON and docs: {}.", kind.meaning(), kind.id());
+        lines.extend(entry(kind.short(), &text, 26, width, theme));
+    }
+    lines
+}
+
+/// Columns of the pages of control groups and of totals.
+fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let groups = cgroups::FIGURES.map(|(name, help, ..)| (name, help));
+    let sums = named_sums::FIGURES.map(|(name, help, ..)| (name, help));
+    let mut lines = Vec::new();
+    for (head, columns) in
+        [("Columns of control groups (g)", &groups[..]), ("Columns of totals (K)", &sums[..])]
+    {
+        lines.extend([Line::default(), title(head, theme)]);
+        lines.extend(columns.iter().flat_map(|(name, help)| entry(name, help, 10, width, theme)));
+    }
+    lines
+}
+
+fn source(frame: &Frame) -> String {
+    let source = frame.provenance.source.name();
+    match &frame.provenance.reason {
+        Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
+        None => format!("Source: {source}."),
+    }
+}
+
+/// How exact the window is, with the details that the status line leaves out.
+fn window(frame: &Frame) -> String {
+    let mut found: Vec<String> = audit::events(frame).collect();
+    if let Some(ns) = frame.residual_ns().filter(|&ns| ns != 0) {
+        found.push(format!("residual {}", residual(ns)));
+    }
+    let state = audit::state(frame).unwrap_or_else(|| audit::grade(frame));
+    match found.is_empty() {
+        true => format!("This window: {state}."),
+        false => format!("This window: {state}; {}.", found.join(", ")),
+    }
+}
+
+fn residual(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
+}
+
+fn books(source: SourceKind) -> &'static str {
+    match source {
+        SourceKind::Ledger => {
+            "The line CPU is a balance: the accounts right of the = add up to the time of all \
+             CPUs, to the last digit. Each account is charged by its own events, so a lost charge \
+             shows as the residual."
+        }
+        SourceKind::Procfs | SourceKind::Snapshot => {
+            "The line CPU is a balance of the kernel's tick counts, so its unit is a tick. The \
+             time of tasks that exited in the window is in the unnamed account."
+        }
+        SourceKind::Taskstats => {
+            "The line CPU is a balance of the kernel's tick counts, so its unit is a tick. Exited \
+             tasks left records; the cost of their exits is in the unnamed account."
+        }
+    }
+}
+
+fn mouse(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default(), title("Mouse", theme)];
+    for (place, result) in [
+        ("heading", "sort by this column; again: reverse the order"),
+        ("row", "select the row"),
+        ("wheel", "scroll"),
+        ("Shift", "select text, as the terminal does"),
+    ] {
+        lines.extend(entry(place, result, 14, width, theme));
+    }
+    lines
+}
+
+fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut spans = vec![Span::raw("  ")];
+    for (glyph, ink, name) in GLYPHS {
+        spans.push(Span::styled(glyph.to_string().repeat(3), theme.style(ink)));
+        spans.push(Span::raw(format!(" {name}   ")));
+    }
+    let colours = [
+        ("user", Ink::User),
+        ("system", Ink::System),
+        ("irq", Ink::Irq),
+        ("steal", Ink::Steal),
+        ("idle", Ink::Idle),
+        ("lock", Ink::Lock),
+        ("run-queue wait", Ink::RunQueue),
+        ("throttled", Ink::Throttled),
+        ("sleep", Ink::Sleep),
+    ];
+    let mut names = vec![Span::raw("  ")];
+    for (name, ink) in colours.into_iter().filter(|_| !theme.is_mono()) {
+        names.push(Span::styled(name, theme.style(ink)));
+        names.push(Span::raw("  "));
+    }
+    let head = title("Bars and colours", theme);
+    let mut lines = vec![Line::default(), head, Line::from(spans)];
+    lines.extend(state_marks(width, theme));
+    let eighths: String = EIGHTHS.iter().collect();
+    let busy = format!("{eighths}  the part of all CPUs' time that was not idle, in the last windows, the newest to the right. From 32 CPUs on there is one bar a CPU, in the colour of its largest part");
+    lines.extend(entry("busy", &busy, 10, width, theme));
+    lines.push(Line::from(names));
+    lines
+}
+
+/// The marks of states, in lines that fit.
+fn state_marks(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    /// `███ USR   `
+    const ENTRY: usize = 10;
+    let per_line = (width.saturating_sub(2) / ENTRY).max(1);
+    let marks: Vec<_> = states::marks().collect();
+    let entry = |mark: &states::Mark| {
+        let bar = Span::styled(mark.glyph.to_string().repeat(3), theme.style(mark.ink));
+        [bar, Span::raw(format!(" {}   ", mark.name))]
+    };
+    let line = |marks: &[states::Mark]| {
+        let entries = marks.iter().flat_map(entry);
+        Line::from([Span::raw("  ")].into_iter().chain(entries).collect::<Vec<_>>())
+    };
+    marks.chunks(per_line).map(line).collect()
+}
