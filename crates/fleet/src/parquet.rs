@@ -56,9 +56,6 @@ pub struct Parquet {
 
 impl Parquet {
     /// Finds the files; reads none yet.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
         Parquet::find(directory, None)
     }

@@ -101,23 +101,14 @@ pub struct Unread {
 /// A source of a fleet's books.
 pub trait Books {
     /// Passes `charges` of a time to `tell`, in no order.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn charges(&self, when: TimeRange, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
 
     /// Passes the rows of `accounts` of a time to `tell`, in no order. Call it after `charges`,
     /// which are sent first: then each row has its charges, unless it is new.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn accounts(&self, when: TimeRange, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
 
     /// Passes to `tell`, for each host, the last window that ends at or before `wall_ns`, and
     /// perhaps earlier ones.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(PreviousWindow))
         -> Result<(), FleetError>;
 
@@ -127,9 +118,6 @@ pub trait Books {
     }
 
     /// Passes the CPU time of groups in a time to `tell`, in no order, without new windows.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn used(
         &self,
         when: TimeRange,

@@ -55,9 +55,6 @@ pub struct Attached {
 
 impl Attached {
     /// Attaches them.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn new() -> Result<Attached> {
         let (mut programs, mut links) = (Vec::new(), Vec::new());
         for event in EVENTS {

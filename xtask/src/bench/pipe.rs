@@ -52,9 +52,6 @@ impl Pipe {
     }
 
     /// One run.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn run(&self) -> Result<Pace> {
         match &self.perf {
             Some(_) => self.run_perf(),

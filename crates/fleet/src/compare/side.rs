@@ -54,9 +54,6 @@ pub struct Side {
 
 impl Side {
     /// Reads a range; `None` if no window ends in it. `now_ns`: current time, ns since the epoch.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     pub fn read(
         books: &dyn Books,
         when: TimeRange,

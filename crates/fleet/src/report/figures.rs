@@ -65,16 +65,10 @@ pub struct GroupSums {
 /// Books that a report can be made of.
 pub trait Figures: Books {
     /// Passes the figures of groups to `tell`, in no order.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
 
     /// Passes the CPU time of these names to `tell`, each window once: index of the piece, index of
     /// the name, ns.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     fn drawn(
         &self,
         asked: &ReportQuery,

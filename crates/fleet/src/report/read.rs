@@ -17,9 +17,6 @@ const DRAWN: usize = 5;
 
 impl Report {
     /// Reads a time; `None` if no window ends in it.
-    ///
-    /// # Errors
-    /// [`FleetError`]
     pub fn read(
         books: &dyn Figures,
         when: TimeRange,

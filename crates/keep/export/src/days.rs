@@ -55,15 +55,9 @@ const LONGEST: u64 = 1 << 30;
 /// Destination of files.
 pub trait Files {
     /// Reads a file; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`ExportError`]
     fn get(&mut self, day: &str, name: &str) -> Result<Option<Bytes>, ExportError>;
 
     /// Writes a file into a day's directory, whole or not at all; replaces an existing one.
-    ///
-    /// # Errors
-    /// [`ExportError`]
     fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError>;
 }
 

@@ -104,9 +104,6 @@ pub enum ExportError {
 
 /// Writes the windows of a time into a directory, or to a server that stores files. Writes nothing
 /// if existing windows of a day would be lost.
-///
-/// # Errors
-/// [`ExportError`]
 pub fn export(
     recording: Recording,
     when: TimeRange,
@@ -133,9 +130,6 @@ impl Default for FleetTables {
 
 impl FleetTables {
     /// Adds a window of a host and its boot.
-    ///
-    /// # Errors
-    /// [`ExportError`]
     pub fn put(
         &mut self,
         host: &str,
@@ -146,9 +140,6 @@ impl FleetTables {
     }
 
     /// Writes the tables into a directory; replaces existing files.
-    ///
-    /// # Errors
-    /// [`ExportError`]
     pub fn write(self, mut directory: &Directory) -> Result<Exported, ExportError> {
         self.0.finish()?.write(&mut directory)
     }

@@ -33,9 +33,6 @@ pub struct Objects {
 impl Objects {
     /// Creates a client; sends nothing yet. `believed` is a file of trusted certificates, else the
     /// system's.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub fn new(
         address: &Address,
         login: Option<&Login>,

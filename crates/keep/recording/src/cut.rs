@@ -47,9 +47,6 @@ pub enum CutError {
 /// Writes the windows of a time as one file. With `anonymous`, names of the host, commands, users,
 /// control groups and units are replaced and command lines dropped. The same name gets the same
 /// mask everywhere.
-///
-/// # Errors
-/// [`CutError`]
 pub fn cut(
     recording: Recording,
     when: TimeRange,

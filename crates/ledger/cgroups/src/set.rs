@@ -17,9 +17,6 @@ pub struct GroupLimits {
 
 impl Hierarchy {
     /// Sets the weight.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn set_weight(&self, directory: &Path, weight: u64) -> Result<(), CgroupError> {
         let (file, value) = match self.version {
             Version::V2 => ("cpu.weight", weight),

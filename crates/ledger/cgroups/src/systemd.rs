@@ -86,9 +86,6 @@ impl Scope {
     }
 
     /// Makes systemd move a process into the scope.
-    ///
-    /// # Errors
-    /// systemd's error.
     pub fn take_in(&self, pid: u32) -> Result<(), CgroupError> {
         let pid = pid.to_string();
         call(&["AttachProcessesToUnit", "ssau", &self.unit, "/", "1", &pid].map(String::from))

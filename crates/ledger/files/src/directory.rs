@@ -42,9 +42,6 @@ impl Directory {
     }
 
     /// Opens a directory as [`Directory::open`], or makes it for its owner alone.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn open_or_make(path: &Path) -> Result<Directory, FileError> {
         let place = locate(path, Missing::Make)?;
         if place.found.is_none() {
@@ -72,9 +69,6 @@ impl Directory {
     }
 
     /// Makes a directory for its owner alone. Its name begins with `begin` and ends at random.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn make_unguessable(begin: &Path) -> Result<Directory, FileError> {
         for _ in 0..TRIES {
             let random = random_name::<6>().map_err(|error| FileError::io("make", begin, error))?;
@@ -92,17 +86,11 @@ impl Directory {
     /// Opens a directory as [`Directory::open_or_make`]. Refuses it unless only its owner, who must
     /// be this user, and root can make or rename entries in it. This holds for every user, not only
     /// for root.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn for_us_alone(path: &Path) -> Result<Directory, FileError> {
         Directory::open_or_make(path)?.alone()
     }
 
     /// Like [`Directory::for_us_alone`], for an existing directory.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn ours(path: &Path) -> Result<Directory, FileError> {
         Directory::open(path)?.alone()
     }
@@ -156,9 +144,6 @@ impl Directory {
     }
 
     /// Opens a directory in it, or makes it for its owner alone.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn within(&self, name: &str) -> Result<Directory, FileError> {
         let (entry, path) = (self.entry(name)?, self.path.join(name));
         match fs::mkdirat(&self.held, entry, Mode::RWXU) {
@@ -195,9 +180,6 @@ impl Directory {
 
     /// Opens a file for appending, or makes it for its owner alone. An existing one must be a
     /// regular file of this user, without another name.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn append(&self, name: &str) -> Result<File, FileError> {
         let (entry, path) = (self.entry(name)?, self.path.join(name));
         let failed = |errno| FileError::io("write", &path, errno);
@@ -264,27 +246,18 @@ impl Directory {
     }
 
     /// Opens a regular file for reading; does not follow a link.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn open_file(&self, name: &str) -> Result<File, FileError> {
         let (entry, path) = (self.entry(name)?, self.path.join(name));
         regular_file(&self.held, entry, &path)
     }
 
     /// The whole content of a regular file of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, FileError> {
         let path = self.path.join(name);
         bounded(&self.held, self.entry(name)?, &path, limit, |_| Ok(()))
     }
 
     /// Removes a file or a link, if it exists.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn remove(&self, name: &str) -> Result<(), FileError> {
         match fs::unlinkat(&self.held, self.entry(name)?, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -325,9 +298,6 @@ pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
 /// Writes a file for its owner alone, completely or not at all, and makes the directories above it.
 /// For root, that directory must belong to root. If the path is a link of this user, the link stays
 /// and its target is written.
-///
-/// # Errors
-/// [`FileError`]
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let place = locate(path, Missing::Make).map_err(|error| error.while_to("write"))?;
     let above = fs::fstat(&place.directory).map_err(|errno| FileError::io("write", path, errno))?;

@@ -34,9 +34,6 @@ impl Output {
     /// alone. If the path is a trusted link, its target is replaced. FIFOs and character devices do
     /// not block. `/dev/stdout`, `/dev/stderr` and `/dev/fd/N` are the descriptors that this
     /// program was started with.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn open(path: &Path) -> Result<Await, FileError> {
         if let Some(number) = descriptor(path) {
             return inherited(number, path).map(Await::Ready);

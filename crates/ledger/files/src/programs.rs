@@ -14,9 +14,6 @@ pub struct NoProgram {
 }
 
 /// The absolute path of a system program.
-///
-/// # Errors
-/// [`NoProgram`].
 pub fn system(name: &'static str) -> Result<PathBuf, NoProgram> {
     let paths = DIRECTORIES.iter().map(|directory| Path::new(directory).join(name));
     paths.into_iter().find(|path| path.is_file()).ok_or(NoProgram { name })

@@ -29,9 +29,6 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 
 /// Reads a configuration with [`read`] up to [`CONFIGURATION`] bytes. For root, the file and its
 /// directory must belong to root, and others must not be able to write to them.
-///
-/// # Errors
-/// [`FileError`]
 pub fn read_configuration(path: &Path) -> Result<Vec<u8>, FileError> {
     let place = locate(path, Missing::Fail).map_err(|error| error.while_to("read"))?;
     let failed = |errno| FileError::io("read", path, errno);

@@ -57,9 +57,6 @@ fn rows(frame: &Frame) -> &[NamedSum] {
 }
 
 /// Text for people: the summary, the rows, and the groups that were kept from running.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn text(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let Some(sums) = &page.frame.sums else { return Ok(()) };
     for line in header::lines(page, false) {
@@ -81,9 +78,6 @@ fn table(sums: &NamedSums, frame: &Frame) -> String {
 }
 
 /// One JSON object on one line.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn json(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let frame = &page.frame;
     let object = json!({

@@ -12,18 +12,12 @@ pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
 pub const WALL: &str = "wall_s";
 
 /// Writes the header.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write_header(out: &mut dyn Write, columns: &[&Column]) -> io::Result<()> {
     let ids = columns.iter().map(|c| c.name);
     record(out, FIXED.iter().copied().chain(ids).chain([WALL]))
 }
 
 /// Writes the rows of one window.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let mut csv = ::csv::WriterBuilder::new().from_writer(out);
     let instants = [page.frame.t0_ns.to_string(), page.frame.t1_ns.to_string()];

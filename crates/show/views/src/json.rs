@@ -39,9 +39,6 @@ pub fn default_columns() -> Vec<&'static Column> {
 }
 
 /// Writes one window as one line.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Object(page))?;
     writeln!(out)

@@ -190,17 +190,11 @@ fn name(row: &Row, page: &Page) -> String {
 }
 
 /// Writes heading, units, at most `rows` rows that took CPU time, and the sum of all rows.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page, rows: Option<usize>) -> io::Result<()> {
     write_on(out, page, rows, None)
 }
 
 /// Writes the same on a screen of `width` columns; names stay, and parts of sums are left out.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write_on(
     out: &mut dyn Write,
     page: &Page,

@@ -20,9 +20,6 @@ pub struct TextOptions {
 }
 
 /// Writes the summary, an empty line, the heading and the rows.
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write(out: &mut dyn Write, page: &Page, options: &TextOptions) -> io::Result<()> {
     for line in header::lines(page, options.each_cpu) {
         writeln!(out, "{}", cut(&line, options.width))?;

@@ -212,9 +212,6 @@ impl fmt::Debug for Login {
 
 impl Login {
     /// Reads `NAME:PASSWORD` from a file that others cannot read.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub fn read(path: &Path) -> Result<Login, StoreError> {
         let wrong = |why| StoreError::Login { path: path.into(), why };
         let bytes = exactop_files::read(path, LOGIN)?;

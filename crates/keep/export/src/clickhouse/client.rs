@@ -49,9 +49,6 @@ pub struct Client {
 impl Client {
     /// Creates a client; sends nothing yet. `believed` is a file of trusted certificates, else the
     /// system's.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub fn new(
         address: Address,
         database: &str,
@@ -90,9 +87,6 @@ impl Client {
     }
 
     /// Result of a query; `given` are the values of its `{name:Type}` parameters.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub fn select(&self, sql: &str, given: &[(&str, &str)]) -> Result<String, StoreError> {
         let given = given.iter().map(|(name, value)| (format!("param_{name}"), tab_escaped(value)));
         let given: Vec<_> = given.chain([("wait_end_of_query".into(), "1".into())]).collect();
@@ -101,9 +95,6 @@ impl Client {
     }
 
     /// Result of a first query, which a working store answers at once.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub fn first(&self, sql: &str) -> Result<String, StoreError> {
         let limit = FIRST + self.connect.unwrap_or_default();
         let answer = self.at_first.carry(|| self.post(&[], sql.as_bytes(), Some(limit)));
@@ -121,9 +112,6 @@ impl Client {
     }
 
     /// Inserts Parquet rows, unless the store has already accepted this token.
-    ///
-    /// # Errors
-    /// [`StoreError`]
     pub(super) fn insert(
         &self,
         table: &str,

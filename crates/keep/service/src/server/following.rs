@@ -30,9 +30,6 @@ pub struct Following {
 
 impl Following {
     /// Registers a request; it takes effect after the next window's end.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
     pub fn ask(&mut self, asker: Asker) -> Result<(), String> {
         let there = self.asked.iter().chain(self.trees.iter().map(|(asker, _)| asker));
         if there.clone().any(|other| other.reader == asker.reader) {

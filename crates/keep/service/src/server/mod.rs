@@ -160,9 +160,6 @@ impl Server {
 
     /// Serves the socket for at most this long, or until a window is due or one of `others` is
     /// readable. Returns which of `others` are readable.
-    ///
-    /// # Errors
-    /// poll(2) failed.
     pub fn serve(
         &mut self,
         most: Duration,

@@ -119,9 +119,6 @@ fn start_in(stat: &[u8]) -> Option<u64> {
 
 /// Makes a group's directory and locks it, so that no process takes it for abandoned. If locks do
 /// not work, the name must be enough.
-///
-/// # Errors
-/// The kernel's error.
 pub fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         match fs::create_dir(directory) {

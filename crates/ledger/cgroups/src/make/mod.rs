@@ -67,9 +67,6 @@ impl OwnGroup {
     }
 
     /// How the command enters the group.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
         match self {
             OwnGroup::Scope(scope) => Ok(Entrance::Taken(scope)),

@@ -31,9 +31,6 @@ impl Nested {
 
     /// Makes a group below the top, such as `a` or, if that exists, `a/b`, and returns its
     /// directory.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn add(&mut self, path: &str) -> Result<PathBuf, CgroupError> {
         let above = path.rsplit_once('/').map_or(PathBuf::new(), |(above, _)| above.into());
         if self.hierarchy.version == Version::V2 {
@@ -54,9 +51,6 @@ impl Nested {
     }
 
     /// Files to which a process writes `0` to enter a group.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn doors(&self, path: &str) -> Result<Vec<File>, CgroupError> {
         doors(&self.hierarchy, &self.directory(path))
     }

@@ -44,9 +44,6 @@ impl Transient {
     }
 
     /// Files to which a process writes `0` to enter the group.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn doors(&self) -> Result<Vec<File>, CgroupError> {
         doors(&self.hierarchy, &self.directory)
     }
@@ -58,9 +55,6 @@ impl Transient {
 }
 
 /// Files to which a process writes `0` to enter a group.
-///
-/// # Errors
-/// The kernel's error.
 pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, CgroupError> {
     let open = |dir: PathBuf| {
         let path = dir.join("cgroup.procs");

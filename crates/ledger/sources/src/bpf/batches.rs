@@ -37,9 +37,6 @@ enum Read {
 
 /// Reads every entry that exists throughout this call, `room` entries at a time. Callers pass no
 /// more than the map may hold, because the buffers are written to and so take memory.
-///
-/// # Errors
-/// The kernel's error.
 pub fn all<K: Plain, V: Plain>(map: &impl MapCore, room: u32) -> Result<Vec<(K, V)>, SourceError> {
     let (key, value) = (map.key_size() as usize, map.value_size() as usize);
     let mut entries = Vec::new();

@@ -11,17 +11,11 @@ use std::os::fd::BorrowedFd;
 const ROOM: usize = 1 << 16;
 
 /// Runs a task iterator and returns its output.
-///
-/// # Errors
-/// The kernel's error.
 pub fn run(program: &ProgramMut<'_>) -> Result<Vec<u8>, SourceError> {
     read_all(program, IterOpts::None)
 }
 
 /// Runs an iterator over a map and returns its output.
-///
-/// # Errors
-/// The kernel's error.
 pub fn run_over(map: BorrowedFd<'_>, program: &ProgramMut<'_>) -> Result<Vec<u8>, SourceError> {
     read_all(program, IterOpts::Map(MapIterOpts::from_fd(map)))
 }
@@ -39,9 +33,6 @@ fn read_all(program: &ProgramMut<'_>, over: IterOpts<'_>) -> Result<Vec<u8>, Sou
 }
 
 /// Runs a task iterator and returns its output as records.
-///
-/// # Errors
-/// The kernel's error.
 pub fn records<T: Plain>(program: &ProgramMut<'_>) -> Result<Vec<T>, SourceError> {
     Ok(run(program)?.chunks_exact(size_of::<T>()).map(from_bytes).collect())
 }

@@ -29,9 +29,6 @@ impl<T: Copy> Mapped<T> {
     }
 
     /// Makes at least the first `len` elements readable and returns the number of readable ones.
-    ///
-    /// # Errors
-    /// The error of mmap(2).
     pub fn grow(&mut self, fd: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
         let len = len.min(self.max);
         if len <= self.mapped {
@@ -114,9 +111,6 @@ impl<T: Copy> Chunked<T> {
     }
 
     /// Makes at least the first `len` elements readable, as far as `maps` reach.
-    ///
-    /// # Errors
-    /// The error of mmap(2).
     pub fn grow(&mut self, maps: &[MapHandle], len: usize) -> io::Result<()> {
         for (index, map) in maps.iter().enumerate() {
             let in_chunk = len.saturating_sub(index * self.per_chunk).min(self.per_chunk);

@@ -78,9 +78,6 @@ impl<K, V> Default for WindowSums<K, V> {
 impl<K: Plain, V: Sum> WindowSums<K, V> {
     /// The increases since the last call, in no order. `is_gone` tells that no task changes an
     /// entry any more.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn window<M: MapCore>(
         &mut self,
         maps: [&M; 2],

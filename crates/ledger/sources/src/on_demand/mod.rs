@@ -39,9 +39,6 @@ pub trait Counts: Sized + 'static {
     fn began_ns(&self) -> u64;
 
     /// Ends the window and begins the next.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn window(&mut self) -> Result<Self::Window, SourceError>;
 }
 

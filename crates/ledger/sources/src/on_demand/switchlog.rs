@@ -58,9 +58,6 @@ impl SwitchLog {
 
     /// Takes the events since the last call, at most [`AT_ONCE`]. Without this limit a fast writer
     /// could keep the reader in the loop.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn read(&mut self) -> Result<Vec<SwitchEvent>, SourceError> {
         let read = self.ring.consume_raw_n(AT_ONCE);
         if read < 0 {

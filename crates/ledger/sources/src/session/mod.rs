@@ -83,9 +83,6 @@ impl Session {
 
     /// Closes the window that has been open since the call before, and drops the details read in
     /// it. Returns `false` if this call only opened the first window.
-    ///
-    /// # Errors
-    /// The source's error.
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks are read right before the source's instant, so that both cover the
         // same window, however long the source takes to read its tasks.

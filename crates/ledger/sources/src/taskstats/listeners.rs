@@ -129,9 +129,6 @@ impl Listeners {
     }
 
     /// Listens without a thread, for a caller that calls [`Listeners::take`] often enough.
-    ///
-    /// # Errors
-    /// As above.
     pub fn unattended(cpus: &[u32], family: u16) -> Result<Listeners, SourceError> {
         let listeners = cpus.iter().map(|&cpu| Listener::on(cpu, family));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;

@@ -181,9 +181,6 @@ impl<'a> Layout<'a> {
 
 impl Record {
     /// Parses the structure.
-    ///
-    /// # Errors
-    /// [`Malformed`].
     pub fn parse(bytes: &[u8]) -> Result<Record, Malformed> {
         const US: u64 = 1000;
         let layout = Layout::parse(bytes)?;

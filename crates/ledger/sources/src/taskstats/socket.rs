@@ -83,9 +83,6 @@ impl Kernel {
     }
 
     /// Makes [`Kernel::receive`] return EAGAIN instead of waiting.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn never_wait(&self) -> io::Result<()> {
         self.socket.set_non_blocking(true)
     }

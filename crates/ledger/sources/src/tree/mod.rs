@@ -100,9 +100,6 @@ impl Tree {
 
     /// Uses a source that follows this process's children under this tree number, possibly among
     /// others.
-    ///
-    /// # Errors
-    /// The source's error.
     pub fn on(
         source: Box<dyn Source>,
         tree: u32,
@@ -143,9 +140,6 @@ impl Tree {
 
     /// Ends a window and adds it up. A window should not be longer than one or two seconds, because
     /// exited groups are kept until their window is read.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn advance(&mut self) -> Result<(), SourceError> {
         let exits = self.exits.as_mut().ok().map(Watcher::take);
         // Read right before the snapshot, so that both cover the same window.
@@ -198,9 +192,6 @@ impl Tree {
     }
 
     /// Drops all sums so far.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
         self.totals = self.nothing_yet();

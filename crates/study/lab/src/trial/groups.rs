@@ -46,9 +46,6 @@ impl Groups {
     }
 
     /// Files into which a process writes `0` to enter the group.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn doors(&self, path: &str) -> Result<Vec<File>, CgroupError> {
         self.nested.doors(path)
     }

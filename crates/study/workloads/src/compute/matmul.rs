@@ -51,9 +51,6 @@ pub struct Options {
 }
 
 /// Multiplies; calls `began` when the matrices are filled.
-///
-/// # Errors
-/// See [`Refusal`].
 pub fn run(options: Options, stop: &AtomicBool, began: impl FnOnce()) -> Result<Product, Refusal> {
     let size = options.size;
     if size == 0 || size > MAX_SIZE {

@@ -124,9 +124,6 @@ impl Probes {
     }
 
     /// Handles a request; returns the reply if it is ready.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
     pub fn ask(
         &mut self,
         number: u64,
