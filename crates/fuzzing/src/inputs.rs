@@ -19,7 +19,6 @@ const NO_TEXT: [&[u8]; 3] = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80"];
 /// Mutations of examples.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// The examples.
     pub examples: Vec<Vec<u8>>,
     /// Words that the tested code knows.
     pub words: Vec<Vec<u8>>,

@@ -11,7 +11,6 @@ const SWITCH: &str = "/proc/sys/kernel/bpf_stats_enabled";
 pub struct Runs {
     /// Number of runs while measured.
     pub count: u64,
-    /// Time, ns.
     pub time_ns: u64,
 }
 

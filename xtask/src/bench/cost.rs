@@ -29,7 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const OURS: &str = "exactop";
 const PEER: &str = "top";
 
-/// A tool.
 struct Tool {
     name: &'static str,
     program: &'static str,

@@ -51,7 +51,6 @@ impl Pipe {
         }
     }
 
-    /// One run.
     pub fn run(&self) -> Result<Pace> {
         match &self.perf {
             Some(_) => self.run_perf(),

@@ -40,7 +40,6 @@ struct Cost {
     daemon: f64,
     /// All BPF programs, by the kernel's count.
     programs: f64,
-    /// All readers.
     readers: f64,
 }
 

@@ -38,7 +38,6 @@ impl Check {
 pub struct Picture {
     /// Name of its file, which is in `docs/assets`.
     pub file: &'static str,
-    /// The chart.
     pub chart: Chart,
 }
 

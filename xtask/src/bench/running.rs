@@ -27,7 +27,6 @@ pub enum Surface {
     Terminal,
     /// A terminal of 200x50.
     LargeTerminal,
-    /// A pipe.
     Pipe,
 }
 

@@ -143,7 +143,6 @@ fn machine() -> String {
     format!("{}, Linux {kernel}, {cpus} CPUs", date.unwrap_or_else(|_| "some day".into()))
 }
 
-/// A command of exactop.
 fn command(exactop: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(exactop);
     command.args(words).env("XDG_CONFIG_HOME", "/nonexistent").stdin(std::process::Stdio::null());

@@ -29,7 +29,6 @@ pub struct Machine<'a> {
     pub nodes: u32,
     /// Memory in MiB.
     pub mem_mib: u32,
-    /// Timeout.
     pub timeout: Duration,
 }
 

@@ -33,7 +33,6 @@ pub const UNITS: [(&str, &str); 5] = [
     ("command.service", include_str!("../../guest/systemd/command.service")),
 ];
 
-/// Units of the user.
 pub const USER_UNITS: [(&str, &str); 3] = [
     ("default.target", include_str!("../../guest/systemd/user-default.target")),
     ("dbus.socket", include_str!("../../guest/systemd/user-dbus.socket")),

@@ -29,7 +29,6 @@ pub struct Plan {
     pub hosts: Vec<Host>,
 }
 
-/// A host.
 #[derive(Clone)]
 pub struct Host {
     pub name: String,

@@ -17,7 +17,6 @@ impl Default for Tolerance {
     }
 }
 
-/// A duration in ns.
 pub(super) fn ns(of: Duration) -> i128 {
     i128::try_from(of.as_nanos()).unwrap_or(i128::MAX)
 }

@@ -51,7 +51,6 @@ pub struct Group<'a> {
     pub rows_ns: u128,
 }
 
-/// Sums of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct GroupSums {

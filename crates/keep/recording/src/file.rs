@@ -79,7 +79,6 @@ impl FileBytes {
         self.frame(FrameKind::Keyframe, span, &payload)
     }
 
-    /// Frame of a window.
     pub fn window(&mut self, span: Span, now: &Snapshot) -> Result<Vec<u8>, FrameError> {
         let payload = self.encoder.window(now)?;
         self.frame(FrameKind::Window, span, &payload)

@@ -29,7 +29,6 @@ pub(crate) struct FrameAt {
     pub number: u32,
 }
 
-/// An indexed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexedWindow {
     pub at: RecordingPosition,

@@ -34,7 +34,6 @@ impl Strings {
         number
     }
 
-    /// Text of a number.
     pub fn text(&self, number: u64) -> Result<&[u8], FrameError> {
         let number = usize::try_from(number).map_err(|_| FrameError::Text)?;
         self.list.get(number).map(|text| &**text).ok_or(FrameError::Text)

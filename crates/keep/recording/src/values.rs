@@ -21,7 +21,6 @@ const MISSING: u64 = 1;
 const PLAIN: u64 = 2;
 const DIFFERENCE: u64 = 3;
 
-/// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub key: u64,

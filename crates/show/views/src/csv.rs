@@ -35,7 +35,6 @@ pub(crate) fn text(text: &str) -> String {
     exactop_model::text::escape::csv_cell(text).into_owned()
 }
 
-/// One line.
 pub(crate) fn line(out: &mut Vec<u8>, fields: impl Iterator<Item: AsRef<[u8]>>) {
     // Writing to memory cannot fail.
     let _ = record(out, fields);

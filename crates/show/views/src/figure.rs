@@ -51,7 +51,6 @@ impl<W, R> Figure<W, R> {
     }
 }
 
-/// A count.
 pub(crate) fn count(n: impl Into<Option<u64>>) -> Value {
     Value::count(n.into(), Missing::Source)
 }
@@ -76,18 +75,15 @@ pub(crate) fn tid(who: &TaskRef) -> Value {
     count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
 }
 
-/// A JSON object per row.
 pub(crate) fn objects<W, R>(figures: &[Figure<W, R>], window: &W, rows: &[R]) -> Vec<Json> {
     rows.iter().map(|row| object(figures, window, row)).collect()
 }
 
-/// A row as a JSON object.
 pub(crate) fn object<W, R>(figures: &[Figure<W, R>], window: &W, row: &R) -> Json {
     let entry = |f: &Figure<W, R>| (f.name.to_string(), json!(Cell((f.value)(window, row))));
     Json::Object(figures.iter().filter(|f| f.in_json).map(entry).collect::<Map<_, _>>())
 }
 
-/// The CSV header.
 pub(crate) fn csv_header<W, R>(figures: &[Figure<W, R>]) -> Vec<u8> {
     let names = figures.iter().filter(|f| f.in_csv).map(|f| f.name);
     let mut out = Vec::new();

@@ -72,7 +72,6 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// The answer to a request.
     pub fn answer(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
         let mut answer = self.choose(request);
         let headers = answer.headers_mut();

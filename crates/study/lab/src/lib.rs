@@ -27,7 +27,6 @@ pub use exactop_report::statistics;
 
 use std::path::PathBuf;
 
-/// Errors of the lab.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "`path` and `why` are what their names say")]
 pub enum LabError {

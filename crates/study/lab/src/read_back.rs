@@ -74,7 +74,6 @@ pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
     Ok(points)
 }
 
-/// Checks a run.
 fn check_run(run: &Run) -> Result<(), String> {
     if !(1..=CPUS).contains(&run.machine.cpus) {
         return Err(format!("machine.cpus = {}: write 1 to {CPUS}", run.machine.cpus));

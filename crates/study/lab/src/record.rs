@@ -14,7 +14,6 @@ use std::io::Write;
 pub(crate) const RUN: &str = "run.json";
 /// File of the trials, one per line.
 pub(crate) const POINTS: &str = "points.jsonl";
-/// A run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Run {

@@ -44,7 +44,6 @@ pub struct Recorded {
     pub(crate) details: Details,
     /// What was measured on demand.
     pub(crate) looked: PageData,
-    /// Position in the recording.
     pub(crate) at: RecordingPosition,
 }
 

@@ -22,7 +22,6 @@ impl PageData {
         self.waits.is_none() && self.groups.is_none()
     }
 
-    /// As tables.
     pub fn rows(&self, strings: &mut Strings) -> Vec<(TableId, Vec<Row>)> {
         let mut tables = Vec::new();
         tables.extend(self.waits.iter().flat_map(|waits| waited(waits, strings)));

@@ -35,7 +35,6 @@ impl Ready {
         self.epoll.as_fd()
     }
 
-    /// Adds a reader.
     pub fn add(&self, reader: &Reader) -> io::Result<()> {
         let data = epoll::EventData::new_u64(reader.number);
         Ok(epoll::add(&self.epoll, reader.stream(), data, epoll::EventFlags::IN)?)

@@ -57,7 +57,6 @@ impl Context {
     }
 }
 
-/// A column.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Column {

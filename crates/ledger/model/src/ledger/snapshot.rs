@@ -67,7 +67,6 @@ pub struct TaskSample {
     /// PID, thread id and start time.
     pub key: TaskKey,
     pub ident: Ident,
-    /// State.
     pub state: MicroState,
     /// The state letter as top shows it: R S D T t Z I.
     pub letter: char,

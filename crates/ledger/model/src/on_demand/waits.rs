@@ -255,7 +255,6 @@ fn add_other(parts: &mut Vec<OtherShare>, part: OtherShare) {
     }
 }
 
-/// Waits of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct WaitWindow {

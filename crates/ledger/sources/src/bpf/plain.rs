@@ -29,7 +29,6 @@ pub fn from_bytes<T: Plain>(bytes: &[u8]) -> T {
     unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) }
 }
 
-/// The bytes of a value.
 pub fn bytes_of<T: Plain>(value: &T) -> &[u8] {
     // SAFETY: plain data without padding.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }

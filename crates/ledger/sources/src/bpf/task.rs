@@ -60,7 +60,6 @@ macro_rules! raw_ident {
 pub(crate) use raw_ident;
 
 impl RawIdent {
-    /// Key of the task.
     pub fn key(&self) -> TaskKey {
         TaskKey { tgid: self.tgid, tid: self.tid, start_ns: self.start }
     }

@@ -20,7 +20,6 @@ const REST_NS: u64 = 30_000_000_000;
 pub enum Group {
     /// User and system time, and system calls.
     Split,
-    /// Interrupts.
     Interrupts,
 }
 

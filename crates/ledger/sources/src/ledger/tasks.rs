@@ -205,7 +205,6 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
 /// Optional figures that are measured at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Steal.
     pub steal: bool,
     /// User and system time, and system calls.
     pub split: bool,

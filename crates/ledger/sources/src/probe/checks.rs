@@ -11,7 +11,6 @@ use crate::kernel_programs::{
 use exactop_cgroups::mountinfo::mounts;
 use exactop_cgroups::v1_mount;
 
-/// A check.
 pub(super) struct Check {
     pub id: &'static str,
     pub what: &'static str,

@@ -8,7 +8,6 @@ use super::Status::{Available, Degraded};
 use super::{Capability, Status};
 use crate::btf::Members;
 
-/// A field.
 pub(super) struct Field {
     /// Its structure.
     pub of: &'static str,
@@ -21,7 +20,6 @@ pub(super) struct Field {
     pub loses: Option<&'static str>,
 }
 
-/// All fields.
 pub(super) const FIELDS: [Field; 24] = [
     Field {
         of: "task_struct",

@@ -11,7 +11,6 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// The tick of this system.
     pub fn of_this_system() -> Ticks {
         Ticks { per_s: rustix::param::clock_ticks_per_second().max(1) }
     }

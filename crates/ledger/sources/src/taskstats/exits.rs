@@ -332,7 +332,6 @@ impl Chain<'_> {
     }
 }
 
-/// The counters of a record.
 pub fn of_record(record: &Record) -> Counters {
     let mut counters = Counters::unknown();
     for (counter, value) in [

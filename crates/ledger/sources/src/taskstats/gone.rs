@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 /// Most exiting processes to keep. A process whose last record was lost never completes.
 const GOING: usize = 10_000;
 
-/// An exited process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExitedProcess {
     pub pid: u32,

@@ -129,7 +129,6 @@ pub enum Answer {
 pub struct Records {
     /// Number of an exit record on its CPU; a gap means lost records.
     pub sequence: u32,
-    /// Record of one thread.
     pub thread: Option<Record>,
     /// A process with the sum over its threads.
     pub process: Option<(u32, Record)>,

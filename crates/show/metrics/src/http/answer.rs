@@ -57,7 +57,6 @@ impl Desk {
         Desk { hosts, pulse, page: Arc::new(page), turn, compressed }
     }
 
-    /// The answer to a request.
     pub async fn answer(&self, request: &Request<Incoming>) -> Answer {
         if let Err(host) = self.is_asked_by_name(request) {
             return text_answer(StatusCode::FORBIDDEN, elsewhere(&host));

@@ -65,7 +65,6 @@ impl HasCause for MoveRow {
     }
 }
 
-/// Figures of a cause.
 fn causes() -> Vec<Figure<MoveWindow, OfCause>> {
     let mut figures = vec![Figure::new("CAUSE", "cause", |_, (cause, _): &OfCause| {
         word(cause.name().to_string())

@@ -13,7 +13,6 @@ use serde_json::{json, Value};
 /// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// Figures of a row.
 const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     Figure::new("PID", "pid", |_, row| count(row.who.map(|w| w.tgid.into()))),
     Figure::machine_only("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),

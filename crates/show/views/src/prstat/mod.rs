@@ -64,7 +64,6 @@ impl ReportSections {
     }
 }
 
-/// Style of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ReportStyle {

@@ -185,7 +185,6 @@ fn sorted<K: Copy + Ord + Hash>(weights: &FxHashMap<K, Weight>) -> (Ranked<'_, K
 /// A row of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntityRow {
-    /// Its number.
     pub number: u32,
     /// The first and last windows in which it was seen. If it lived outside of them, it was idle
     /// there.

@@ -67,7 +67,6 @@ fn in_short<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// Time of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowTime {
     pub from_us: i64,
@@ -92,7 +91,6 @@ impl Marks {
         Marks { most, left_out: 0, done: Vec::new(), open: Vec::new() }
     }
 
-    /// Takes the findings of a window.
     pub fn take(&mut self, findings: &[Finding], then: WindowTime, boot: u32) {
         if !then.goes_on {
             self.done.append(&mut self.open);

@@ -244,7 +244,6 @@ impl Filling {
         }
     }
 
-    /// Finishes the document.
     pub fn finish(mut self) -> Document {
         self.end_slot();
         let slots = self.document.slots.from_us.len();

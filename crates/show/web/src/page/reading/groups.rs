@@ -144,7 +144,6 @@ impl FillingGroups {
         self.others.add(slot, &figures);
     }
 
-    /// Finishes the groups.
     pub fn finish(self) -> Vec<Group> {
         let mut of: Vec<(GroupId, EntityRow)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
