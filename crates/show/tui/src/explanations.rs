@@ -53,10 +53,8 @@ const CPU_LINE: (&str, &str) = (
     "CPU =",
     "The time of all CPUs in the window. The accounts right of the = add up to it. 100 is one CPU.",
 );
-const WINDOW_LINE: (&str, &str) = (
-    "window",
-    "The source of the figures, the time they cover, and whether events were missed.",
-);
+const WINDOW_LINE: (&str, &str) =
+    ("window", "The source of the figures, the time they cover, and whether events were missed.");
 const MARKS: (&str, &str) = (
     "~ and -",
     "A figure with ~ is sampled at the kernel's ticks. A - is a figure that is not known, not 0.",
@@ -137,10 +135,7 @@ const TABLE: Explanation = Explanation {
     title: "The table: the processes of this window",
     parts: &[
         CPU_LINE,
-        (
-            "findings",
-            "The line below names what is unusual in this window. (! +2) means two more.",
-        ),
+        ("findings", "The line below names what is unusual in this window. (! +2) means two more."),
         WINDOW_LINE,
         (
             "rows",
@@ -258,10 +253,7 @@ const HISTORY: Explanation = Explanation {
              is its begin.",
         ),
         CPU_LINE,
-        (
-            "columns",
-            "Figures that only a living process has are left out, such as its memory.",
-        ),
+        ("columns", "Figures that only a living process has are left out, such as its memory."),
         ("actions", "Signals, nice values and limits work only on the present."),
         MARKS,
     ],

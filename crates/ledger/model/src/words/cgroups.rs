@@ -204,7 +204,8 @@ pub fn beyond_cpus(groups: &Groups) -> Option<String> {
     let root = groups.rows.first().filter(|row| row.depth == 0)?;
     (root.stat.usage_ns? > machine_ns).then(|| {
         // Without a ledger its column is empty.
-        let beside = if groups.no_ledger.is_none() { "; LEDGER% covers exactly the window" } else { "" };
+        let beside =
+            if groups.no_ledger.is_none() { "; LEDGER% covers exactly the window" } else { "" };
         format!(
             "%CPU is more than the CPUs have: exactop reads the kernel's count a moment after the \
              window's end{beside}"

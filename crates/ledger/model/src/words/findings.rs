@@ -43,7 +43,10 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
             format!("{} of the CPU time used is unnamed{why}", percent(*unnamed_ns, *used_ns))
         }
         FindingKind::Residual { residual_ns } => {
-            format!("residual {}: the accounts do not add up to the CPUs' time", signed(*residual_ns))
+            format!(
+                "residual {}: the accounts do not add up to the CPUs' time",
+                signed(*residual_ns)
+            )
         }
         FindingKind::Missed(errors) => {
             let kinds: Vec<String> = errors

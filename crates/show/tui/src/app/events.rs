@@ -5,6 +5,7 @@ use super::arrange::RowId;
 use super::help::HelpText;
 use super::process::Shows;
 use super::question::{Prompt, Question};
+use super::scroll::scroll_lines;
 use super::select::Pointed;
 use super::table::Table;
 use super::{App, ColumnChooser, Page, ProcessPage};
@@ -126,7 +127,11 @@ impl App {
             }
             KeyCommand::Interval => {
                 let now = self.settings.interval_s.to_string();
-                self.ask_person(Prompt::new(Question::Interval, "seconds from one window to the next", Some(now)))
+                self.ask_person(Prompt::new(
+                    Question::Interval,
+                    "seconds from one window to the next",
+                    Some(now),
+                ))
             }
             KeyCommand::OfMachine => {
                 self.settings.of_machine = !self.settings.of_machine;
@@ -398,18 +403,4 @@ impl App {
             Pointed::Nothing => Action::Draw,
         }
     }
-}
-
-/// Scrolls a page of text. Drawing stops at its end.
-pub(super) fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
-    let page = page.saturating_sub(4).max(1);
-    *top = match command {
-        KeyCommand::Up => top.saturating_sub(1),
-        KeyCommand::Down => *top + 1,
-        KeyCommand::PageUp => top.saturating_sub(page),
-        KeyCommand::PageDown => *top + page,
-        KeyCommand::Home => 0,
-        KeyCommand::End => usize::MAX / 2,
-        _ => return,
-    };
 }

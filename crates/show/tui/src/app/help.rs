@@ -72,7 +72,7 @@ impl App {
                 self.on_any_page(command).unwrap_or(Action::Draw)
             }
             _ => {
-                super::events::scroll_lines(&mut help.top, command, lines);
+                super::scroll::scroll_lines(&mut help.top, command, lines);
                 Action::Draw
             }
         }

@@ -20,6 +20,7 @@ pub mod past;
 pub mod process;
 pub mod question;
 mod recent;
+mod scroll;
 pub mod select;
 pub(crate) mod shown;
 pub mod sums;

@@ -142,7 +142,9 @@ pub(crate) fn noted(
     let change = matches!(by, Travel::Change(_));
     match noted {
         TimelineNote::Begin if kept => "this is the oldest window in memory".into(),
-        TimelineNote::End if kept => "this is the newest window in memory: Esc returns to the present".into(),
+        TimelineNote::End if kept => {
+            "this is the newest window in memory: Esc returns to the present".into()
+        }
         TimelineNote::Spike { before, now } => {
             let what = if now > before { "more" } else { "less" };
             format!("a spike: {now:.2} CPUs in use, {what} than the {before:.2} before")

@@ -102,12 +102,8 @@ const SUMS: [Hint; 7] = [
     ("g", "groups", 14),
 ];
 
-const FINDINGS: [Hint; 4] = [
-    ("?", "help", 18),
-    ("Esc", "back", 20),
-    ("↑↓", "choose", 17),
-    ("Enter", "more", 19),
-];
+const FINDINGS: [Hint; 4] =
+    [("?", "help", 18), ("Esc", "back", 20), ("↑↓", "choose", 17), ("Enter", "more", 19)];
 
 /// Keys that act on processes; earlier windows have no living processes.
 const ACTING: [&str; 4] = ["k", "r", "w", "x"];

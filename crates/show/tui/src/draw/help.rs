@@ -1,6 +1,7 @@
 //! The help over a page: the explanation of the screen, the key list, or the glossary.
 
-use super::text::{cell, pack, put, wrapped, Piece};
+use super::entries::{entry, title};
+use super::text::{pack, put, Piece};
 use super::theme::{Ink, Theme};
 use super::{key_list, put_whole};
 use crate::app::help::{Help, HelpText};
@@ -8,7 +9,7 @@ use crate::app::App;
 use crate::explanations::Explanation;
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
-use ratatui_core::text::{Line, Span};
+use ratatui_core::text::Line;
 
 pub(super) fn draw(app: &App, frame: &Frame, help: Help, theme: Theme, buf: &mut Buffer) {
     let (width, height) = (buf.area.width, buf.area.height);
@@ -70,31 +71,6 @@ fn glossary(width: usize, theme: Theme) -> Vec<Line<'static>> {
             let meaning = meaning.trim_start_matches(": ").replace(['*', '`'], "");
             lines.extend(entry(word, &meaning, 20, width, theme));
         }
-    }
-    lines
-}
-
-pub(super) fn title(text: &str, theme: Theme) -> Line<'static> {
-    Line::styled(text.to_string(), theme.style(Ink::Strong))
-}
-
-/// A name with its explanation, wrapped.
-pub(super) fn entry(
-    name: &str,
-    text: &str,
-    indent: usize,
-    width: usize,
-    theme: Theme,
-) -> Vec<Line<'static>> {
-    let mut lines = wrapped(text, indent + 2, width);
-    let head = format!("  {}", cell(name, indent - 1, true));
-    if let Some(first) = lines.first_mut() {
-        let rest = first.spans.pop().map_or(String::new(), |s| s.content.trim_start().to_string());
-        *first = Line::from(vec![
-            Span::styled(head, theme.style(Ink::Strong)),
-            Span::raw(" "),
-            Span::raw(rest),
-        ]);
     }
     lines
 }

@@ -1,7 +1,7 @@
 //! The key list: how exact the window is, the keys, the columns, the marks and the events.
 
 use super::cpus::GLYPHS;
-use super::help::{entry, title};
+use super::entries::{entry, title};
 use super::states;
 use super::text::{wrapped, EIGHTHS};
 use super::theme::{Ink, Theme};

@@ -4,6 +4,7 @@ mod books;
 mod calls;
 mod column_chooser;
 mod cpus;
+mod entries;
 mod figures;
 mod findings;
 mod footer;

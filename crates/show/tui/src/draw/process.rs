@@ -293,8 +293,7 @@ impl View<'_> {
         let waits = match self.frame.subjects.get::<WaitWindow>() {
             Some(Ok(waits)) => waits,
             Some(Err(why)) => {
-                let text =
-                    cut(&format!("unknown: {}", harmless(why)), self.room.saturating_sub(9));
+                let text = cut(&format!("unknown: {}", harmless(why)), self.room.saturating_sub(9));
                 return vec![self.named("slept in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None if !self.frame.provenance.source.keeps_books() => {

@@ -1,0 +1,17 @@
+//! Scrolling of pages of text, by lines and screens.
+
+use crate::keys::KeyCommand;
+
+/// Scrolls a page of text. Drawing stops at its end.
+pub(super) fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
+    let page = page.saturating_sub(4).max(1);
+    *top = match command {
+        KeyCommand::Up => top.saturating_sub(1),
+        KeyCommand::Down => *top + 1,
+        KeyCommand::PageUp => top.saturating_sub(page),
+        KeyCommand::PageDown => *top + page,
+        KeyCommand::Home => 0,
+        KeyCommand::End => usize::MAX / 2,
+        _ => return,
+    };
+}
