@@ -3,7 +3,7 @@
 //! [`charge`] hands out all time of a window, each part once: of a task, of an exited group, and of
 //! a task before it changed its control group. The parts sum to the books' tasks and exited under
 //! every key. A new [`Grouping`] is an edit in this folder: its variant, lists and words in
-//! `grouping.rs`, and its arms in [`Owner::of_exit`], [`Owner::from_ident`] and [`Owner::name`].
+//! `grouping.rs`, and its arms in [`Owner::of_exit`], `Owner::from_ident` and [`Owner::name`].
 
 mod charge;
 mod grouping;
