@@ -76,7 +76,7 @@ CHECKED = --lib --bins --test model --test recording --test sums --test tui --te
 
 # Runs scripts, and the tests of each.
 .PHONY: structure
-structure: ## Check imports for circles, the map in ARCHITECTURE.md, all texts against docs/explanation/words.md, and the version
+structure: ## Check imports for circles, the map in ARCHITECTURE.md, words of all texts, the form of errors, and the version
 	@command -v python3 >/dev/null || { \
 	  echo "exactop: python3 not found, which reads the imports: apt-get install python3" >&2; exit 1; }
 	@python3 scripts/circles_test.py --quiet
@@ -86,6 +86,8 @@ structure: ## Check imports for circles, the map in ARCHITECTURE.md, all texts a
 	@python3 scripts/words.py
 	@python3 scripts/release_test.py --quiet
 	@scripts/version.sh check
+	@python3 scripts/errors_test.py --quiet
+	@python3 scripts/errors.py
 
 .PHONY: check
 check: cargo structure ## A contributor's minute: formatting, clippy, import circles, tests that need neither root nor waiting

@@ -64,13 +64,6 @@ pub fn help_of(subcommand: &str) -> String {
 }
 
 const AFTER_HELP: &str = "\
-Examples:
-  exactop                       watch
-  exactop -b -n 3 -o TIME+      three windows as text, longest-running first
-  exactop --json --once -d 10   ten seconds as one JSON object (docs/reference/json.md)
-  exactop --filter '%CPU>5' --filter user=root
-  exactop doctor                what this kernel can give, and why not more
-
 Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check or 'fleet check' asks for,
 128+N ended by signal N.";
 

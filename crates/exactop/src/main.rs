@@ -14,6 +14,7 @@ mod exit_code;
 mod failure;
 #[cfg(test)]
 mod fuzz;
+mod help;
 mod machine;
 mod options;
 mod output;
@@ -26,8 +27,7 @@ mod version;
 mod window_options;
 mod wrong_use;
 
-use clap::{CommandFactory, Parser};
-use cli::{Cli, Subcommands};
+use cli::Subcommands;
 use commands::{
     cgroups, completions, daemon, diff, doctor, export, fleet, load, manual, prstat, record,
     replay, report, watch, web,
@@ -53,7 +53,7 @@ fn run() -> Result<(), Failure> {
     let subcommand = cli::subcommand(&args);
     let help = cli::help_of(&subcommand);
     failure::speak_for(subcommand.clone());
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match help::parse(args.iter().cloned()) {
         Ok(cli) => cli,
         // --help and --version print to standard output and succeed.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
@@ -96,10 +96,10 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Trace(command)) => trace::run(&command),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Lab { lab }) => lab::run(&lab),
-        Some(Subcommands::Man { list: true, .. }) => ready(manual::names(Cli::command())),
-        Some(Subcommands::Man { of, .. }) => ready(manual::page(Cli::command(), of.as_deref())?),
+        Some(Subcommands::Man { list: true, .. }) => ready(manual::names(help::command())),
+        Some(Subcommands::Man { of, .. }) => ready(manual::page(help::command(), of.as_deref())?),
         Some(Subcommands::Completions { shell }) => {
-            ready(completions::script(shell, Cli::command()))
+            ready(completions::script(shell, help::command()))
         }
     }
 }

@@ -2,7 +2,8 @@
 //! tested against clap.
 
 use crate::cli::Cli;
-use clap::{Arg, Command, CommandFactory};
+use crate::help;
+use clap::{Arg, Command};
 use exactop_model::on_demand::Subject;
 use std::collections::BTreeMap;
 use Reads::{Books, Either, Measured, Printed, Recorded, Summed};
@@ -100,7 +101,7 @@ fn commands() -> BTreeMap<String, Command> {
             all.insert(path, one.clone());
         }
     }
-    let mut cli = Cli::command();
+    let mut cli = help::command();
     cli.build();
     let mut all = BTreeMap::new();
     below(&cli, "", &mut all);

@@ -19,7 +19,7 @@ pub struct Opened {
 /// Opens a recording, and gives up the rights that reading it does not need.
 ///
 /// # Errors
-/// No file can be read, or the text is no time.
+/// No file can be read, or the text is not a time.
 pub fn opened(path: &Path, time: Option<&str>, role: Role) -> Result<Opened, Failure> {
     of_recording::check(time)?;
     rights::reduce(role, Origin::None, &[path]);

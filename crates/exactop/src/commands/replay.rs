@@ -17,13 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop replay -t 14:03                live view from 14:03, forward and backward
-  exactop replay -b -t 'yesterday 14:00' -n 6
-  exactop replay --json incident.rec > incident.json
-  exactop replay /var/log/exactop -t '2h ago' --once --preset ptop
-  exactop replay -t '03:05+15m' --html incident.html     one page to look at and to send
-
 The live view has a time line. Arrows move by one window, with Shift by ten. [ and ] jump to the next moment of
 change: a gap, a boot, or a spike (use changes by half a CPU or more, and by half of the lesser side). t goes to
 a time, space plays, z merges windows into sums of up to an hour. Printed windows are, byte for byte, what the same

@@ -13,12 +13,6 @@ use exactop_sums::{report, Grouping, Stretch};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop report -t '03:05+15m'                        in words and figures
-  exactop report -t '03:05+15m' --html > report.html   one file with pictures
-  exactop report -t boot --by unit                     since the machine was last started
-  exactop report --json incident.rec
-
 A time range holds the windows that end in it; without -t it is the whole recording. Each account is the sum
 of that account over the windows, to the nanosecond. A time of day is the last one before the recording ends.";
 

@@ -19,10 +19,6 @@ use std::time::{Duration, Instant};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop trace -d 1 -o switches.pftrace    then open the file at https://ui.perfetto.dev
-  exactop trace -d 10 -o all.pftrace --buffer 256
-
 The file holds every switch and every wake-up of all CPUs, with names and states. An event takes some 60 bytes
 of the buffer and 40 of the file. Events that find no room in the buffer are counted, reported, and marked in the
 file. Ctrl-C ends the recording early, and the file is complete.";

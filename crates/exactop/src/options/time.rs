@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(read(text), expected, "{text}");
         }
         for text in ["", "soon", "25:00", "yesterday", "2h", "2026-13-01 00:00", "14"] {
-            assert!(read(text).contains("is no time"), "{text}: {}", read(text));
+            assert!(read(text).contains("is not a time"), "{text}: {}", read(text));
         }
     }
 

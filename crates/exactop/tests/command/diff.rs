@@ -78,7 +78,7 @@ fn incomparable_recordings_are_refused() {
     record(&path, "procfs");
     let path = text(&path);
     run(&["diff", path]).refused(2, "give two recordings, or two time ranges");
-    run(&["diff", "-a", "soon", "-b", "14:00+1m", path]).refused(2, "is no time");
+    run(&["diff", "-a", "soon", "-b", "14:00+1m", path]).refused(2, "is not a time");
     run(&["diff", "-a", "now+1m", "-b", "1h ago+1h", path]).refused(1, "no window of");
     run(&["diff", "--per", "work=x", path, path]).refused(2, "dispatches");
     run(&["diff", path, "/nonexistent/x"]).refused(1, "/nonexistent");

@@ -6,7 +6,7 @@ use exactop_model::columns::COLUMNS;
 use serde_json::Value;
 use std::path::PathBuf;
 
-fn document(name: &str) -> String {
+pub fn document(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }

@@ -67,7 +67,7 @@ fn a_fleet_check_ends_with_its_findings() {
     let of = |words: &[&str]| run(&[&["fleet", "check", "--from"], words].concat());
     of(&[text(&books), "-t", "now+1m"]).refused(1, "no host has a window that ends");
     of(&[text(&books), "-t", "now"]).refused(1, "no host has a window that ends");
-    of(&[text(&books), "-t", "soon"]).refused(2, "is no time");
+    of(&[text(&books), "-t", "soon"]).refused(2, "is not a time");
     of(&["/proc/nowhere"]).refused(1, "/proc/nowhere");
     of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");
@@ -275,7 +275,7 @@ fn two_time_ranges_of_many_machines_are_compared() {
     assert_eq!((&told["a"]["hosts"], &told["weighed"]["what"]), (&9.into(), &"pairs".into()));
     of(&[&halves[..], &["--changed", "nobody"]].concat()).refused(1, "no host with 'nobody'");
     of(&[&halves[..], &["--by", "user"]].concat())
-        .refused(2, "summed by host, namespace, pod, container, unit, command");
+        .refused(2, "choose one of host, namespace, pod, container, unit, command");
     of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
         .refused(1, "no window of any host ends in time range A");

@@ -178,8 +178,8 @@ fn sleepers_are_children_that_go_with_their_parent() {
 #[test]
 fn loads_that_cannot_be_are_refused() {
     for (args, words) in [
-        (&["matmul", "0"][..], "between 1 and 65536"),
-        (&["matmul", "65537"], "between 1 and 65536"),
+        (&["matmul", "0"][..], "write 1 to 65536"),
+        (&["matmul", "65537"], "write 1 to 65536"),
         (&["matmul", "x"], "'x'"),
         (&["matmul"], "<N>"),
         (&["matmul", "10", "--threads", "0"], "from 1"),

@@ -7,10 +7,12 @@ mod diff;
 mod disk;
 mod documents;
 mod ends;
+mod exit_codes;
 mod files;
 mod fleet;
 #[cfg(feature = "bpf")]
 mod groups;
+mod help;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 mod install;

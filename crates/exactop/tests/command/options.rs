@@ -33,7 +33,7 @@ fn rows_of_text_can_be_few() {
     let (all, few) = (print(&[]), print(&["--rows", "2"]));
     assert_eq!((rows(&all).len(), rows(&few)), (3, rows(&all)[..2].to_vec()));
     assert!(few.contains("\nTasks:   3 total,"), "{few}");
-    run(&["--rows", "2", "--by", "user", "-b"]).refused(2, "cannot be used with");
+    run(&["--rows", "2", "--by", "user", "-b"]).refused(2, "conflicts with");
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn a_page_of_nothing_or_beside_windows_is_refused() {
     let page = |more: &[&str]| run(&[&["replay", path, "--html", file], more].concat());
     page(&["-t", "now+1m"]).refused(1, "no window ends in");
     page(&["-t", "nonsense"]).refused(2, "nonsense");
-    page(&["--json"]).refused(2, "cannot be used with");
-    page(&["-d", "1"]).refused(2, "--delay is for measuring");
+    page(&["--json"]).refused(2, "conflicts with");
+    page(&["-d", "1"]).refused(2, "--delay conflicts with a replay");
     assert!(!Path::new(file).exists(), "nothing is written for nothing");
     page(&["-t", "1h ago+2h"]).fine();
     page(&["-t", "1h ago"]).fine();

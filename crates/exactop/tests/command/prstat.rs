@@ -24,7 +24,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["-T"], "tasks"),
     (&["-t", "-m"], "-t conflicts with -v and -m"),
     (&["-tv"], "-t conflicts with -v and -m"),
-    (&["-t", "-a"], "-t option cannot be used with -a"),
+    (&["-t", "-a"], "-t conflicts with -a"),
     (&["-t", "-Z"], "-t conflicts with -a and -Z"),
     (&["-aZ"], "-a conflicts with -t and -Z"),
     (&["-n", "0"], "-n 0 leaves no line above"),

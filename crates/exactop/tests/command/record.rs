@@ -63,9 +63,9 @@ fn replayed_reports_equal_the_printed_ones() {
     let dir = tempfile::tempdir().expect("a directory");
     let of = ["prstat", "--replay", text(dir.path())];
     run(&[&of[..], &["-U", "root"]].concat()).refused(1, "is not recorded");
-    run(&[&of[..], &["--source", "procfs"]].concat()).refused(1, "measured already");
+    run(&[&of[..], &["--source", "procfs"]].concat()).refused(1, "conflicts with --replay");
     run(&of).refused(1, "no recording in");
-    run(&["ptop", "--replay", text(dir.path()), "-d", "2"]).refused(2, "is for measuring");
+    run(&["ptop", "--replay", text(dir.path()), "-d", "2"]).refused(2, "conflicts with a replay");
 }
 
 #[cfg(feature = "bpf")]
@@ -174,12 +174,12 @@ fn options_that_do_not_fit_a_recording_are_refused() {
     let path = text(dir.path());
     run(&["replay", path, "--json"]).refused(1, "no recording in");
     run(&["replay", path]).refused(2, "add -b for text");
-    run(&["replay", path, "--json", "-d", "1"]).refused(2, "--delay is for measuring");
+    run(&["replay", path, "--json", "-d", "1"]).refused(2, "--delay conflicts with a replay");
     run(&["replay", path, "--json", "--split", "exact"]).refused(2, "--split conflicts with");
-    run(&["replay", path, "--json", "--irq", "on"]).refused(2, "--irq is for measuring");
-    run(&["replay", path, "--json", "--budget", "2"]).refused(2, "--budget is for measuring");
+    run(&["replay", path, "--json", "--irq", "on"]).refused(2, "--irq conflicts with");
+    run(&["replay", path, "--json", "--budget", "2"]).refused(2, "--budget conflicts with");
     run(&["replay", path, "-O"]).refused(2, "exactop columns");
-    run(&["replay", path, "--json", "-t", "soon"]).refused(2, "is no time");
+    run(&["replay", path, "--json", "-t", "soon"]).refused(2, "is not a time");
     run(&["replay", "/nonexistent/x", "--json"]).refused(1, "/nonexistent");
     run(&["record", "--keep", "7"]).refused(2, "12h, 7d");
     run(&["record", "--max-size", "1"]).refused(2, "500M, 2G");
@@ -294,6 +294,7 @@ fn a_recording_of_proc_has_no_groups() {
     let path = dir.path().join("recording");
     let pace = ["--csv", "-n", "2", "-d", "0.2", "--source", "procfs"];
     run(&[&pace[..], &["--record", text(&path)]].concat()).fine();
-    run(&["cgroups", "--replay", text(&path)]).refused(1, "the source is procfs");
+    run(&["cgroups", "--replay", text(&path)])
+        .refused(1, "the source procfs charges no control groups");
     run(&["cgroups", "-t", "1h ago"]).refused(2, "--replay");
 }

@@ -41,8 +41,8 @@ fn a_report_sums_up_in_every_form() {
     assert!(run(&["report", "--markdown", path]).fine().starts_with("# CPU time from "));
     run(&["report", "-t", "now+1m", path]).refused(1, "no window ends in");
     run(&["report", "-t", "now", path]).refused(1, "no window ends in");
-    run(&["report", "-t", "soon", path]).refused(2, "is no time");
-    run(&["report", "--html", "--json", path]).refused(2, "cannot be used with");
+    run(&["report", "-t", "soon", path]).refused(2, "is not a time");
+    run(&["report", "--html", "--json", path]).refused(2, "conflicts with");
 }
 
 /// A time range with some of a recording's windows, but not all.

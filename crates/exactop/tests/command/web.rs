@@ -117,7 +117,7 @@ fn a_recording_is_served_as_it_is() {
         page.contains("\"schema\":{\"name\":\"exactop.page\"") && !page.contains("connect-src")
     );
     assert!(web.told(address, "/events", address).starts_with("HTTP/1.1 404"));
-    run(&["web", "--replay", &path, "--source", "procfs"]).refused(2, "cannot be used with");
+    run(&["web", "--replay", &path, "--source", "procfs"]).refused(2, "conflicts with");
     run(&["web", "-t", "14:03"]).refused(2, "--replay");
     run(&["web", "--listen", "localhost"]).refused(2, "--listen");
     run(&["web", "--listen", address]).refused(1, "choose another address or port");

@@ -57,7 +57,7 @@ fn a_recording_is_gone_through_to_and_fro() {
     });
     terminal.keys(&["t"]);
     terminal.line("soon");
-    terminal.shows("is no time");
+    terminal.shows("is not a time");
     terminal.keys(&["k"]);
     terminal.shows("this is a recording");
     terminal.keys(&["g"]);

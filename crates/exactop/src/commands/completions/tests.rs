@@ -1,14 +1,13 @@
 //! Runs real shells and compares the words that they offer.
 
 use super::*;
-use clap::CommandFactory;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command as Program, Stdio};
 
 fn text(shell: Shell) -> String {
-    String::from_utf8(script(shell, crate::cli::Cli::command())).expect("text")
+    String::from_utf8(script(shell, crate::help::command())).expect("text")
 }
 
 /// Words that bash offers for the last of these words.

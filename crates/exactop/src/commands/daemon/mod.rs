@@ -47,14 +47,6 @@ use supervisor::Supervisor;
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
-  exactop daemon --metrics 127.0.0.1:9464    also serve a page for Prometheus
-  exactop daemon --export https://store:8443 also send recorded windows to ClickHouse (docs/how-to/fleet.md)
-  exactop daemon --export parquet:/srv/books also write them as Parquet, every ten minutes
-  exactop daemon --check                     print the settings, start nothing
-  exactop --source daemon                    show the daemon's figures live, for the group 'exactop'
-
 /etc/exactop/config.toml holds the settings and explains each (as does docs/how-to/service.md). Options override
 them. SIGHUP reads the settings again, SIGTERM ends the daemon. Without a group 'exactop' only the socket's owner may connect.";
 

@@ -19,13 +19,6 @@ use std::path::{Path, PathBuf};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop diff before.rec after.rec             two recordings, all of each
-  exactop diff -a '02:00+10m' -b '03:10+10m'    two time ranges of what 'exactop record' keeps
-  exactop diff -a '02:00+10m' -b '03:10+10m' --by unit web1.rec web2.rec
-  exactop diff --per work=exits before.rec after.rec
-  exactop diff -a '02:00+1h' -b '03:00+1h' /srv/books   many machines, from Parquet or a ClickHouse (https://...)
-
 A time range holds the windows that end in it. The changes of all rows and of unnamed time sum to the
 change of busy time, to the nanosecond. If both ranges have the same CPU time, idle, steal and interrupts
 change by the opposite amount. A difference is beyond noise if it meets three conditions. The windows of the

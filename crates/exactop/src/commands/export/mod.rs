@@ -12,10 +12,8 @@ use exactop_recording::Recording;
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  TZ=UTC exactop export parquet -t 'yesterday 00:00+24h' --to cpu
+DuckDB reads the tables:
   duckdb -c \"select comm, sum(run_ns) from 'cpu/*/rows.parquet' group by comm order by 2 desc\"
-  exactop export clickhouse --to https://store:8443 --login /etc/exactop/store
 
 Parquet: each day (UTC) has a directory, day=YYYY-MM-DD, with accounts.parquet, rows.parquet, groups.parquet and
 charges.parquet. Files of an earlier export of the same day are replaced, unless they have windows that this export

@@ -19,14 +19,6 @@ const NO_WINDOW: &str =
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop fleet check --from /srv/books                  check that every window is there once, sums, gaps, clocks
-  exactop fleet check --from https://store:8443 --login /etc/exactop/store --json
-  exactop fleet report --from /srv/books -t '14:00+1h' --by unit
-  exactop fleet report --from /srv/books --by pod --format html -o fleet.html
-  exactop fleet report --from https://store:8443 --login /etc/exactop/store -t '14:00+1h'
-  exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     show what a rollout changed
-
 A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below. 'exactop export
 parquet --to DIR/HOST' writes them for each host. A URL names a ClickHouse with the tables of crates/fleet/schema.sql.
 

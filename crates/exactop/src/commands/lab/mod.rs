@@ -15,13 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop lab list
-  exactop lab run nice-share --quick
-  exactop lab run all --out before       then, on another kernel,
-  exactop lab run all --out after
-  exactop lab compare before after
-
 An experiment of your own is a file like those that 'exactop lab show NAME --toml' prints:
   exactop lab show weight --toml > mine.toml; exactop lab run ./mine.toml
 

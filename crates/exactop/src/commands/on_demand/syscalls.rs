@@ -37,11 +37,7 @@ A call counts with its whole time when it returns, or when its thread exits in i
 returned when the window ended. A call fails when it returns -4095 to -1; the last column shows which
 errors, and how often.
 
-On a terminal each window is drawn over the previous one until q; with -n the last window stays.
-
-Examples:
-  exactop syscalls accept4                       how many connections a second
-  exactop syscalls -p PID --by thread close 1    close(2) per worker, and dispatches per thread";
+On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
 /// Prints windows.
 ///

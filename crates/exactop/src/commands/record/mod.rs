@@ -25,14 +25,6 @@ use std::time::{Duration, Instant};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop record                       keep 10 s windows for 7 days, 2 GiB at most
-  exactop record -d 1 --keep 12h --dir /var/tmp/incident
-  exactop record list                  list what is recorded; --dir names another directory
-  exactop record verify                check that every byte is as written
-  exactop record cut -t '03:05+15m' -o incident.rec --anonymous
-  exactop replay -b -t '2h ago' -n 3   print three windows of that time
-
 Without --dir the directory is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
 No other user may be able to write there. On a full disk exactop deletes the oldest windows and says so. A window
 that cannot be written becomes a gap; recording goes on. docs/reference/recording.md describes the files.";

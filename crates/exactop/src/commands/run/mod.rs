@@ -34,10 +34,10 @@ pub struct RunArgs {
     #[arg(long)]
     gate: bool,
     /// Run as this user, by name or number, with the user's groups and HOME, SHELL, USER, LOGNAME
-    #[arg(long, value_name = "USER")]
+    #[arg(id = "run_user", long = "user", value_name = "USER")]
     user: Option<String>,
     /// With --user: leave HOME, SHELL, USER and LOGNAME unchanged
-    #[arg(long, requires = "user")]
+    #[arg(long, requires = "run_user")]
     keep_env: bool,
     /// Give nothing that the command starts more rights, not even setuid programs (prctl(2))
     #[arg(long)]
@@ -100,14 +100,7 @@ exactop passes SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP on to the comm
 sent them to both. A limit lasts as long as processes of the command are left.
 
 Exit status: that of the command; 128+N if signal N killed it; 125 exactop failed, 126 the command
-could not be run, 127 it was not found.
-
-Examples:
-  exactop run make -j2
-  exactop run --max 40% -- make -j2        40 % of a CPU
-  exactop run --record DIR -- make -j2     then: exactop replay DIR
-  exactop run --nice 5 --cpus 0 --json r.json -- ./work
-  exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
+could not be run, 127 it was not found.";
 
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -35,11 +35,6 @@ use std::time::{Duration, Instant};
 
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
-Examples:
-  exactop web                              live, on http://127.0.0.1:9465/
-  exactop web --replay DIR -t '03:05+15m'  a time range of a recording
-  exactop web --listen 10.0.0.5:9465       for other machines, with a token and without encryption
-
 Anyone who can reach the address and knows its token, if it has one, sees names and command lines of all processes.
 docs/how-to/web.md describes the page; 'exactop replay --html' writes it to a file.";
 

@@ -84,7 +84,7 @@ mod tests {
             let of_all = filled(shares, USERS.into_iter().cycle().take(1000));
             assert_eq!(of_all.len(), shares.all - shares.for_root);
             let why = shares.one_more(of_all.iter().copied(), 9, "read").unwrap_err();
-            assert!(why.contains("root's"), "{why}");
+            assert!(why.contains("root has the other places"), "{why}");
             let with_root = filled(shares, of_all.into_iter().chain(std::iter::repeat_n(0, 1000)));
             assert_eq!(with_root.len(), shares.all, "root is let in, up to all there are");
         }

@@ -167,7 +167,10 @@ fn a_user_cannot_exceed_its_limit_and_root_gets_in() {
         (0..1000).filter(|_| add(&mut server, SOMEBODY, ReaderStage::Greeted).is_ok()).count();
     assert_eq!(took, READERS.of_one);
     let why = add(&mut server, SOMEBODY, ReaderStage::Greeted).unwrap_err();
-    assert_eq!(why, "32 of your connections are served already");
+    assert_eq!(
+        why,
+        "32 connections are served already for your user, the most of one user: close one"
+    );
     assert!(add(&mut server, SOMEBODY + 1, ReaderStage::Greeted).is_ok());
     (0..1000).for_each(|n| drop(add(&mut server, SOMEBODY + n, ReaderStage::Greeted)));
     assert_eq!(server.readers(), READERS.all - READERS.for_root);

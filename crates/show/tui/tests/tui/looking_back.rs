@@ -145,7 +145,7 @@ impl Host for Nobody {
     }
 
     fn point_in_time(&mut self, text: &str, _: i128) -> Result<i128, String> {
-        Err(format!("'{text}' is no time"))
+        Err(format!("'{text}' is not a time"))
     }
 
     fn local_time(&mut self, wall_ns: i128) -> String {

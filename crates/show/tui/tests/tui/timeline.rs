@@ -187,7 +187,7 @@ impl Host for Nobody {
 
     fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String> {
         assert_eq!(end_wall_ns, wall_ns(WINDOWS));
-        let seconds: i128 = text.parse().map_err(|_| format!("'{text}' is no time"))?;
+        let seconds: i128 = text.parse().map_err(|_| format!("'{text}' is not a time"))?;
         Ok(seconds * SECOND)
     }
 
