@@ -168,7 +168,7 @@ mod tests {
         std::fs::write(&path, vec![b'x'; 3 * FIRST_BUFFER]).unwrap();
         let mut file = KeptFile::open(path).unwrap();
         assert_eq!(file.read("x", |text| Some(text.len())).unwrap(), 3 * FIRST_BUFFER);
-        assert!(file.read("y", |_| None::<()>).unwrap_err().to_string().contains("expected y"));
+        assert!(file.read("y", |_| None::<()>).unwrap_err().to_string().contains("for y"));
     }
 
     #[test]
