@@ -359,7 +359,7 @@ fn groups_are_listed_set_and_explained() {
     assert_eq!((&group["allowed_cpus"], &group["processes"]), (&0.3.into(), &1.into()));
     assert!(sum("ledger_throttle_ns") > 0 && sum("nr_throttled") > 0);
     match group["words"].as_str() {
-        Some(words) => assert!(words.contains("may use 0.3, waited throttled "), "{words}"),
+        Some(words) => assert!(words.contains("may use 0.3: throttled "), "{words}"),
         // On a busy machine other tasks keep it from running, not its quota.
         None => assert!(ns(group, "ledger_lat_ns") > ns(group, "ledger_throttle_ns"), "{group}"),
     }

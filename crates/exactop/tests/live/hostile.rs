@@ -60,7 +60,7 @@ fn session(env: &[&str]) -> Vec<u8> {
     let terminal = Terminal::new(120, 30, env);
     let file = terminal.record();
     terminal.start("-d 0.3 --source procfs -1");
-    terminal.keys(&["?"]);
+    terminal.keys(&["h"]);
     terminal.shows("lines 1-");
     terminal.escape();
     terminal.passes(|screen| table(&terminal, screen));

@@ -16,7 +16,7 @@ fn windows_that_are_over_can_be_gone_back_to() {
     // Two bars: at least two windows have ended.
     terminal.shows("busy ");
     terminal.keys(&["["]);
-    terminal.shows("over · Esc: now");
+    terminal.shows("earlier · Esc: present");
     let first = terminal.wait("a window", |t| window(&t.screen()));
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["k"]);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
-/// tmux's name for a key of the help page.
+/// tmux's name for a key of the key list.
 fn tmux_name(name: &str) -> String {
     let named = [
         ("↑", "Up"),
@@ -60,9 +60,9 @@ fn every_documented_key_leaves_a_screen_that_adds_up() {
 }
 
 #[test]
-fn the_help_page_has_every_key_and_ends() {
+fn the_key_list_has_every_key_and_ends() {
     let terminal = Terminal::live(100, 24, OPTIONS);
-    terminal.keys(&["?"]);
+    terminal.keys(&["h"]);
     let mut all = terminal.shows("lines 1-");
     while !all.contains(&foot_of_the_end(&terminal)) {
         let before = foot(&terminal.screen());
@@ -72,18 +72,41 @@ fn the_help_page_has_every_key_and_ends() {
     }
     for binding in BINDINGS {
         let words: Vec<&str> = binding.help.split_whitespace().take(3).collect();
-        assert!(all.contains(&words.join(" ")), "{} is not on the help page", binding.help);
+        assert!(all.contains(&words.join(" ")), "{} is not on the key list", binding.help);
     }
     assert!(all.contains("%CPU") && all.contains("balance"), "{all}");
     terminal.escape();
     terminal.passes(|screen| table(&terminal, screen));
 }
 
+#[test]
+fn help_explains_the_open_page_and_returns_to_it() {
+    let load = Load::shell("while :; do :; done");
+    let terminal = Terminal::live(100, 30, &format!("{OPTIONS} -p {}", load.pid()));
+    terminal.shows(" sh");
+    terminal.keys(&["?"]);
+    terminal.shows("The table: the processes of this window");
+    terminal.escape();
+    terminal.keys(&["Enter"]);
+    terminal.shows("while :; do :; done");
+    terminal.keys(&["?"]);
+    terminal.shows("One process: where its time went in this window");
+    terminal.keys(&["?"]);
+    terminal.shows("Windows and books");
+    terminal.escape();
+    terminal.shows("while :; do :; done");
+    terminal.escape();
+    terminal.keys(&["/", "F1"]);
+    terminal.shows("Search: select the next row with a text");
+    terminal.escape();
+    terminal.shows("search: ");
+}
+
 fn foot(screen: &str) -> String {
     screen.lines().last().unwrap_or_default().into()
 }
 
-/// The last line of the help page at its end: `lines 90-112 of 112`.
+/// The last line of the key list at its end: `lines 90-112 of 112`.
 fn foot_of_the_end(terminal: &Terminal) -> String {
     let foot = foot(&terminal.shows(" of "));
     let total = foot.split(" of ").nth(1).and_then(|rest| rest.split_whitespace().next());

@@ -181,7 +181,7 @@ fn settings_are_kept() {
     terminal.keys(&["V", "1"]);
     terminal.shows("tree");
     terminal.keys(&["W"]);
-    terminal.shows("settings kept in");
+    terminal.shows("settings saved in");
     let kept = std::fs::read_to_string(terminal.config()).expect("a file");
     for line in ["interval_s = 0.3", "tree = true", "per_cpu = false"] {
         assert!(kept.contains(line), "{line:?} is not in:\n{kept}");

@@ -23,7 +23,7 @@ pub fn table(terminal: &Terminal, screen: &str) -> Result<(), String> {
 
 /// True for the line of keys at the bottom.
 pub fn is_footer(line: &str) -> bool {
-    line.starts_with("h help  ")
+    line.starts_with("? help  ")
 }
 
 /// True for the line of column headings, which always has these two.

@@ -145,7 +145,7 @@ fn keys_are_answered_while_the_daemon_is_away() {
     daemon.end(KILL);
     terminal.shows("has not come back");
     terminal.keys(&["?"]);
-    terminal.shows("End what words mean");
+    terminal.shows("The most useful keys here");
     terminal.escape();
     daemon.start_again();
     terminal.wait("the next daemon", |t| (!t.screen().contains("has not come back")).then_some(()));

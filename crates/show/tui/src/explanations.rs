@@ -176,7 +176,7 @@ const TREE: Explanation = Explanation {
     title: "The tree: each process below its parent",
     parts: &[
         CPU_LINE,
-        ("rows", "One process each, below its parent. \"exited × 3\" is three that exited."),
+        ("rows", "One process each. \"exited × 3\" is three processes that exited."),
         ("CPU+", "The CPU time of the whole branch: the process and all its descendants."),
         ("[+3]", "The branch is folded. Three rows are in it, and CPU+ contains them."),
         WINDOW_LINE,
@@ -249,8 +249,8 @@ const HISTORY: Explanation = Explanation {
     parts: &[
         (
             "time line",
-            "exactop keeps its last windows in memory. ◆ marks the shown one; the time left of it \
-             is its begin.",
+            "exactop keeps its last windows in memory. ◆ marks the shown one, which began at the \
+             time at the left.",
         ),
         CPU_LINE,
         ("columns", "Figures that only a living process has are left out, such as its memory."),
@@ -269,11 +269,11 @@ const RECORDING: Explanation = Explanation {
     parts: &[
         (
             "time line",
-            "◆ marks the shown window, ━ is recorded time, · is not recorded. The time left of it \
-             is the begin of the window.",
+            "◆ marks the shown window, which began at the time at the left. ━ is recorded time, · \
+             is not recorded.",
         ),
         CPU_LINE,
-        ("rows", "One process each, as in the live view. Enter and g work as there."),
+        ("rows", "One process each, as in the live view. Enter and g open the same pages."),
         ("actions", "Signals, nice values and limits work only on a live machine."),
         MARKS,
     ],
@@ -291,7 +291,7 @@ const PROCESS: Explanation = Explanation {
         ("CPU", "Its own CPU time, plus that of children that exited. 100 is one CPU."),
         ("ran on", "The CPUs it used, and how often the scheduler put it on each."),
         ("events", "Voluntary switches: it went to sleep. Involuntary: it was preempted."),
-        ("sleeps", "Sleep states with the system calls in which it slept."),
+        ("waits in", "States of waiting, with the system calls in which its threads slept."),
         ("queued", "Waits for a CPU: the part of its time, their number, p99 and maximum."),
         ("ran then", "The tasks that ran while it waited for a CPU."),
         ("woken by", "The tasks that ended its sleeps."),
@@ -374,7 +374,7 @@ const GROUPS: Explanation = Explanation {
         ("LAT%", "Time in which its tasks waited for a CPU; 200 is two tasks all the time."),
         ("THR%", "Time in which its tasks were throttled because the quota was used up."),
         ("PERIODS", "19/20: the quota ran out in 19 of the 20 periods of the window."),
-        ("MAX", "The CPUs its quota allows. WEIGHT is its share against sibling groups."),
+        ("MAX", "The CPUs its quota allows. WEIGHT is its share against siblings."),
         ("below", "A line for each group that lost time to its quota."),
     ],
     keys: [
@@ -387,7 +387,7 @@ const GROUPS: Explanation = Explanation {
 const TOTALS: Explanation = Explanation {
     title: "Totals: processes summed by name",
     parts: &[
-        ("rows", "One name each; the last heading says of what: command, user, container …"),
+        ("rows", "One name each: a command, user or container. The last heading says which."),
         ("%CPU", "CPU time, exited processes included. All rows sum to tasks + exited above."),
         ("LAT%", "Time in which its tasks waited for a CPU; 200 is two tasks all the time."),
         ("THR%", "Time in which its tasks were throttled because a quota was used up."),

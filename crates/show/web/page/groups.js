@@ -80,7 +80,7 @@ const costWords = (sums, may, length) => {
   return '';
 };
 
-const NOT_READ = 'Not read in all of that time: what the kernel’s own files say is read while somebody looks (at this page, or at groups in a live view with --record).';
+const NOT_READ = 'Not read in that time: exactop reads the kernel’s files only while this page, or the page of groups in a live view with --record, is open.';
 
 const groupPlot = (model, view) => {
   const at = slot => view.bySlot.get(slot) ?? [0, 0, 0];
@@ -161,7 +161,7 @@ class GroupsView {
 
   ledgerWords(one) {
     const known = [...this.model.groups.values()].map(group => group.sum(RUN, ...one)).some(run => run !== null && run !== undefined);
-    return known ? '' : ` What tasks of a group got and waited is not known: the source is ${this.model.about.source}, and only the ledger charges groups.`;
+    return known ? '' : ` The use and waits of groups are unknown: the source is ${this.model.about.source}, and only the ledger charges groups.`;
   }
 
   // Parents before their children, busier groups first; with two time ranges those that changed
@@ -180,10 +180,10 @@ class GroupsView {
 
   table(lines, state, length, other) {
     const heads = [
-      [GROUP_BY[state.gby in GROUP_BY ? state.gby : 'path'].toUpperCase(), 'Whose time it is'], ['GOT', 'CPUs its tasks ran on'], ['ASKED', 'CPUs it would have used had it never waited'],
+      [GROUP_BY[state.gby in GROUP_BY ? state.gby : 'path'].toUpperCase(), 'The name of the group or total'], ['GOT', 'CPUs its tasks ran on'], ['ASKED', 'CPUs it used, waited for and was throttled on'],
       ['MAY USE', 'CPUs that the tightest quota on the way to it allows'], ['WEIGHT', 'cpu.weight of the group itself'],
       ['WAITED', 'For a CPU, % of the time it wanted to run'], ['THROTTLED', 'By a quota, % of the time it wanted to run'],
-      ['PERIODS', 'Of its quota, and those in which it ran out'], ['KERNEL', 'CPUs by the kernel’s own count (cpu.stat)'], ['PSI', 'Time in which some task waited for a CPU, % (cpu.pressure)'],
+      ['PERIODS', 'Periods in which its quota ran out, of all periods'], ['KERNEL', 'CPUs by the kernel’s own count (cpu.stat)'], ['PSI', 'Time in which some task waited for a CPU, % (cpu.pressure)'],
       ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs that it got more in the second stretch']] : []),
     ];
     const rows = lines.slice(0, GROUP_ROWS).map(node => {

@@ -89,8 +89,8 @@ class LookView {
     $('row-count-calls').hidden = !this.model.isLive;
     if (!this.model.isLive) return this.recorded(row);
     const callsToo = `'exactop syscalls -p ${row.pid}' counts them, too.`;
-    this.say(this.key ? 'Programs are being attached …' : `No programs are attached for a page that everyone of the machine may open: start 'exactop web --token', or ask 'exactop waits -p ${row.pid}'.`);
-    $('row-calls-told').textContent = this.calls ? 'Programs are being attached …' : `Counted while that is pressed; ${callsToo}`;
+    this.say(this.key ? 'Programs are being attached …' : `A page without a token attaches no programs: start 'exactop web --token', or run 'exactop waits -p ${row.pid}'.`);
+    $('row-calls-told').textContent = this.calls ? 'Programs are being attached …' : `Press the button to count them; ${callsToo}`;
     if (document.hidden || !this.key) return;
     const asked = new URLSearchParams(location.search);
     asked.set('key', this.key);
@@ -109,7 +109,7 @@ class LookView {
       fill($(what));
     });
     source.addEventListener('error', () => {
-      if (this.source === source && source.readyState === EventSource.CLOSED) this.say(`Refused: too many processes are looked at, or none is here. 'exactop waits -p ${row.pid}' has it.`);
+      if (this.source === source && source.readyState === EventSource.CLOSED) this.say(`Refused: too many pages look at processes, or the process has exited. Run 'exactop waits -p ${row.pid}'.`);
     });
   }
 
@@ -118,8 +118,8 @@ class LookView {
   }
 
   recorded(row) {
-    this.say(`In which calls it sleeps and who wakes it is not on this page: 'exactop waits --replay DIR -p ${row.pid}' has it of windows in which its page was open in a live view with --record.`);
-    $('row-calls-told').textContent = 'Which system calls it made is not recorded, only how many (column SCL): on a machine that lives \'exactop syscalls -p PID\' counts them, and so does its page.';
+    this.say(`A recorded page has no waits and wake-ups. 'exactop waits --replay DIR -p ${row.pid}' has those of windows in which a live view with --record had its page open.`);
+    $('row-calls-told').textContent = 'A recording has only the number of system calls (column SCL). On a live machine \'exactop syscalls -p PID\' and this page count each call.';
   }
 
   waits(told) {
@@ -131,7 +131,7 @@ class LookView {
   }
 
   syscalls(told) {
-    const ns = told.window.t1_ns - told.window.t0_ns, heads = ['Call', 'Calls', 'a second', 'Time', 'Mean', 'Longest', 'In it now', 'Failed', 'with'];
+    const ns = told.window.t1_ns - told.window.t0_ns, heads = ['Call', 'Calls', 'a second', 'Time', 'Mean', 'Longest', 'In flight', 'Failed', 'with'];
     const errors = of => largest(Object.entries(of), ([, n]) => n, ([name, n]) => `${name} ${count(n)}`);
     const rows = told.calls.map(row => [row.syscall ?? `call ${row.nr}`, count(row.calls), count((row.calls * 1e9) / ns), duration(row.total_ns), duration(row.mean_ns),
       duration(row.max_ns), count(row.in_flight), count(row.errors), errors(row.errnos ?? {})]);
@@ -140,6 +140,6 @@ class LookView {
   }
 
   lost(told) {
-    return told.lost ? ` ${count(told.lost)} were not counted: there was no room.` : '';
+    return told.lost ? ` ${count(told.lost)} were not counted: the tables were full.` : '';
   }
 }

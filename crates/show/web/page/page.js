@@ -205,7 +205,7 @@ const live = () => {
   source.addEventListener('open', () => document.body.classList.remove('lost'));
   source.addEventListener('error', () => {
     document.body.classList.add('lost');
-    $('state').textContent = 'No connection to exactop: what is shown is old. Trying again.';
+    $('state').textContent = 'No connection to exactop: the figures are old. The page tries again.';
     // After an HTTP error, such as for too many readers, the source does not reconnect by itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(live, 5000);
   });

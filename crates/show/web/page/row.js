@@ -42,7 +42,7 @@ const statePlot = (model, row) => ({
   told: slot => {
     const { life, parts } = statesOf(model, row, slot, slot + 1);
     const told = parts.map((ns, i) => ns ? `${STATES[i][1]} ${percent(ns / life)} %` : null).filter(text => text);
-    return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : 'nothing told'}`;
+    return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : 'no figures'}`;
   },
   table: ([from, to]) => {
     const heads = ['Begins', 'CPU time', ...STATES.map(([, title]) => `${title} %`)];
@@ -105,10 +105,10 @@ class RowView {
 
   threadWords(row, there, shown) {
     if (there > shown) return `${count(there)} threads, the ${shown} that ran most.`;
-    if (there > 0) return 'In per cent of the time in which they lived and were told of.';
-    if (this.model.isLive) return 'It has one thread, or the next windows will tell of them: they are told while somebody looks at a process.';
+    if (there > 0) return 'In per cent of the time in which they lived and had figures.';
+    if (this.model.isLive) return 'It has one thread, or its threads come with the next windows: threads are read only while a process is open.';
     const { count: others } = this.model.threadsLeftOut;
-    return `It has one thread, or its threads are not told here${others ? `: ${count(others)} threads have no figures of their own, which those have that used or wanted most` : ''}.`;
+    return `It has one thread, or its threads have no figures here${others ? `: ${count(others)} threads that used and wanted little have none` : ''}.`;
   }
 
   sums(row, one, other) {

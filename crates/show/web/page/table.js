@@ -151,7 +151,7 @@ class Table {
     };
     const who = by === 'process' ? ['PID', 'USER', 'UNDER'] : ['ROWS'];
     this.words = who.length;
-    this.headLine = part('thead', {}, part('tr', {}, cell('name', by === 'process' ? 'COMMAND' : (BY[by] ?? '').toUpperCase(), 'Whose time it is', true),
+    this.headLine = part('thead', {}, part('tr', {}, cell('name', by === 'process' ? 'COMMAND' : (BY[by] ?? '').toUpperCase(), 'The command or name of the row', true),
       ...who.map(text => part('th', { scope: 'col', text, class: text === 'PID' || text === 'ROWS' ? null : 'word' })),
       ...this.heads().map(head => cell(head.name, head.text, head.help, false))));
   }
@@ -183,7 +183,7 @@ class Table {
     const least = members.reduce((sum, row) => sum + row.known(column, ...this.ranges[0]), 0);
     if (least === 0) return;
     cell.textContent = `≥ ${this.text(isTime && unit !== 'time' ? least / this.lengths[0] : least, column)}`;
-    cell.title = 'Of some rows it is not known in some windows';
+    cell.title = 'Some rows have no figure in some windows';
   }
 
   othersWords() {

@@ -125,7 +125,7 @@ const showSums = (model, one, other) => {
     ...cells.map(text => part('td', { text })), change === null ? null : part('td', { text: signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
   const rows = model.accounts.map((account, i) => {
     const known = a.known[i] || (b && b.known[i]);
-    if (!known) return line(account.title, `${account.help} Not told apart here.`, b ? [NONE, NONE, NONE, NONE, NONE] : [NONE, NONE, NONE], b ? 0 : null);
+    if (!known) return line(account.title, `${account.help} This source does not measure it separately.`, b ? [NONE, NONE, NONE, NONE, NONE] : [NONE, NONE, NONE], b ? 0 : null);
     const cells = [duration(a.parts[i]), percent(share(a, i), 2), exactNs(a.parts[i])];
     if (b) cells.push(duration(b.parts[i]), percent(share(b, i), 2));
     return line(account.title, account.help, cells, b ? share(b, i) - share(a, i) : null);
@@ -159,7 +159,7 @@ const showGrown = (model, one, other, open) => {
   const list = (words, of) => of.length ? [words, ...of.flatMap((one, i) => [i ? ', ' : '', ...told(one)]), '. '] : [];
   const grew = list('Grew most: ', changes.filter(([, by]) => by > 0).slice(0, 3));
   const shrank = list('Shrank most: ', changes.filter(([, by]) => by < 0).reverse().slice(0, 3));
-  fill($('grown'), ...(changes.length ? [...grew, ...shrank] : ['Nobody used more or less CPU time.']));
+  fill($('grown'), ...(changes.length ? [...grew, ...shrank] : ['No row used more or less CPU time.']));
 };
 
 // The target of a finding, in words; null: none.
@@ -176,7 +176,7 @@ const showFindings = (model, range, choose, lead) => {
     leadWords(mark.leads) && part('button', { class: 'lead', onclick: () => lead(mark) }, `Look at ${leadWords(mark.leads)}`),
     part('span', { class: 'evidence', text: mark.evidence })));
   const more = here.length - items.length + model.marksLeftOut;
-  if (more > 0) items.push(part('li', { text: `and ${count(more)} more, about less` }));
+  if (more > 0) items.push(part('li', { text: `and ${count(more)} smaller ones` }));
   $('findings-section').hidden = items.length === 0;
   fill($('findings'), ...items);
 };

@@ -59,7 +59,7 @@ fn a_throttled_and_a_starved_container_are_reported_in_words() {
         told(&throttled, " % of that time by a quota of 0.2", "")
     });
     wait::until("who is starved, and at which weight", || {
-        told(&starved, ": waited for a CPU ", " % of it at a weight of 1")
+        told(&starved, ": waited for a CPU ", " % of that time at a weight of 1")
     });
     assert!(!told(&fed, "throttled ", ""), "{}", watching.said());
 }

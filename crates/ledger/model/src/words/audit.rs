@@ -92,7 +92,8 @@ fn line(what: &str, held: Option<&AuditFigure>) -> String {
     let worst =
         held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", worst_name(worst)));
     format!(
-        "{what} against the kernel's count: {} off at most{worst}, {} in all; its clock explains {} more",
+        "{what}, compared with the kernel's count: largest difference {}{worst}, sum {}; the clocks \
+         explain {} more",
         duration(held.max_ns),
         duration(held.sum_ns),
         duration(held.bias_ns),
@@ -122,11 +123,11 @@ mod tests {
         let [run, lat] = lines(&Audit { run: Some(held), lat: None });
         assert!(
             run.contains(
-                "1.50us off at most (e\\x1bvil 8), 2.00us in all; its clock explains 3.00ms"
+                "largest difference 1.50us (e\\x1bvil 8), sum 2.00us; the clocks explain 3.00ms"
             ),
             "{run}"
         );
-        assert!(lat.ends_with("- (it has none)"), "{lat}");
+        assert!(lat.ends_with("has no count"), "{lat}");
     }
 
     #[test]

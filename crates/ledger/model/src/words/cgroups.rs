@@ -15,7 +15,7 @@ pub const FIGURES: [Figure; 16] = [
     (
         "%CPU",
         "CPU time by the kernel's own count, of the group and all groups below it. exactop reads it a \
-         moment after the window's end, so it may be a little more than the CPUs have.",
+         moment after each end of the window, so it may be a little more than the CPUs have.",
         |groups, row| pct(groups, row.stat.usage_ns),
         |row| ns(row.stat.usage_ns),
     ),
@@ -207,8 +207,8 @@ pub fn beyond_cpus(groups: &Groups) -> Option<String> {
         let beside =
             if groups.no_ledger.is_none() { "; LEDGER% covers exactly the window" } else { "" };
         format!(
-            "%CPU is more than the CPUs have: exactop reads the kernel's count a moment after the \
-             window's end{beside}"
+            "%CPU is more than the CPUs have: exactop reads the kernel's count a moment after \
+             each end of the window{beside}"
         )
     })
 }

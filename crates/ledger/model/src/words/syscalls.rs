@@ -18,7 +18,7 @@ pub fn failed(failures: &[Failures]) -> String {
     words.join(", ")
 }
 
-/// `75,312 calls (37,600/s), 2 failed, 3 in flight`.
+/// `75,312 calls (37,600 a second), 2 failed, 3 in flight`.
 pub fn sum(calls: &SyscallWindow) -> String {
     let of = |figure: fn(&crate::on_demand::syscalls::SyscallRow) -> u64| -> u64 {
         calls.rows.iter().map(figure).sum()
@@ -26,7 +26,7 @@ pub fn sum(calls: &SyscallWindow) -> String {
     let (all, errors, open) = (of(|r| r.calls), of(|r| r.errors), of(|r| r.in_flight));
     let rate = rate(all, calls.seconds());
     let mut text = format!(
-        "{} {} ({rate}/s), {} failed",
+        "{} {} ({rate} a second), {} failed",
         thousands(all),
         things(all, "call"),
         thousands(errors)

@@ -263,13 +263,17 @@ fn steal_unnamed_time_and_residual_are_found() {
     };
     let one = |drawn, id, text: &str| assert_eq!(said(drawn), [(id, text.to_string())]);
     let nothing = Drawn::default();
-    let steal = "steal 11 %: the hypervisor ran others on 0.10 CPUs";
+    let steal = "steal 11 %: the hypervisor took 0.10 CPUs";
     one(Drawn { steal: 100, ..nothing.clone() }, "steal", steal);
-    let unnamed = "11 % of the CPU time used has no name";
+    let unnamed = "11 % of the CPU time used is unnamed";
     one(Drawn { unnamed: 100, ..nothing.clone() }, "unnamed", unnamed);
-    let residual = "the balance does not come out: 3.00ms off";
+    let residual = "residual 3.00ms: the accounts do not add up to the CPUs' time";
     one(Drawn { residual: 3, ..nothing.clone() }, "residual", residual);
-    one(Drawn { errors: 7, ..nothing.clone() }, "missed", "missed for good: recursion 7");
+    one(
+        Drawn { errors: 7, ..nothing.clone() },
+        "missed",
+        "missed and not repaired: programs skipped 7",
+    );
     let all = said(Drawn { steal: 100, unnamed: 200, residual: 3, errors: 7, ..nothing });
     let ids: Vec<&str> = all.iter().map(|(id, _)| *id).collect();
     assert_eq!(ids, ["missed", "unnamed", "steal", "residual"], "the worst after what was missed");

@@ -251,7 +251,7 @@ fn lost_time_is_explained_in_words() {
     assert_eq!(said(4, 0, 15).as_deref(), Some(throttled));
     let starved =
         "container shop/web-0/app asked for 2.0 CPUs and got 0.5: waited for a CPU 75 % of \
-                   it at a weight of 100";
+                   that time at a weight of 100";
     assert_eq!(said(5, 15, 0).as_deref(), Some(starved));
     assert_eq!((said(10, 1, 0), said(0, 0, 0)), (None, None), "nothing worth a word");
     assert_eq!(without_groups(&sums, &frame), None);

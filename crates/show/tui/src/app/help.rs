@@ -56,26 +56,28 @@ impl App {
     pub(super) fn on_help(&mut self, key: &KeyEvent) -> Action {
         let lines = usize::from(self.size.1);
         let Some(help) = &mut self.help else { return Action::Draw };
-        let Some(command) = keys::find(key, false) else {
-            self.complain("no such key in the help: Esc closes it");
-            return Action::Draw;
-        };
-        match (command, help.text) {
-            (KeyCommand::Back | KeyCommand::Quit, _) | (KeyCommand::Help, HelpText::Keys) => {
-                self.help = None;
-                Action::Draw
+        let Some(command) = keys::find(key, false) else { return self.no_such_help_key() };
+        let top = super::scroll::scrolled(help.top, command, lines);
+        match (command, help.text, top) {
+            (_, _, Some(top)) => help.top = top,
+            (KeyCommand::Back | KeyCommand::Quit, ..) => self.help = None,
+            (KeyCommand::Help, HelpText::Keys, _) => self.help = None,
+            (KeyCommand::Help, ..) => return self.open_help(HelpText::Keys),
+            (KeyCommand::Explain, HelpText::Screen, _) => {
+                return self.open_help(HelpText::Glossary)
             }
-            (KeyCommand::Explain, HelpText::Screen) => self.open_help(HelpText::Glossary),
-            (KeyCommand::Explain, _) => self.open_help(HelpText::Screen),
-            (KeyCommand::Help, _) => self.open_help(HelpText::Keys),
-            (KeyCommand::Theme | KeyCommand::Redraw | KeyCommand::Suspend, _) => {
-                self.on_any_page(command).unwrap_or(Action::Draw)
+            (KeyCommand::Explain, ..) => return self.open_help(HelpText::Screen),
+            (KeyCommand::Theme | KeyCommand::Redraw | KeyCommand::Suspend, ..) => {
+                return self.on_any_page(command).unwrap_or(Action::Draw)
             }
-            _ => {
-                super::scroll::scroll_lines(&mut help.top, command, lines);
-                Action::Draw
-            }
+            _ => return self.no_such_help_key(),
         }
+        Action::Draw
+    }
+
+    fn no_such_help_key(&mut self) -> Action {
+        self.complain("no such key in the help: Esc closes it");
+        Action::Draw
     }
 
     /// The screen that `?` explains.

@@ -64,7 +64,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let heading = cell(heading, room, true);
     put(buf, 0, y, width, &Line::styled(heading, theme.style(Ink::Heading)));
     if frame.findings.is_empty() {
-        let text = "no findings: docs/reference/findings.md has the limits";
+        let text = "no findings: no figure of this window reached its threshold";
         return put(buf, 0, y + 1, width, &Line::styled(text, theme.style(Ink::Dim)));
     }
     let blocks: Vec<Vec<Line>> = frame

@@ -95,7 +95,7 @@ const GROUPS: [Hint; 8] = [
 const SUMS: [Hint; 7] = [
     ("?", "help", 18),
     ("Esc", "back", 20),
-    ("K", "next sum", 19),
+    ("K", "next total", 19),
     ("↑↓", "choose", 16),
     ("Enter", "its processes", 17),
     ("<>", "sort", 15),
@@ -103,7 +103,7 @@ const SUMS: [Hint; 7] = [
 ];
 
 const FINDINGS: [Hint; 4] =
-    [("?", "help", 18), ("Esc", "back", 20), ("↑↓", "choose", 17), ("Enter", "more", 19)];
+    [("?", "help", 18), ("Esc", "back", 20), ("↑↓", "choose", 17), ("Enter", "details", 19)];
 
 /// Keys that act on processes; earlier windows have no living processes.
 const ACTING: [&str; 4] = ["k", "r", "w", "x"];

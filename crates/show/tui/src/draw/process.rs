@@ -282,7 +282,7 @@ impl View<'_> {
     fn first_reading(&self) -> Option<Line<'static>> {
         let samples = !self.frame.provenance.source.keeps_books();
         let is_first = samples && self.row.delta.get(Counter::RunNs).is_none();
-        let text = "the first reading of its threads: figures from the next window on";
+        let text = "figures of the threads: shown from the next window on";
         let text = cut(text, self.room.saturating_sub(9));
         is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
     }
@@ -294,13 +294,12 @@ impl View<'_> {
             Some(Ok(waits)) => waits,
             Some(Err(why)) => {
                 let text = cut(&format!("unknown: {}", harmless(why)), self.room.saturating_sub(9));
-                return vec![self.named("slept in", vec![self.piece(9, Ink::Dim, text)], "")];
+                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None if !self.frame.provenance.source.keeps_books() => {
-                let why =
-                    "unknown, like its wakers, without the ledger: run as root, or with a daemon";
+                let why = "unknown: only the ledger records waits (run as root, or with a daemon)";
                 let text = cut(why, self.room.saturating_sub(9));
-                return vec![self.named("slept in", vec![self.piece(9, Ink::Dim, text)], "")];
+                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None => return Vec::new(),
         };
@@ -318,7 +317,7 @@ impl View<'_> {
         let queues: Vec<String> = queues.into_iter().flatten().collect();
         let texts = [
             ("figures", self.age(waits.t1_ns)),
-            ("slept in", words::waits::sleeps(row, seconds)),
+            ("waits in", words::waits::sleeps(row, seconds)),
             ("threads", words::waits::by_thread(waits, row.who.tgid)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
             ("ran then", words::waits::shares(&row.ran_instead, true)),

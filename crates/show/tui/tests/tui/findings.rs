@@ -115,9 +115,9 @@ fn without_findings_or_with_the_setting_off_there_is_no_line() {
     let mut app = app(80, 24, quiet);
     assert!(!app.ask().options.findings && !picture(&app).contains("(!"));
     take(&mut app, KeyCode::Char('!'));
-    assert!(app.ask().options.findings, "who opens the page wants them");
+    assert!(app.ask().options.findings, "the page needs them");
     show(&mut app, |frame| frame.findings.clear());
-    assert!(picture(&app).contains("nothing: docs/reference/findings.md"), "{}", picture(&app));
+    assert!(picture(&app).contains("no figure of this window"), "{}", picture(&app));
     take(&mut app, KeyCode::Char('!'));
     assert_eq!(*app.page(), Page::Table);
 }

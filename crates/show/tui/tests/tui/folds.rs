@@ -82,7 +82,7 @@ fn a_row_without_a_branch_says_why_it_does_not_fold() {
     let mut list = app(false);
     let before = lines(&list);
     press(&mut list, &[KeyCode::Char('v')]);
-    assert!(screen(&list).contains("V shows it") && lines(&list) == before);
+    assert!(screen(&list).contains("V shows the tree") && lines(&list) == before);
     let mut tree = app(true);
     let leaf = lines(&tree).iter().position(|line| line.2 == Fold::Leaf && line.0 != 0).unwrap();
     press(&mut tree, &[KeyCode::Home]);

@@ -189,9 +189,9 @@ fn holdings_are_dropped_with_their_page() {
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
     assert!(screen(&mut desk, 80, &[ENVIRONMENT]).contains("HOME=/root"));
-    assert!(format!("{:?}", desk.app()).contains("Told"));
+    assert!(format!("{:?}", desk.app()).contains("HoldingsAnswer"));
     let files = screen(&mut desk, 80, &[FILES]);
     assert!(files.contains("socket:[4711]") && !files.contains("HOME=/root"), "{files}");
     screen(&mut desk, 80, &[KeyCode::Esc, KeyCode::Esc]);
-    assert!(!format!("{:?}", desk.app()).contains("Told"), "it is forgotten");
+    assert!(!format!("{:?}", desk.app()).contains("HoldingsAnswer"), "it is forgotten");
 }

@@ -452,7 +452,8 @@ fn quitting_pausing_saving() {
     assert_eq!(keys(&mut app, "W"), Action::Host(HostAction::Save));
     assert_eq!(keys(&mut app, " "), Action::Refresh);
     assert_eq!(ctrl(&mut app, 'z'), Action::Suspend);
-    assert_eq!(keys(&mut app, "hq"), Action::Rearrange);
+    assert_eq!(keys(&mut app, "hq"), Action::Draw);
+    assert_eq!((app.page(), app.help()), (&Page::Table, None));
     assert_eq!(keys(&mut app, "q"), Action::Quit);
     assert_eq!(ctrl(&mut app, 'c'), Action::Quit);
 }

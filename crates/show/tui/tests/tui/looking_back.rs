@@ -196,16 +196,16 @@ fn brackets_step_through_earlier_windows_and_esc_returns() {
         assert_eq!(at.get(), (5, Some(3)), "the one before the last");
         let screen = picture(desk);
         assert!(screen.contains("2026-11-22 14:00:06 + 2.000 s"), "{screen}");
-        assert!(screen.contains("over · Esc: now") && desk.app().is_paused(), "{screen}");
+        assert!(screen.contains("earlier · Esc: present") && desk.app().is_paused(), "{screen}");
         typed(desk, "[[");
         assert_eq!(at.get(), (5, Some(1)));
         typed(desk, "]");
         press(desk, KeyCode::Left);
         assert_eq!(at.get(), (5, Some(1)), "arrows, too");
         typed(desk, "[[");
-        assert!(picture(desk).contains("nothing older is kept"), "{}", picture(desk));
+        assert!(picture(desk).contains("the oldest window in memory"), "{}", picture(desk));
         typed(desk, "]]]]]");
-        assert!(picture(desk).contains("Esc comes back to now"), "{}", picture(desk));
+        assert!(picture(desk).contains("Esc returns to the present"), "{}", picture(desk));
         assert_eq!(at.get(), (5, Some(4)));
         press(desk, KeyCode::Esc);
         assert_eq!(at.get(), (6, None), "the window that was open meanwhile is closed");
@@ -234,7 +234,10 @@ fn no_action_hits_an_exited_process() {
 #[test]
 fn earlier_windows_have_no_environment() {
     with_desk(3, |desk, _| {
-        typed(desk, "[e");
+        typed(desk, "[?");
+        insta::assert_snapshot!("an_earlier_window_is_explained_at_100x24", picture(desk));
+        press(desk, KeyCode::Esc);
+        typed(desk, "e");
         assert!(picture(desk).contains("no environment: "), "{}", picture(desk));
     });
 }
@@ -257,7 +260,7 @@ fn without_earlier_windows_there_is_no_way_back() {
     with_desk(1, |desk, at| {
         typed(desk, "[");
         assert_eq!(at.get(), (1, None));
-        assert!(picture(desk).contains("no window before this one is kept"), "{}", picture(desk));
+        assert!(picture(desk).contains("no earlier window is in memory"), "{}", picture(desk));
     });
 }
 

@@ -56,7 +56,7 @@ fn pressure_stands_beside_the_memory_where_there_is_room() {
 fn a_key_puts_pressure_and_disks_in_the_memorys_place() {
     let mut app = app(80, 24);
     assert_eq!(press(&mut app, KeyCode::Char('b')), Action::Refresh, "from now on");
-    assert!(picture(&app).contains("Disk - (known from the next window on)"), "{}", picture(&app));
+    assert!(picture(&app).contains("Disk - (shown from the next window on)"), "{}", picture(&app));
     accept(&mut app);
     let text = picture(&app);
     assert!(text.contains("PSI cpu 18.6 io 0.0 mem - · Disk 11M/s read 0/s written"), "{text}");
@@ -71,7 +71,7 @@ fn a_paused_window_stays_and_says_when_disks_are_known() {
     let mut app = app(80, 24);
     press(&mut app, KeyCode::Char('p'));
     assert_eq!(press(&mut app, KeyCode::Char('b')), Action::Draw);
-    assert!(picture(&app).contains("Disk - (paused: known "), "{}", picture(&app));
+    assert!(picture(&app).contains("Disk - (paused: shown "), "{}", picture(&app));
 }
 
 #[test]
@@ -91,11 +91,14 @@ fn a_sampling_source_says_which_figures_are_missing_and_why() {
     press(&mut app, KeyCode::Enter);
     show(&mut app, true);
     let text = picture(&app);
-    assert!(text.contains("the first reading of its threads"), "{text}");
-    assert!(text.contains("only the ledger tells"), "{text}");
+    assert!(text.contains("figures of the threads:"), "{text}");
+    assert!(text.contains("only the ledger records"), "{text}");
     show(&mut app, false);
     let text = picture(&app);
-    assert!(!text.contains("first reading") && text.contains("only the ledger tells"), "{text}");
+    assert!(
+        !text.contains("figures of the threads") && text.contains("only the ledger records"),
+        "{text}"
+    );
 }
 
 #[test]

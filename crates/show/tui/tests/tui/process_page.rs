@@ -122,7 +122,7 @@ fn no_row(frame: &mut Frame) {
 #[test]
 fn a_process_without_a_row_has_not_necessarily_exited() {
     let (still, gone) = (page(nothing, no_row, true), page(nothing, no_row, false));
-    assert!(!still.contains("has exited") && still.contains("did nothing in this window"));
+    assert!(!still.contains("has exited") && still.contains("has no figures in this window"));
     assert!(gone.contains("process 22417 has exited"));
 }
 

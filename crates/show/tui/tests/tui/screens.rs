@@ -136,11 +136,11 @@ fn system_calls_of_a_process_at_80x24_and_100x24() {
     press(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
     insta::assert_snapshot!("system_calls_at_100x24", picture(&wide));
     show(&mut wide, |frame| frame.subjects.tell(Subject::Syscalls, None));
-    assert!(picture(&wide).contains("known from the next window on"));
+    assert!(picture(&wide).contains("shown from the next window on"));
     let refused = || Some(Err("no \u{1b}[2J right".into()));
     show(&mut wide, |frame| frame.subjects.tell(Subject::Syscalls, refused()));
     let refused = picture(&wide);
-    assert!(refused.contains("system calls are not known: no ") && !refused.contains('\u{1b}'));
+    assert!(refused.contains("no system calls: no ") && !refused.contains('\u{1b}'));
 }
 
 #[test]
@@ -259,12 +259,12 @@ fn a_page_of_which_nothing_is_known_says_why() {
     press(&mut app, &[KeyCode::Char('g')]);
     show(&mut app, |frame| frame.groups = Some(Err("no \x1b hierarchy".into())));
     let page = picture(&app);
-    assert!(page.contains("control groups are not known: no \\x1b hierarchy"), "{page}");
+    assert!(page.contains("no control groups: no \\x1b hierarchy"), "{page}");
     press(&mut app, &[KeyCode::Esc, KeyCode::Enter]);
     let refused = || Some(Err("cannot attach on_switch".into()));
     show(&mut app, |frame| frame.subjects.tell(Subject::Waits, refused()));
     let page = picture(&app);
-    assert!(page.contains("waits in not known: cannot attach on_switch"), "{page}");
+    assert!(page.contains("waits in unknown: cannot attach on_switch"), "{page}");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn events_are_on_the_help_page_and_not_on_the_status_line() {
     });
     let page = picture(&app);
     assert!(page.contains(" exact · us/sy ~ sampled "), "{page}");
-    assert!(!page.contains("unseen_switch") && page.contains(" h help"), "{page}");
+    assert!(!page.contains("unseen_switch") && page.contains(" ? help"), "{page}");
     press(&mut app, &[KeyCode::Char('h')]);
     let help = picture(&app);
     assert!(
@@ -491,7 +491,7 @@ fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
                 });
                 let picture = picture(&app);
                 let header = picture.lines().take(9).collect::<Vec<_>>().join("\n");
-                for text in [word, "h help"].into_iter().chain(user) {
+                for text in [word, "? help"].into_iter().chain(user) {
                     assert!(header.contains(text), "{width}: no '{text}' in\n{header}");
                 }
                 assert!(!header.contains("unseen"), "{width}: counts in\n{header}");
@@ -507,6 +507,6 @@ fn the_reason_for_sampling_is_shown_as_far_as_it_fits() {
         show(&mut app, |frame| *frame = exactop_testkit::frame(SourceKind::Procfs, false));
         let page = picture(&app);
         let why = if width == 80 { "inexact · not permitted to load" } else { "run it as root" };
-        assert!(page.contains(why) && page.contains("h help"), "{page}");
+        assert!(page.contains(why) && page.contains("? help"), "{page}");
     }
 }

@@ -137,7 +137,7 @@ fn the_live_view_with_its_keys_at_every_size() {
         let app = app(width, height, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
         let shown = text(&drawn(&app, Theme::FULL));
         let last = shown.lines().last().unwrap();
-        assert_eq!(last.contains("h help") && last.contains("q quit"), height >= 20, "{shown}");
+        assert_eq!(last.contains("? help") && last.contains("q quit"), height >= 20, "{shown}");
         insta::assert_snapshot!(format!("live_{width}x{height}"), shown);
     }
     let without = app(80, 24, Settings { footer: false, ..Settings::default() });

@@ -10,6 +10,7 @@ use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::explanations::Topic;
 use exactop_tui::{App, Host, ProcessAction, Settings, Target};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -252,6 +253,17 @@ fn a_recording_at_80x24() {
 }
 
 #[test]
+fn a_recording_is_explained_at_80x24() {
+    with_desk(80, 24, |desk, _| {
+        typed(desk, "?");
+        insta::assert_snapshot!(picture(desk));
+        press(desk, KeyCode::Esc, KeyModifiers::NONE);
+        typed(desk, "t");
+        assert_eq!(desk.app().topic(), Topic::Time);
+    });
+}
+
+#[test]
 fn a_recording_after_its_gap_at_160x30() {
     with_desk(160, 30, |desk, _| {
         typed(desk, "t100\n");
@@ -263,6 +275,7 @@ fn a_recording_after_its_gap_at_160x30() {
 fn a_marked_window_of_a_recording_says_when_it_was() {
     with_desk(120, 24, |desk, _| {
         typed(desk, "D");
+        assert_eq!(desk.app().topic(), Topic::Changes);
         press(desk, KeyCode::Right, KeyModifiers::NONE);
         let screen = picture(desk);
         assert!(screen.contains("change since 2026-11-22 14:00:00 · window 2.000 s"), "{screen}");
@@ -276,7 +289,7 @@ fn a_marked_window_of_a_recording_says_when_it_was() {
 fn a_time_that_is_not_recorded_is_refused_at_once() {
     with_feed(120, 24, GAP.0 + GAP.1, 0, |desk, _| {
         let screen = picture(desk);
-        assert!(screen.contains("not recorded before this: 2026-11-22 14:01:20"), "{screen}");
+        assert!(screen.contains("not recorded from 2026-11-22 14:01:20"), "{screen}");
         typed(desk, "H");
         assert!(!picture(desk).contains("not recorded"), "once");
     });
@@ -324,7 +337,7 @@ fn a_recording_has_no_holdings_and_says_so() {
 fn actions_and_disk_io_are_not_offered_in_a_recording() {
     with_desk(100, 24, |desk, _| {
         typed(desk, "b");
-        assert!(picture(desk).contains("Disk - (never recorded)"), "{}", picture(desk));
+        assert!(picture(desk).contains("Disk - (not recorded)"), "{}", picture(desk));
         press(desk, KeyCode::Down, KeyModifiers::NONE);
         for (key, there, gone) in [
             (KeyCode::Enter, "y calls", "k kill"),

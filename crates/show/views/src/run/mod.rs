@@ -182,7 +182,7 @@ pub fn nameless(tree: &Tree) -> Option<String> {
 }
 
 fn without_place(tasks: u64, ns: u64) -> String {
-    format!("{}   {} times no place for a task", without_name(ns), thousands(tasks))
+    format!("{}   tables full {} times", without_name(ns), thousands(tasks))
 }
 
 fn without_name(ns: u64) -> String {

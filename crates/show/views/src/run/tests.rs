@@ -185,8 +185,8 @@ fn unnamed_time_is_reported() {
     let said = text(&report);
     let first = said.lines().next().expect("a line");
     let words =
-        "1.500 s of the machine's CPU time without a name, perhaps its   6,809 times no place \
-                 for a task";
+        "1.500 s of the machine's CPU time without a name, perhaps its   tables full 6,809 \
+                 times";
     assert_eq!(first.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let line = said.lines().find(|line| line.starts_with("inexact")).expect("a line");
     let words = "missed switches 0   no place for an exit 6,809";

@@ -26,15 +26,19 @@ pub(crate) const ACCOUNTS: [Account; COUNT] = [
     account("tasks", "tasks", "Tasks that lived at the window's end."),
     account("exited", "exited", "Tasks that exited in the window."),
     account("outside", "outside", "Tasks outside of the PID namespace that the daemon reports on."),
-    account("unnamed", "unnamed", "Executing, but the task is unknown."),
-    account("irq", "interrupts", "Interrupts, if they are measured apart from the tasks they hit."),
-    account("steal", "steal", "The hypervisor ran others."),
-    account("idle", "idle", "Nothing to do."),
-    account("offline", "offline", "CPUs that were switched off."),
+    account("unnamed", "unnamed", "CPU time of tasks that are unknown."),
+    account(
+        "irq",
+        "interrupts",
+        "Time in interrupts. - : the source counts it under the tasks they interrupted.",
+    ),
+    account("steal", "steal", "Time in which the hypervisor ran something else on these CPUs."),
+    account("idle", "idle", "Time in which the CPUs had no task to run."),
+    account("offline", "offline", "Time in which CPUs were offline."),
     account(
         "residual",
         "residual",
-        "The part of the CPUs' time that no account holds: 0 when the books close.",
+        "The CPUs' time minus the sum of all accounts. It is 0 unless a charge is lost.",
     ),
 ];
 

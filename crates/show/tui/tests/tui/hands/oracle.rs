@@ -84,7 +84,7 @@ impl Oracle {
         let footer = app.settings().footer;
         let wants = LayoutNeeds { cpus, per_cpu, findings, reserved, recorded: false, footer };
         let Some(place) = screen(width, height, wants) else { return };
-        if *app.page() != Page::Table {
+        if *app.page() != Page::Table || app.help().is_some() {
             return;
         }
         self.seen.rows = vec![None; place.body_y.into()];
@@ -111,7 +111,7 @@ impl Oracle {
         self.tally.keys += u64::from(matches!(event, Event::Key(_)));
         let before = desk.app().prompt().map(|p| p.question.clone());
         let typed = desk.app().prompt().map(|p| p.editor.text().trim().to_string());
-        let was_table = *desk.app().page() == Page::Table;
+        let was_table = *desk.app().page() == Page::Table && desk.app().help().is_none();
         desk.take(event);
         let app = desk.app();
         if before.is_none() && was_table {
