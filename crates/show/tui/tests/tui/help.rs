@@ -123,9 +123,9 @@ fn every_named_key_does_something_on_its_screen() {
     for &topic in &Topic::ALL {
         let Some(way) = way_to(topic) else { continue };
         for (key, result) in topic.explanation().keys {
-            // A question has a text to delete.
+            // A question has a text to delete, and a low screen has lines to scroll to.
             let way = if key == "^U" { format!("{way} 7") } else { way.to_string() };
-            let mut app = after(80, 24, &way);
+            let mut app = after(80, 12, &way);
             let before = picture(&app);
             let action = press(&mut app, key);
             let changed = picture(&app) != before || !matches!(action, Action::Draw);
