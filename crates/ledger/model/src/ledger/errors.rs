@@ -61,25 +61,25 @@ macro_rules! errors {
 
 errors! {
     Recursion, "recursion", "programs skipped", Inexact, "The kernel skipped a program because it was already running on that CPU.";
-    UnseenSwitch, "unseen_switch", "switches not shown", Repaired, "The kernel did not show a context switch; the ledger repaired the stretch from the kernel's own run times.";
-    MissedSwitch, "missed_switch", "stretches not known", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
+    UnseenSwitch, "unseen_switch", "switches not shown", Repaired, "The kernel did not show a context switch; the ledger took the run time from the kernel's own count.";
+    MissedSwitch, "missed_switch", "run times unknown", Inexact, "The kernel hid a context switch on a CPU that seemed idle, or a task came onto a CPU that another task still had; the task that ran there is unknown.";
     UnseenBirth, "unseen_birth", "births not shown", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
     UnseenExit, "unseen_exit", "exits not shown", Repaired, "A task's exit was not shown; its last switch ended its account.";
     UnseenIrq, "unseen_irq", "interrupts not shown", Inexact, "An interrupt's begin or end was not shown; its time is part of the task or idle time that it interrupted.";
-    NoSlot, "no_slot", "no place for a task", Inexact, "A task could not get a slot; its time went to the unnamed account.";
-    NoStorage, "no_storage", "no memory for a task", Inexact, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
-    NoGroup, "no_group", "no place for an exit", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
-    NoMove, "no_move", "no place for a change of group", Inexact, "The table of moves between control groups was full; what a task had used before it changed its group counts for the new one.";
-    FreeList, "free_list", "places not given back", Exact, "A slot could not be given back; it stays unused until the next start.";
-    DirtyList, "dirty_list", "all tasks looked at", Exact, "The list of changed tasks overflowed; all tasks were looked at instead.";
-    ClockStep, "clock_step", "clock stepped", Repaired, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
-    LostWakeup, "lost_wakeup", "wake-ups not shown", Repaired, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
+    NoSlot, "no_slot", "tasks without a slot", Inexact, "A task could not get a slot; its time went to the unnamed account.";
+    NoStorage, "no_storage", "tasks without memory", Inexact, "The kernel had no memory for a task's slot number; its time went to the unnamed account.";
+    NoGroup, "no_group", "exits without a slot", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
+    NoMove, "no_move", "group changes not recorded", Inexact, "The table of moves between control groups was full; the time of a task before its move counts for its new group.";
+    FreeList, "free_list", "slots not freed", Exact, "A slot could not be given back; it stays unused until the next start.";
+    DirtyList, "dirty_list", "full task scans", Exact, "The list of changed tasks overflowed; the reader read all tasks instead.";
+    ClockStep, "clock_step", "clock stepped", Repaired, "The clock of one CPU was behind another's; the event got the later time.";
+    LostWakeup, "lost_wakeup", "wake-ups not shown", Repaired, "The kernel did not show a wake-up, or a signal cancelled a sleep; the wait begins when the kernel queued the task.";
     Backwards, "backwards", "counts ran backwards", Inexact, "A cumulative counter ran backwards between two snapshots.";
     Torn, "torn", "records not readable", Inexact, "A record could not be read consistently.";
-    Late, "late", "window late", Inexact, "The reader was held up while it published the beginning or the end of the window.";
-    Unsettled, "unsettled", "CPUs not settled", Inexact, "A CPU stayed inside one of the ledger's programs while this window or the one before was closed; what runs there may be off.";
+    Late, "late", "window late", Inexact, "The reader published the beginning or the end of the window too late.";
+    Unsettled, "unsettled", "CPUs not settled", Inexact, "A CPU stayed inside one of the ledger's programs while this window or the one before was closed; the times on that CPU may be wrong.";
     LostExit, "lost_exits", "exits lost", Inexact, "A record of an exited task did not arrive; its time went to the unnamed account.";
-    NoLine, "no_line", "ended ones not listed", Exact, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
+    NoLine, "no_line", "zombies not listed", Exact, "A zombie could not be listed; its time is in its exited group.";
     Offline, "offline_flush", "CPUs went offline", Exact, "A CPU went offline while a window was being closed.";
 }
 

@@ -3,6 +3,16 @@
 use crossterm::event::KeyCode;
 use exactop_model::columns::{Column, COLUMNS};
 
+/// Lines below the list for the whole help of the selected column, which the list cuts.
+pub const HELP_LINES: u16 = 3;
+/// Lines above the list.
+const HEAD_LINES: u16 = 2;
+
+/// Number of columns that a screen of this height lists.
+pub fn rows(height: u16) -> usize {
+    usize::from(height.saturating_sub(HEAD_LINES + HELP_LINES)).max(1)
+}
+
 /// State of the chooser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnChooser {

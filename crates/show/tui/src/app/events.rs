@@ -326,7 +326,7 @@ impl App {
     fn on_chooser_key(&mut self, key: &KeyEvent) -> Action {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let code = if ctrl && key.code == KeyCode::Char('c') { KeyCode::Esc } else { key.code };
-        let lines = usize::from(self.size.1.saturating_sub(3)).max(1);
+        let lines = super::column_chooser::rows(self.size.1);
         let Page::ColumnChooser(chooser) = &mut self.page else { return Action::Draw };
         match chooser.key(code, lines) {
             Outcome::Open => Action::Draw,

@@ -19,7 +19,7 @@ pub(super) fn on_key(
         KeyCommand::SortRight => (now.column + 1).min(last),
         KeyCommand::Reverse => now.column,
         KeyCommand::SortMemory => {
-            return Some(Err("no memory to sort by here: press P for CPU, T for throttled, N for name, < or > for a column".into()))
+            return Some(Err("no memory column here: sort with P, T, N, < or >".into()))
         }
         _ => return None,
     };

@@ -281,7 +281,7 @@ fn group_max(group: &str, id: Option<u64>, text: &str) -> Answer {
 }
 
 fn limit_confirm(limit: Limit) -> Answer {
-    let label = format!("give {} {}?", limit.group, limit.in_words());
+    let label = format!("set {} for {}?", limit.in_words(), limit.group);
     Answer::Ask(Prompt::new(Question::GroupConfirm(limit), label, None))
 }
 

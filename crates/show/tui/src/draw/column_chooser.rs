@@ -1,8 +1,8 @@
 //! The column chooser.
 
-use super::text::{cell, put};
+use super::text::{cell, put, wrapped};
 use super::theme::{Ink, Theme};
-use crate::app::column_chooser::ColumnChooser;
+use crate::app::column_chooser::{rows, ColumnChooser, HELP_LINES};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
@@ -24,7 +24,7 @@ pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
         false => "Space show, hide   → grab, ↑↓ move, ← drop   s sort   ? help   Esc back",
     };
     put(buf, 0, 1, width, &Line::styled(keys, theme.style(Ink::Dim)));
-    let rows = usize::from(height.saturating_sub(3));
+    let rows = rows(height);
     let first = (chooser.at + 1).saturating_sub(rows);
     let shown = chooser.list.iter().enumerate().skip(first).take(rows);
     for (y, (i, (column, chosen))) in (2u16..).zip(shown) {
@@ -44,5 +44,10 @@ pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
         };
         let text = cell(&text, usize::from(width), true);
         put(buf, 0, y, width, &Line::styled(text, theme.style(ink)));
+    }
+    let help = chooser.list.get(chooser.at).map_or("", |(column, _)| column.help);
+    let lines = wrapped(help, 0, width.into()).into_iter().take(usize::from(HELP_LINES));
+    for (y, line) in (height.saturating_sub(HELP_LINES)..height).zip(lines) {
+        put(buf, 0, y, width, &line.style(theme.style(Ink::Dim)));
     }
 }

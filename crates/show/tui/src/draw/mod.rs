@@ -113,7 +113,7 @@ fn too_small(theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
     let text = format!("too small: {}x{}", buf.area.width, buf.area.height);
     let (least_w, least_h) = (crate::layout::MIN_WIDTH, crate::layout::MIN_HEIGHT);
     put(buf, 0, 0, u16::MAX, &Line::styled(text, theme.style(Ink::Strong)));
-    put(buf, 0, 1, u16::MAX, &Line::raw(format!("needs {least_w}x{least_h}")));
+    put(buf, 0, 1, u16::MAX, &Line::raw(format!("exactop needs {least_w}x{least_h}")));
     None
 }
 

@@ -510,7 +510,11 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     assert!(app.ask().groups, "they are on the screen");
     key(&mut app, KeyCode::End);
     keys(&mut app, "w500\n");
-    assert!(app.prompt().unwrap().head().contains("give /system.slice/batch.service weight 500?"));
+    assert!(app
+        .prompt()
+        .unwrap()
+        .head()
+        .contains("set weight 500 for /system.slice/batch.service?"));
     assert_eq!(keys(&mut app, "y"), limit(Some(500), None));
     keys(&mut app, "x50%\n");
     assert_eq!(keys(&mut app, "n"), Action::Draw, "the person thought better of it");

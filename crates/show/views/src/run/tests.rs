@@ -189,7 +189,7 @@ fn unnamed_time_is_reported() {
                  times";
     assert_eq!(first.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let line = said.lines().find(|line| line.starts_with("inexact")).expect("a line");
-    let words = "missed switches 0   no place for an exit 6,809";
+    let words = "missed switches 0   exits without a slot 6,809";
     assert_eq!(line.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let errors = &json(&report)["tree"]["errors"];
     assert_eq!((&errors["no_group"], &errors["unseen_switch"]), (&6809.into(), &3.into()));
