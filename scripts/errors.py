@@ -24,7 +24,7 @@ WORDS = 40
 # Verbs with which a remedy begins.
 VERBS = set("""add allow ask attach build catch change check choose close connect correct delegate draw echo enable enlarge
 export find free give grant install join keep leave limit listen look make mount name open pass press put raise read
-record remove rename report restart run save see send set start stop take try use wait write""".split())
+record remove rename report restart run save see send set sort start stop take try use wait write""".split())
 # Words that hide the actor or the value. "nothing" and "none" are values.
 FORBIDDEN = re.compile(r"""\b(?:nobody|somebody|whom|whose|who|(?:is|are)\ told|is\ said|so\ many|ma[dk]es?\ no\ sense
     |(?:is|are)\ no|anew|please|sorry|should|must\ be|can(?:\ ?not|'t)\ be\ \w+|could\ not\ be\ \w+)\b""", re.X | re.I)

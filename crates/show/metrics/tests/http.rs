@@ -238,7 +238,10 @@ fn probes_say_whether_windows_close() {
     let server = Server::start(address, front, |_| panic!("no page is made")).expect("a server");
     let probe = |path: &str| by_name(&server, path, "localhost");
     assert_eq!(probe("/healthz"), ("200".into(), "ok\n".into()));
-    assert_eq!(probe("/readyz"), ("503".into(), "no window has closed yet: wait for the first\n".into()));
+    assert_eq!(
+        probe("/readyz"),
+        ("503".into(), "no window has closed yet: wait for the first\n".into())
+    );
     pulse.closes();
     assert_eq!(probe("/readyz"), ("200".into(), "ok\n".into()));
     // With an interval of zero, the last window is always too old.
