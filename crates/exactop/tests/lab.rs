@@ -176,9 +176,9 @@ fn an_error_in_an_experiment_file_is_one_line() {
             condition("workers = [{ group = '../g' }]\ngroups = { '../g' = {} }"),
             "group '../g': write names",
         ),
-        (condition("workers = [{}]\nrelative_to = 'd'"), "relative_to = 'd': no such condition"),
+        (condition("workers = [{}]\nrelative_to = 'd'"), "relative_to = 'd' is not a condition"),
         (condition("workers = [{ count = 0 }]"), "write 1 to 1000"),
-        (condition("workers = [{}]\nledger = false"), "ledger = false: what is measured"),
+        (condition("workers = [{}]\nledger = false"), "ledger = false, and the metric"),
         (condition("workers = [{}]\nspeed = 1"), "unknown field `speed`"),
     ] {
         let own = Own::new(&body);

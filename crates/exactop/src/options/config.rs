@@ -275,9 +275,9 @@ mod tests {
             let found = unknown.iter().find(|told| told.1.contains(words));
             assert_eq!(found.map(|told| told.0), Some(line), "{words}: {unknown:?}");
         };
-        said(3, "microstate: did you mean microstates?");
+        said(3, "microstate: did you mean 'microstates'?");
         said(4, "zzzzzzzz: docs/reference/configuration.md lists the settings");
-        said(7, "srot: did you mean sort?");
+        said(7, "srot: did you mean 'sort'?");
         said(8, "colours: ");
         assert_eq!(unknown.len(), 4, "{unknown:?}");
     }
@@ -289,7 +289,7 @@ mod tests {
         let (settings, unknown) = parse(&text).expect("settings");
         assert!(settings.threads);
         assert_eq!(settings.presets.keys().collect::<Vec<_>>(), ["two"]);
-        assert_eq!(unknown, [(3, "colums: did you mean columns?".into())]);
+        assert_eq!(unknown, [(3, "colums: did you mean 'columns'?".into())]);
         // Without a misspelt key, only the refusal is reported.
         let refused = parse("[presets.one]\nsort = \"pid\"\n").expect_err("no columns");
         assert!(refused.1.contains("columns"), "{refused:?}");

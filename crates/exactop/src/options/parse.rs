@@ -192,6 +192,6 @@ mod tests {
     fn a_misspelt_column_gets_a_suggestion() {
         let message = columns("pid,comand").unwrap_err();
         assert_eq!(message, "no column 'comand': did you mean 'command'?");
-        assert!(columns("pid,qqqqqqqq").unwrap_err().contains("lists them"));
+        assert!(columns("pid,qqqqqqqq").unwrap_err().contains("to list them"));
     }
 }

@@ -62,7 +62,7 @@ fn replayed_reports_equal_the_printed_ones() {
     same_bytes_of("ptop", "procfs", &["--rows", "7"], &["0.3", "3"]);
     let dir = tempfile::tempdir().expect("a directory");
     let of = ["prstat", "--replay", text(dir.path())];
-    run(&[&of[..], &["-U", "root"]].concat()).refused(1, "is not recorded");
+    run(&[&of[..], &["-U", "root"]].concat()).refused(1, "-U conflicts with --replay");
     run(&[&of[..], &["--source", "procfs"]].concat()).refused(1, "conflicts with --replay");
     run(&of).refused(1, "no recording in");
     run(&["ptop", "--replay", text(dir.path()), "-d", "2"]).refused(2, "conflicts with a replay");

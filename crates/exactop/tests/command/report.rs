@@ -80,7 +80,7 @@ fn exports_write_only_to_their_target() {
     run(&nothing).refused(1, "no window ends in");
     run(&["export", "parquet", text(&path)]).refused(2, "--output");
     for to in ["s3://bucket/books", "file:///srv/books", "httpx://s/books"] {
-        run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "files go to a directory");
+        run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "give a directory, which");
     }
     let login = ["export", "parquet", "--to", text(&out), "--login", "x", text(&path)];
     run(&login).refused(2, "apply only to a URL");

@@ -384,7 +384,7 @@ fn missing_groups_and_wrong_limits_are_reported_in_one_line() {
         (&["set", "/x"], 2, "--weight"),
         (&["set", "/x", "--weight", "0"], 2, "1 to 10000"),
         (&["set", "/x", "--max", "9"], 2, "9 us"),
-        (&["-p", "1"], 2, "a group has many processes"),
+        (&["-p", "1"], 2, "a control group has many processes"),
         (&["x"], 2, "interval 'x'"),
     ] {
         run(&[&["cgroups"], args].concat()).refused(status, words);

@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(reader.read(wanted(9)), Ok(environment(2)), "the second question's own");
         drop(may);
         let ended = reader.read(wanted(9));
-        assert!(says(&ended, "has been ended"), "{ended:?}");
+        assert!(says(&ended, "has ended"), "{ended:?}");
         other.join().expect("no panic");
     }
 }
