@@ -38,7 +38,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Measurements, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Benchmark {
     /// Measure CPU time and memory for watching idle processes
     Cost,
@@ -146,7 +147,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let before = before.unwrap_or_default();
     let mut report = Report::new(machine::read());
     for what in args.chosen() {
-        let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
+        let name = what.into();
+        eprintln!("bench: {name} ...");
+        let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(name, &e));
         println!("{}", section.text());
         draw(args.pictures.as_deref(), &section)?;
         report.sections.push(section);
@@ -158,26 +161,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Benchmark {
-    fn name(self) -> &'static str {
-        match self {
-            Benchmark::Cost => "cost",
-            Benchmark::Loaded => "loaded",
-            Benchmark::Switches => "switches",
-            Benchmark::Build => "build",
-            Benchmark::Ptop => "ptop",
-            Benchmark::Record => "record",
-            Benchmark::Start => "start",
-            Benchmark::Attach => "attach",
-            Benchmark::Readers => "readers",
-            Benchmark::Size => "size",
-            Benchmark::Truth => "truth",
-        }
-    }
-}
-
 fn measure(what: Benchmark, bench: &Bench) -> Result<Section> {
-    eprintln!("bench: {} ...", what.name());
     match what {
         Benchmark::Cost => cost::measure(bench),
         Benchmark::Loaded => loaded::measure(bench),

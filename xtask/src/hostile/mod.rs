@@ -11,6 +11,7 @@ mod storms;
 mod watched;
 
 use anyhow::{bail, Context, Result};
+use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -30,9 +31,6 @@ enum Attack {
     /// Run storms of forks, threads, signals and names
     Storms,
 }
-
-const ALL: [Attack; 6] =
-    [Attack::Killed, Attack::Signals, Attack::Many, Attack::Names, Attack::Limits, Attack::Storms];
 
 /// Treat exactop as a hostile machine would, and print the table for docs/explanation/security.md (as root)
 #[derive(clap::Args)]
@@ -65,7 +63,6 @@ impl Line {
         Line { what: what.into(), tried: 0, held: 0, notes: Vec::new() }
     }
 
-    /// Counts one try.
     fn count(&mut self, result: Result<(), String>) {
         self.tried += 1;
         match result {
@@ -94,7 +91,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     println!("{}\n", machine());
     println!("| done | tried | held | |\n|---|---|---|---|");
     let mut failed = 0;
-    for what in ALL.iter().filter(|what| args.only.is_empty() || args.only.contains(what)) {
+    for what in Attack::value_variants()
+        .iter()
+        .filter(|what| args.only.is_empty() || args.only.contains(what))
+    {
         let lines = match what {
             Attack::Killed => vec![killed::by_kill(&exactop, args.times)?],
             Attack::Signals => vec![killed::by_signals(&exactop, args.times)?],
@@ -133,7 +133,6 @@ fn workers() -> Result<()> {
     Ok(())
 }
 
-/// The machine of the figures.
 fn machine() -> String {
     let name = rustix::system::uname();
     let now = Command::new("date").arg("+%Y-%m-%d").output();

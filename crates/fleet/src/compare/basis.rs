@@ -5,7 +5,8 @@ use exactop_report::statistics::{apart, changed, Separation, FEWEST, FEWEST_PAIR
 use rustc_hash::FxHashMap;
 
 /// Kind of comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum BasisKind {
     /// Each host that is in both ranges with itself.
     Pairs,
@@ -17,12 +18,8 @@ pub enum BasisKind {
 
 impl BasisKind {
     /// Name of the kind.
-    pub const fn name(self) -> &'static str {
-        match self {
-            BasisKind::Pairs => "pairs",
-            BasisKind::Sides => "sides",
-            BasisKind::Rollout => "rollout",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -26,7 +26,8 @@ const WEIGHED: usize = 300;
 const SEED: u64 = 1;
 
 /// Divisor of a host's CPU time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Per {
     /// The host's available CPU time: per cent of its CPUs.
     Cpu,
@@ -36,11 +37,8 @@ pub enum Per {
 
 impl Per {
     /// Name of the divisor.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Per::Cpu => "cpu",
-            Per::Wall => "wall",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Unit of the figures.
@@ -120,7 +118,8 @@ impl Row {
 }
 
 /// Result for all rows together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     /// Too few hosts to tell a difference from noise.
     TooFewHosts,
@@ -132,12 +131,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// Name of the verdict.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::TooFewHosts => "too_few_hosts",
-            Verdict::NothingBeyondNoise => "nothing_beyond_noise",
-            Verdict::BeyondNoise(_) => "beyond_noise",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -110,7 +110,7 @@ pub fn export(
     files: &mut dyn Files,
 ) -> Result<Exported, ExportError> {
     let mut windows = Windows::from_recording(recording, when)?;
-    let mut days = Days::new(&TableName::ALL);
+    let mut days = Days::new(TableName::ALL);
     while windows.advance()? {
         days.window(windows.replay())?;
     }

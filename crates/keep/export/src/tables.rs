@@ -12,7 +12,8 @@ use exactop_recording::Span;
 use std::collections::BTreeMap;
 
 /// The tables; each is one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum TableName {
     /// The balance of the CPUs' time: one row for each window.
     Accounts,
@@ -27,21 +28,14 @@ pub enum TableName {
 
 impl TableName {
     /// All tables.
-    pub const ALL: [TableName; 4] =
-        [TableName::Accounts, TableName::Rows, TableName::Groups, TableName::Charges];
+    pub const ALL: &[TableName] = <TableName as strum::VariantArray>::VARIANTS;
 
     /// Name of the table, without `.parquet`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TableName::Accounts => "accounts",
-            TableName::Rows => "rows",
-            TableName::Groups => "groups",
-            TableName::Charges => "charges",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
-/// Counters that are summed by group.
 const OF_GROUPS: [Counter; 5] =
     [Counter::RunNs, Counter::StealNs, Counter::IrqNs, Counter::LatNs, Counter::ThrottleNs];
 
@@ -99,7 +93,6 @@ pub fn fields(which: TableName) -> Vec<Field> {
     window().into_iter().chain(own.into_iter().flatten()).collect()
 }
 
-/// A window and its context.
 pub(crate) struct WindowFacts<'a> {
     pub window: &'a Window,
     /// The book that made the window.

@@ -25,7 +25,8 @@ impl Decoder {
         let places = tables
             .iter()
             .map(|theirs| {
-                let which = TableId::ALL.into_iter().find(|w| w.table().table == theirs.table)?;
+                let which =
+                    TableId::ALL.iter().copied().find(|w| w.table().table == theirs.table)?;
                 let ours = &which.table().columns;
                 let place = |theirs: &(String, _)| ours.iter().position(|ours| ours == theirs);
                 Some((which, theirs.columns.iter().map(place).collect()))

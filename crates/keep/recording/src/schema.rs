@@ -36,8 +36,7 @@ pub struct Table {
     pub columns: Vec<(String, Type)>,
 }
 
-/// The tables, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub(crate) enum TableId {
     Machine,
     Cpu,
@@ -58,24 +57,7 @@ pub(crate) enum TableId {
 }
 
 impl TableId {
-    pub const ALL: [TableId; 16] = [
-        TableId::Machine,
-        TableId::Cpu,
-        TableId::CpuTicks,
-        TableId::Task,
-        TableId::Gone,
-        TableId::Exit,
-        TableId::TaskDetail,
-        TableId::ProcessDetail,
-        TableId::GroupMove,
-        TableId::GroupName,
-        TableId::Waits,
-        TableId::Wait,
-        TableId::WaitSleep,
-        TableId::WaitLength,
-        TableId::WaitOther,
-        TableId::GroupFile,
-    ];
+    pub const ALL: &[TableId] = <TableId as strum::VariantArray>::VARIANTS;
 
     /// Most rows in a frame.
     pub const fn most(self) -> usize {

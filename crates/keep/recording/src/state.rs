@@ -39,7 +39,7 @@ impl State {
     pub fn forget(&mut self, complete: bool, gone: &[AccountId]) {
         let accounts = [TableId::Task, TableId::TaskDetail, TableId::ProcessDetail];
         // Tables without accounts remember only the rows of the last list.
-        for which in TableId::ALL.into_iter().filter(|which| !accounts.contains(which)) {
+        for &which in TableId::ALL.iter().filter(|which| !accounts.contains(which)) {
             self.before_mut(which).keep_listed();
         }
         if complete {

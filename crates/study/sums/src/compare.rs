@@ -32,7 +32,8 @@ impl Least {
 const SEED: u64 = 1;
 
 /// Direction of a row's change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Change {
     /// New: it was not there before.
     Came,
@@ -57,14 +58,8 @@ impl Change {
     }
 
     /// Word for the direction.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Change::Came => "came",
-            Change::Grew => "grew",
-            Change::Same => "same",
-            Change::Shrank => "shrank",
-            Change::Went => "went",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -124,7 +119,8 @@ impl Row {
 }
 
 /// Result for all rows together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     /// A side has too few windows to tell a difference from noise.
     TooFewWindows,
@@ -138,13 +134,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// Name of the verdict.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::TooFewWindows => "too_few_windows",
-            Verdict::NothingWeighed => "nothing_weighed",
-            Verdict::NothingBeyondNoise => "nothing_beyond_noise",
-            Verdict::BeyondNoise(_) => "beyond_noise",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -31,7 +31,8 @@ impl Work {
 }
 
 /// Divisor of CPU time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Per {
     /// Available CPU time: per cent of all CPUs.
     Cpu,
@@ -43,12 +44,8 @@ pub enum Per {
 
 impl Per {
     /// Name of the divisor.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Per::Cpu => "cpu",
-            Per::Wall => "wall",
-            Per::Work(_) => "work",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Unit of the figures.

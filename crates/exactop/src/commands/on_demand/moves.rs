@@ -36,7 +36,7 @@ On a terminal each window is drawn over the previous one until q; with -n the la
 /// The meaning of the lines, for `--help`.
 fn notes() -> String {
     let cause = |cause: Cause| format!("  {:<9} {}\n", cause.name(), cause.meaning());
-    let causes: String = Cause::ALL.into_iter().map(cause).collect();
+    let causes: String = Cause::ALL.iter().copied().map(cause).collect();
     format!("Causes:\n{causes}\n{NOTES}")
 }
 

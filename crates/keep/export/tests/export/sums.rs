@@ -181,7 +181,7 @@ fn a_part_of_a_day_does_not_replace_more() {
 #[test]
 fn the_document_has_every_column() {
     const DOCUMENT: &str = include_str!("../../../../../docs/reference/recording.md");
-    for which in TableName::ALL {
+    for &which in TableName::ALL {
         let begin = DOCUMENT.find(&format!("`{}.parquet`", which.name())).expect("the table");
         let end = DOCUMENT[begin..].find("\n\n").expect("an end") + begin;
         for field in fields(which).iter().filter(|f| !is_counter(&f.name)) {

@@ -6,7 +6,8 @@ use crate::ledger::window::{TaskDelta, Window};
 use rustc_hash::FxHashSet;
 
 /// Exactness in three steps, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum WindowState {
     /// Residual 0, nothing missed, nothing repaired, and no task with a run-time difference in the
     /// audit.
@@ -21,12 +22,8 @@ pub enum WindowState {
 
 impl WindowState {
     /// Name in JSON and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WindowState::Exact => "exact",
-            WindowState::Repaired => "repaired",
-            WindowState::Inexact => "inexact",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// State of a window with these books. The number of repaired tasks is read at the window's

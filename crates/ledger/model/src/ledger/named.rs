@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 /// Container runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs)] // Their names say it.
 pub enum Runtime {
     Docker,
@@ -17,32 +18,16 @@ pub enum Runtime {
 
 impl Runtime {
     /// All runtimes.
-    pub const ALL: [Runtime; 7] = [
-        Runtime::Docker,
-        Runtime::Containerd,
-        Runtime::Podman,
-        Runtime::CriO,
-        Runtime::Nspawn,
-        Runtime::Lxc,
-        Runtime::Runc,
-    ];
+    pub const ALL: &[Runtime] = <Runtime as strum::VariantArray>::VARIANTS;
 
     /// Name of the runtime.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Runtime::Docker => "docker",
-            Runtime::Containerd => "containerd",
-            Runtime::Podman => "podman",
-            Runtime::CriO => "cri-o",
-            Runtime::Nspawn => "nspawn",
-            Runtime::Lxc => "lxc",
-            Runtime::Runc => "runc",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The runtime with this name.
     pub fn of_name(name: &str) -> Option<Runtime> {
-        Runtime::ALL.into_iter().find(|runtime| runtime.name() == name)
+        Runtime::ALL.iter().copied().find(|runtime| runtime.name() == name)
     }
 }
 
@@ -82,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_runtime_is_found_by_its_name() {
-        for runtime in Runtime::ALL {
+        for &runtime in Runtime::ALL {
             assert_eq!(Runtime::of_name(runtime.name()), Some(runtime));
         }
         assert_eq!(Runtime::of_name("rkt"), None);

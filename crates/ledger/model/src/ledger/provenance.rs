@@ -3,7 +3,8 @@
 use crate::ledger::counters::Counter;
 
 /// The source of a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SourceKind {
     /// The BPF ledger: exact, from every scheduler event.
     Ledger,
@@ -17,13 +18,8 @@ pub enum SourceKind {
 
 impl SourceKind {
     /// Name on the command line and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SourceKind::Ledger => "ledger",
-            SourceKind::Procfs => "procfs",
-            SourceKind::Snapshot => "snapshot",
-            SourceKind::Taskstats => "taskstats",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// True if it sees tasks that exit between two reads.

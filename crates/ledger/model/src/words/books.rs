@@ -3,7 +3,8 @@
 use crate::frame::{Books, Frame};
 
 /// An account of the books.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[allow(missing_docs)] // Their names say it.
 pub enum Account {
     /// Tasks that are alive at the window's end.
@@ -27,18 +28,8 @@ pub enum Account {
 
 impl Account {
     /// The word on the screen.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Account::Tasks => "tasks",
-            Account::Exited => "exited",
-            Account::Outside => "outside",
-            Account::Unnamed => "unnamed",
-            Account::Irq => "irq",
-            Account::Steal => "steal",
-            Account::Idle => "idle",
-            Account::Offline => "offline",
-            Account::Residual => "residual",
-        }
+    pub fn label(self) -> &'static str {
+        self.into()
     }
 }
 

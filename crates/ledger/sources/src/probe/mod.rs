@@ -21,7 +21,8 @@ use std::io;
 use std::path::Path;
 
 /// Availability of a capability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Status {
     /// Available.
     Available,
@@ -33,12 +34,8 @@ pub enum Status {
 
 impl Status {
     /// Name in JSON and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Status::Available => "available",
-            Status::Degraded => "degraded",
-            Status::Missing => "missing",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -3,7 +3,21 @@
 use serde::{Deserialize, Serialize};
 
 /// Why the kernel moved a task to another CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)] // `meaning` says it.
 pub enum Cause {
@@ -27,45 +41,11 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order of the manual.
-    pub const ALL: [Cause; 16] = [
-        Cause::Wakeup,
-        Cause::NewIdle,
-        Cause::Periodic,
-        Cause::Active,
-        Cause::Exec,
-        Cause::Fork,
-        Cause::Affinity,
-        Cause::Numa,
-        Cause::Hotplug,
-        Cause::Core,
-        Cause::RtPush,
-        Cause::RtPull,
-        Cause::DlPush,
-        Cause::DlPull,
-        Cause::Ext,
-        Cause::Unknown,
-    ];
+    pub const ALL: &[Cause] = <Cause as strum::VariantArray>::VARIANTS;
 
     /// Word in tables, JSON and CSV.
     pub fn name(self) -> &'static str {
-        match self {
-            Cause::Wakeup => "wakeup",
-            Cause::NewIdle => "new_idle",
-            Cause::Periodic => "periodic",
-            Cause::Active => "active",
-            Cause::Exec => "exec",
-            Cause::Fork => "fork",
-            Cause::Affinity => "affinity",
-            Cause::Numa => "numa",
-            Cause::Hotplug => "hotplug",
-            Cause::Core => "core",
-            Cause::RtPush => "rt_push",
-            Cause::RtPull => "rt_pull",
-            Cause::DlPush => "dl_push",
-            Cause::DlPull => "dl_pull",
-            Cause::Ext => "ext",
-            Cause::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Meaning in words.

@@ -109,7 +109,7 @@ fn every_cause_has_a_word_of_its_own() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), Cause::ALL.len());
-    for cause in Cause::ALL {
+    for &cause in Cause::ALL {
         let word = serde_json::to_value(cause).unwrap();
         assert_eq!(word, cause.name());
     }

@@ -98,7 +98,7 @@ fn a_task_bound_elsewhere_moves_for_its_affinity() {
         assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", told(&window));
         // Before the first binding a task may move for any cause. Between its new CPUs and the
         // migration thread, load balancing may come first.
-        let others = Cause::ALL.map(of).iter().sum::<u64>() - of(Cause::Affinity);
+        let others = Cause::ALL.iter().copied().map(of).sum::<u64>() - of(Cause::Affinity);
         assert!(others <= times as u64 / 10, "{who} has other reasons: {}", told(&window));
     }
     let bound = window.rows.iter().filter(|row| row.cause == Cause::Affinity);
@@ -309,7 +309,7 @@ fn hold_its_class(source: &mut Moves, pids: &[u32], classes: &[Cause]) {
     let none = || sleep(Duration::from_millis(300));
     until(source, none, |window| {
         let of = |cause| moves(window, cause, |tgid, _| theirs(tgid));
-        let all: u64 = Cause::ALL.map(of).iter().sum();
+        let all: u64 = Cause::ALL.iter().copied().map(of).sum();
         assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", told(window));
         let balanced = [Cause::NewIdle, Cause::Periodic, Cause::Active].map(of);
         assert_eq!(balanced, [0; 3], "only the fair class is balanced: {}", told(window));

@@ -146,7 +146,7 @@ fn a_scheduler_in_bpf_moves_tasks() {
     let none = || sleep(Duration::from_millis(300));
     until(&mut source, none, |window| {
         let of = |cause| moves(window, cause, |tgid, _| tgid == crowd.pid());
-        let all: u64 = Cause::ALL.map(of).iter().sum();
+        let all: u64 = Cause::ALL.iter().copied().map(of).sum();
         assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", told(window));
         of(Cause::Ext) > 0
     });
