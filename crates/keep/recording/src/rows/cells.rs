@@ -129,3 +129,12 @@ impl<'a> Fields<'a> {
         counters
     }
 }
+
+/// All values, or `None` if one is missing.
+pub(crate) fn all<T: Copy + Default, const N: usize>(values: [Option<T>; N]) -> Option<[T; N]> {
+    let mut known = [T::default(); N];
+    for (known, value) in known.iter_mut().zip(values) {
+        *known = value?;
+    }
+    Some(known)
+}

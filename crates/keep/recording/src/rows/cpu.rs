@@ -1,6 +1,6 @@
 //! Row of a CPU: its accounts and its ticks.
 
-use super::cells::{Cells, Fields};
+use super::cells::{all, Cells, Fields};
 use crate::bounds::CPUS;
 use crate::error::FrameError;
 use crate::schema::TableId;
@@ -69,29 +69,13 @@ pub(crate) fn ticks_of_cpu(row: &Row, strings: &Strings) -> Result<(u32, StatTic
 }
 
 pub(crate) fn put_ticks(cells: &mut Cells, ticks: Option<&StatTicks>) {
-    cells
-        .uint(ticks.map(|t| t.user))
-        .uint(ticks.map(|t| t.nice))
-        .uint(ticks.map(|t| t.system))
-        .uint(ticks.map(|t| t.idle))
-        .uint(ticks.map(|t| t.iowait))
-        .uint(ticks.map(|t| t.irq))
-        .uint(ticks.map(|t| t.softirq))
-        .uint(ticks.map(|t| t.steal));
+    let fields = ticks.map(StatTicks::fields);
+    for n in 0..8 {
+        cells.uint(fields.map(|fields| fields[n]));
+    }
 }
 
 /// Reads all ticks, or `None` if one is missing.
 pub(crate) fn get_ticks(fields: &mut Fields) -> Option<StatTicks> {
-    let values: [Option<u64>; 8] = std::array::from_fn(|_| fields.uint());
-    let [user, nice, system, idle, iowait, irq, softirq, steal] = values;
-    Some(StatTicks {
-        user: user?,
-        nice: nice?,
-        system: system?,
-        idle: idle?,
-        iowait: iowait?,
-        irq: irq?,
-        softirq: softirq?,
-        steal: steal?,
-    })
+    all(std::array::from_fn(|_| fields.uint())).map(StatTicks::from_fields)
 }

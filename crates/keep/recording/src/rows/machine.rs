@@ -1,6 +1,6 @@
 //! Row of the machine and of the snapshot itself.
 
-use super::cells::{Cells, Fields};
+use super::cells::{all, Cells, Fields};
 use super::cpu::{get_ticks, put_ticks};
 use super::words;
 use crate::error::FrameError;
@@ -128,14 +128,6 @@ fn get_system(f: &mut Fields) -> Result<System, FrameError> {
         cpu_ticks: Vec::new(),
         ..System::default()
     })
-}
-
-fn all<T: Copy + Default, const N: usize>(values: [Option<T>; N]) -> Option<[T; N]> {
-    let mut known = [T::default(); N];
-    for (known, value) in known.iter_mut().zip(values) {
-        *known = value?;
-    }
-    Some(known)
 }
 
 fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), FrameError> {

@@ -98,9 +98,10 @@ impl Joined {
         sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);
         sum.cost.bpf_events = both(sum.cost.bpf_events, cost.bpf_events);
         sum.audit.add(&window.audit);
+        let added = |then: StatTicks, now| then.with(&now, u64::wrapping_add);
         let ticks = window.cpu_ticks.iter().filter_map(|&(cpu, now)| {
             let then = sum.cpu_ticks.iter().find(|(n, _)| *n == cpu)?.1;
-            Some((cpu, add_ticks(then, now)))
+            Some((cpu, added(then, now)))
         });
         Window {
             t0_ns: sum.t0_ns,
@@ -108,7 +109,7 @@ impl Joined {
             repaired_wait_ns: both(sum.repaired_wait_ns, window.repaired_wait_ns),
             audit: sum.audit,
             born: both(sum.born, window.born),
-            ticks: sum.ticks.zip(window.ticks).map(|(then, now)| add_ticks(then, now)),
+            ticks: sum.ticks.zip(window.ticks).map(|(then, now)| added(then, now)),
             cpu_ticks: ticks.collect(),
             cpus: sum.cpus,
             errors: sum.errors,
@@ -258,18 +259,5 @@ fn add_moves(sum: &mut Vec<GroupMove>, moves: &[GroupMove]) {
                 sum.throttle_ns = sum.throttle_ns.wrapping_add(moved.throttle_ns);
             }
         }
-    }
-}
-
-fn add_ticks(then: StatTicks, now: StatTicks) -> StatTicks {
-    StatTicks {
-        user: then.user.wrapping_add(now.user),
-        nice: then.nice.wrapping_add(now.nice),
-        system: then.system.wrapping_add(now.system),
-        idle: then.idle.wrapping_add(now.idle),
-        iowait: then.iowait.wrapping_add(now.iowait),
-        irq: then.irq.wrapping_add(now.irq),
-        softirq: then.softirq.wrapping_add(now.softirq),
-        steal: then.steal.wrapping_add(now.steal),
     }
 }

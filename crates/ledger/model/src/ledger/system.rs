@@ -22,18 +22,22 @@ pub struct StatTicks {
 }
 
 impl StatTicks {
+    /// From the fields in the order of /proc/stat.
+    pub fn from_fields(fields: [u64; 8]) -> StatTicks {
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = fields;
+        StatTicks { user, nice, system, idle, iowait, irq, softirq, steal }
+    }
+
+    /// The fields in the order of /proc/stat.
+    pub fn fields(&self) -> [u64; 8] {
+        let StatTicks { user, nice, system, idle, iowait, irq, softirq, steal } = *self;
+        [user, nice, system, idle, iowait, irq, softirq, steal]
+    }
+
     /// The fields in top's order: us sy ni id wa hi si st.
     pub fn in_top_order(&self) -> [u64; 8] {
-        [
-            self.user,
-            self.system,
-            self.nice,
-            self.idle,
-            self.iowait,
-            self.irq,
-            self.softirq,
-            self.steal,
-        ]
+        let StatTicks { user, nice, system, idle, iowait, irq, softirq, steal } = *self;
+        [user, system, nice, idle, iowait, irq, softirq, steal]
     }
 
     /// All ticks.
@@ -44,16 +48,13 @@ impl StatTicks {
     /// `self - earlier`, field by field. idle and iowait of /proc/stat may run backwards
     /// (proc_stat(5)); that counts as no change.
     pub fn since(&self, earlier: &StatTicks) -> StatTicks {
-        StatTicks {
-            user: self.user.saturating_sub(earlier.user),
-            nice: self.nice.saturating_sub(earlier.nice),
-            system: self.system.saturating_sub(earlier.system),
-            idle: self.idle.saturating_sub(earlier.idle),
-            iowait: self.iowait.saturating_sub(earlier.iowait),
-            irq: self.irq.saturating_sub(earlier.irq),
-            softirq: self.softirq.saturating_sub(earlier.softirq),
-            steal: self.steal.saturating_sub(earlier.steal),
-        }
+        self.with(earlier, u64::saturating_sub)
+    }
+
+    /// `of` each field of this and of `other`.
+    pub(crate) fn with(&self, other: &StatTicks, of: impl Fn(u64, u64) -> u64) -> StatTicks {
+        let (ours, theirs) = (self.fields(), other.fields());
+        StatTicks::from_fields(std::array::from_fn(|n| of(ours[n], theirs[n])))
     }
 
     /// Per cent in top's order (us sy ni id wa hi si st); `None` before the first tick.

@@ -42,17 +42,11 @@ impl KernelStat {
 /// The eight fields up to steal; user time already contains guest time.
 fn ticks(fields: &[u8]) -> Option<StatTicks> {
     let mut fields = fields.split(|&b| b == b' ').filter(|f| !f.is_empty()).map(number);
-    let mut next = || fields.next().flatten();
-    Some(StatTicks {
-        user: next()?,
-        nice: next()?,
-        system: next()?,
-        idle: next()?,
-        iowait: next()?,
-        irq: next()?,
-        softirq: next()?,
-        steal: next()?,
-    })
+    let mut known = [0; 8];
+    for field in &mut known {
+        *field = fields.next().flatten()?;
+    }
+    Some(StatTicks::from_fields(known))
 }
 
 #[cfg(test)]
