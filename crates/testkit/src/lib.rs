@@ -2,6 +2,7 @@
 //! takes the events that a test wants and returns snapshots as a source does, so that frames come
 //! from the real [`exactop_model::Book`]. Only tests may depend on it.
 
+mod chdb;
 mod feed;
 mod layer;
 mod machine;
@@ -11,6 +12,7 @@ mod port;
 mod prometheus;
 pub mod wait;
 
+pub use chdb::Chdb;
 pub use exactop_model::ledger::samples;
 pub use feed::{arranged, details, frame, window, Details, Made};
 pub use layer::not_forwarded;

@@ -55,6 +55,28 @@ pub struct Args {
     pub mix_from: Vec<PathBuf>,
 }
 
+impl Args {
+    /// A fleet without errors.
+    pub fn sound(hosts: u32, hours: f64, window: u64, seed: u64, output: PathBuf) -> Args {
+        Args {
+            hosts,
+            hours,
+            window,
+            seed,
+            output,
+            begin: None,
+            doubled: 0.0,
+            late: 0.0,
+            lost: 0.0,
+            skewed: 0,
+            dead: 0,
+            restarted: 0,
+            regression: None,
+            mix_from: Vec::new(),
+        }
+    }
+}
+
 /// Default beginning: recent, because a store keeps only the last days; not in the future, where a
 /// host whose clock is ahead would stand alone. At midnight, because some queries need whole hours.
 pub fn begins(args: &Args) -> Timestamp {

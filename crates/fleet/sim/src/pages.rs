@@ -83,22 +83,13 @@ impl<'a> Exporter<'a> {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let plan = Plan::from_args(&options::Args {
-        hosts: args.hosts,
-        hours: args.windows as f64 * args.window as f64 / 3600.0,
-        window: args.window,
-        seed: args.seed,
-        output: args.output.clone(),
-        begin: None,
-        doubled: 0.0,
-        late: 0.0,
-        lost: 0.0,
-        skewed: 0,
-        dead: 0,
-        restarted: 0,
-        regression: None,
-        mix_from: Vec::new(),
-    })?;
+    let plan = Plan::from_args(&options::Args::sound(
+        args.hosts,
+        args.windows as f64 * args.window as f64 / 3600.0,
+        args.window,
+        args.seed,
+        args.output.clone(),
+    ))?;
     let into = Directory::open_or_make(&args.output)?;
     ensure!(into.names()?.is_empty(), "{} is not empty", args.output.display());
     let exporter = |at| Exporter::new(&plan, at, args.groups);

@@ -45,14 +45,7 @@ fn report(path: &Path, by: Grouping) -> Report {
 fn rows_and_pieces_sum_up_to_the_fleets_time() {
     let dir = tempfile::tempdir().expect("a directory");
     exported(dir.path(), &["one", "two", "evil\x1b[2J<b>"]);
-    for by in [
-        Grouping::Host,
-        Grouping::Namespace,
-        Grouping::Pod,
-        Grouping::Container,
-        Grouping::Unit,
-        Grouping::Command,
-    ] {
+    for by in Grouping::FLEET {
         let report = report(dir.path(), by);
         let sums = &report.sums;
         assert_eq!(sums.windows, 3 * WINDOWS);

@@ -9,6 +9,17 @@ use exactop_testkit::{snapshot, wait};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+/// A made-up machine.
+pub fn machine() -> Machine {
+    Machine {
+        host: "made-up".into(),
+        boot_id: "boot".into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        exactop: "0.2.0".into(),
+    }
+}
+
 /// A log that grows like a daemon's.
 pub struct Growing {
     pub path: PathBuf,
@@ -20,16 +31,9 @@ pub struct Growing {
 
 impl Growing {
     pub fn begin(dir: &Path, options: Options) -> Growing {
-        let machine = Machine {
-            host: "made-up".into(),
-            boot_id: "boot".into(),
-            kernel: "6.18.0".into(),
-            architecture: "x86_64".into(),
-            exactop: "0.2.0".into(),
-        };
         let path = dir.join("log");
         let options = Options { sync: Sync::Never, ..options };
-        let recorder = Recorder::open(&path, machine, options).expect("a recorder");
+        let recorder = Recorder::open(&path, machine(), options).expect("a recorder");
         let now = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs() as i64;
         let wall_offset_ns = (now - 36_000) * 1_000_000_000;
         let mut log = Growing { path, recorder, book: Book::new(), beat: 0, wall_offset_ns };

@@ -8,15 +8,10 @@ use exactop_fleet::report::{page, Report};
 use exactop_fleet::{FleetError, Grouping, Parquet, Store};
 use exactop_recording::TimeRange;
 use exactop_sums::Least;
-use exactop_testkit::wait;
-use std::io::{BufRead, BufReader};
+use exactop_testkit::{wait, Chdb};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-const SERVER: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../keep/export/tests/clickhouse/server.py");
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
 const SECOND: u64 = 1_000_000_000;
 
 /// Namespace, pod, container, unit and command; CPU seconds; and two waits.
@@ -25,45 +20,15 @@ const PLAIN: [Named; 2] =
     [("'', '', '', 'x.service', 'a'", 2, "1, 2"), ("'', '', '', 'x.service', '~other'", 4, "1, 2")];
 
 /// The engine behind a local port.
-struct Engine {
-    child: Child,
-    url: String,
-    _dir: tempfile::TempDir,
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        // Fails if it has already ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+struct Engine(Chdb);
 
 impl Engine {
-    /// `None` if this machine's Python has no engine and the test is not required.
     fn start() -> Option<Engine> {
-        let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
-        let there = Command::new(&python).args(["-c", "import chdb"]).output();
-        if !there.is_ok_and(|out| out.status.success()) {
-            let how = "'make test-fleet' installs it and runs this test";
-            eprintln!("not run: {python} has no module chdb; {how}");
-            assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
-            return None;
-        }
-        let dir = tempfile::tempdir().expect("a directory");
-        let mut command = Command::new(python);
-        command.arg(SERVER).arg(dir.path().join("store")).arg(SCHEMA);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python");
-        let mut port = String::new();
-        let out = child.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut port).expect("a port");
-        let url = format!("http://127.0.0.1:{}", port.trim().parse::<u16>().expect("a port"));
-        Some(Engine { child, url, _dir: dir })
+        Chdb::start().map(Engine)
     }
 
     fn client(&self) -> Client {
-        let address = Address::read(&self.url).expect("an address");
+        let address = Address::read(&self.0.url).expect("an address");
         Client::new(address, "exactop", None, None, Patience::default()).expect("a client")
     }
 
@@ -243,14 +208,7 @@ fn engine_gives_the_same_report_as_files() {
         Report::read(books, when, by, now_ns).expect("answers").expect("windows")
     };
     let times = [TimeRange::default(), TimeRange { from: at(355), to: at(390) }];
-    let bys = [
-        Grouping::Host,
-        Grouping::Namespace,
-        Grouping::Pod,
-        Grouping::Container,
-        Grouping::Unit,
-        Grouping::Command,
-    ];
+    let bys = Grouping::FLEET;
     let mut plain = None;
     for twice in [false, true] {
         if twice {
@@ -319,7 +277,7 @@ fn engine_without_the_tables_is_an_error() {
     engine.client().select("DROP TABLE charges_to_1m", &[]).expect("done");
     engine.client().select("DROP TABLE accounts", &[]).expect("done");
     // The test's server has one status for all errors, so no patience is needed.
-    let address = Address::read(&engine.url).expect("an address");
+    let address = Address::read(&engine.0.url).expect("an address");
     let patience = Patience { all: std::time::Duration::from_millis(1), ..Patience::default() };
     let client = Client::new(address, "exactop", None, None, patience).expect("a client");
     let store = Store::open(client).expect("it answers");

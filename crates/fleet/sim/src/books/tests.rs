@@ -10,22 +10,8 @@ use exactop_recording::TimeRange;
 use std::path::Path;
 
 fn args(output: &Path, hosts: u32, hours: f64) -> Args {
-    Args {
-        hosts,
-        hours,
-        window: 10,
-        seed: 7,
-        output: output.into(),
-        begin: Some("2026-11-22T00:00:00Z".parse().expect("a time")),
-        doubled: 0.0,
-        late: 0.0,
-        lost: 0.0,
-        skewed: 0,
-        dead: 0,
-        restarted: 0,
-        regression: None,
-        mix_from: Vec::new(),
-    }
+    let begin = Some("2026-11-22T00:00:00Z".parse().expect("a time"));
+    Args { begin, ..Args::sound(hosts, hours, 10, 7, output.into()) }
 }
 
 fn balance(args: &Args) -> Balance {

@@ -12,7 +12,7 @@ use exactop_model::ledger::joined::Joined;
 use exactop_model::ledger::merged::Merged;
 use exactop_model::owner::{BookNames, Grouping, Owner};
 use exactop_model::{Book, Counter, Window};
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange, Windows};
+use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange, Windows};
 use exactop_sums::{Difference, Per, Stretch};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -65,15 +65,9 @@ pub fn of_window(window: &Window, book: &Book) {
 pub fn all(history: &History) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
-    let machine = Machine {
-        host: "made-up".into(),
-        boot_id: "boot".into(),
-        kernel: "6.18.0".into(),
-        architecture: "x86_64".into(),
-        exactop: "0.2.0".into(),
-    };
     let options = Options { sync: Sync::Never, ..Options::default() };
-    let mut recorder = Recorder::open(&path, machine, options).expect("a recorder");
+    let mut recorder =
+        Recorder::open(&path, crate::growing::machine(), options).expect("a recorder");
     let mut book = Book::new();
     for snapshot in &history.snapshots {
         recorder.record(snapshot, &book, Clocks { wall_offset_ns: WALL, suspended_ns: 0 });

@@ -3,53 +3,23 @@
 
 use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
 use exactop_export::clickhouse::SentCounts;
-use std::io::{BufRead, BufReader};
+use exactop_testkit::Chdb;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
-const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clickhouse/server.py");
 
 /// A store; it ends with the test.
-pub struct Store {
-    child: Child,
-    pub url: String,
-    _dir: tempfile::TempDir,
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        // It has ended, or will.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+pub struct Store(Chdb);
 
 impl Store {
-    /// `None` if this machine's Python has no engine and the test is not required.
     pub fn start() -> Option<Store> {
-        let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
-        let there = Command::new(&python).args(["-c", "import chdb"]).output();
-        if !there.is_ok_and(|out| out.status.success()) {
-            let how = "'make test-fleet' installs it and runs this test";
-            eprintln!("not run: {python} has no module chdb; {how}");
-            assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
-            return None;
-        }
-        let dir = tempfile::tempdir().expect("a directory");
-        let mut command = Command::new(&python);
-        command.arg(SERVER).arg(dir.path().join("store")).arg(SCHEMA);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("python");
-        let mut port = String::new();
-        let out = child.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut port).expect("a port");
-        let url = format!("http://127.0.0.1:{}", port.trim().parse::<u16>().expect("a port"));
-        Some(Store { child, url, _dir: dir })
+        Chdb::start().map(Store)
+    }
+
+    pub fn url(&self) -> &str {
+        &self.0.url
     }
 
     pub fn post(&self, path: &str, body: &str) -> String {
-        let url = format!("{}{path}", self.url);
+        let url = format!("{}{path}", self.url());
         let config = ureq::Agent::config_builder().http_status_as_error(false);
         let agent = config.build().new_agent();
         let mut answer = agent.post(&url).send(body).expect("an answer");
@@ -110,7 +80,7 @@ fn engine_has_every_window_once_whatever_happens_on_the_way() {
     let Some(store) = Store::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (paths, truth) = fleet(dir.path());
-    let client = client(&store.url, None, None, HASTY);
+    let client = client(store.url(), None, None, HASTY);
     store.fail(
         "lose:charges double:charges lose:accounts lose:accounts double:charges double:accounts",
     );
@@ -134,7 +104,7 @@ fn engine_completes_an_interrupted_export() {
     let Some(store) = Store::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (paths, truth) = fleet(dir.path());
-    let client = client(&store.url, None, None, HASTY);
+    let client = client(store.url(), None, None, HASTY);
     // Interrupted between charges and accounts, in the first batch and in the second.
     for (path, from) in [(&paths[0], 0), (&paths[1], 1)] {
         store.fail("refuse:accounts");
@@ -162,7 +132,7 @@ fn engine_keeps_the_first_of_two_recordings_of_one_time() {
     let [first, second] = ["first", "second"].map(|name| dir.path().join(name));
     let truth = recorded(&first, "one", 0);
     recorded(&second, "one", WINDOWS / 2);
-    let client = client(&store.url, None, None, HASTY);
+    let client = client(store.url(), None, None, HASTY);
     send(&first, &client, now_ns()).0.expect("taken");
     let (done, sent) = send(&second, &client, now_ns());
     done.expect("taken");

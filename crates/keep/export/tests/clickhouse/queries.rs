@@ -32,7 +32,7 @@ impl Fleet {
         let dir = tempfile::tempdir().expect("a directory");
         let parquet = dir.path().join("books");
         let into = Directory::open_or_make(&parquet).expect("a directory");
-        let client = client(&store.url, None, None, HASTY);
+        let client = client(store.url(), None, None, HASTY);
         let names: Vec<String> =
             (0..12).map(|n| format!("{}-{n}", if n < 6 { "new" } else { "old" })).collect();
         let ledger = SourceKind::Ledger;

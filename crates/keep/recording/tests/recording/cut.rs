@@ -29,6 +29,11 @@ fn saved(dir: &Path, bytes: &[u8]) -> PathBuf {
     path
 }
 
+/// A cut of the whole recording, as a file in `dir`.
+pub fn whole(path: &Path, anonymous: bool, dir: &Path) -> PathBuf {
+    saved(dir, &cut_out(path, TimeRange::default(), anonymous).1)
+}
+
 fn end_of(shown: &Shown, live: &Live) -> Option<i128> {
     Some(i128::from(shown.frames[0].t1_ns) + i128::from(live.wall_offset_ns))
 }

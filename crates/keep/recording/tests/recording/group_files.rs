@@ -5,7 +5,7 @@ use crate::world::{machine, open, Live, World};
 use exactop_model::cgroups::{rows, uses, GroupSample, Groups};
 use exactop_model::run::CpuStat;
 use exactop_model::{Ask, Feed, SourceKind, Tap};
-use exactop_recording::{cut, Options, Playback, Recorder, Recording, ReplayStep, Sync, TimeRange};
+use exactop_recording::{Options, Playback, Recorder, Recording, ReplayStep, Sync};
 use std::path::{Path, PathBuf};
 
 /// The groups, which come and go; 77 is the group of the machine's tasks.
@@ -131,11 +131,7 @@ fn joined_windows_span_the_first_beginning_to_the_last_end() {
 fn a_cut_has_group_files_and_an_anonymous_one_hides_their_names() {
     let (dir, path, shown) = recorded(true, 8);
     for anonymous in [false, true] {
-        let file = dir.path().join(format!("part-{anonymous}.rec"));
-        let mut out = std::fs::File::create(&file).expect("a file");
-        let recording = Recording::open(&path).expect("a recording");
-        cut(recording, TimeRange::default(), anonymous, &mut out).expect("a part");
-        let mut replay = open(&file);
+        let mut replay = open(&crate::cut::whole(&path, anonymous, dir.path()));
         for shown in &shown {
             assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
             let Some((shown, _)) = shown else { continue };

@@ -233,11 +233,7 @@ fn joined_windows_have_waits_if_all_of_them_have() {
 fn a_cut_has_waits_and_an_anonymous_one_no_names() {
     let (dir, path, told) = dir_of(20);
     for anonymous in [false, true] {
-        let file = dir.path().join(format!("part-{anonymous}.rec"));
-        let mut out = std::fs::File::create(&file).expect("a file");
-        let recording = Recording::open(&path).expect("a recording");
-        cut(recording, TimeRange::default(), anonymous, &mut out).expect("a part");
-        let mut replay = open(&file);
+        let mut replay = open(&crate::cut::whole(&path, anonymous, dir.path()));
         for told in &told {
             assert_eq!(replay.forward().expect("readable"), ReplayStep::Window);
             let shown = replay.waits().map(|(of, waits)| (of, waits.clone()));

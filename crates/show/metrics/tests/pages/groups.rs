@@ -113,14 +113,7 @@ fn places_change_hands_no_faster_than_all_of_them_in_an_hour() {
 
 #[test]
 fn groups_have_the_labels_of_the_settings() {
-    let pod = CgroupNames {
-        namespace: Some("shop".into()),
-        pod: Some("cart-1".into()),
-        container: Some("web".into()),
-        unit: None,
-    };
-    let unit = CgroupNames { unit: Some("cron.service".into()), ..CgroupNames::default() };
-    let names = Cgroups([(1, pod), (2, unit)].into());
+    let names = Cgroups::pod_and_unit();
     let did = |cgroup| Did { comm: b"sh".to_vec(), cgroup, run_ns: 5, lat_ns: 0 };
     let all = [did(Some(1)), did(Some(2)), did(Some(3)), did(None)];
     let mut made = Made::new(Settings::default(), names.clone());

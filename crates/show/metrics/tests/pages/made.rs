@@ -47,6 +47,20 @@ pub struct Made {
 #[derive(Clone, Default)]
 pub struct Cgroups(pub BTreeMap<u64, CgroupNames>);
 
+impl Cgroups {
+    /// Group 1 is a pod's container, group 2 a unit.
+    pub fn pod_and_unit() -> Cgroups {
+        let pod = CgroupNames {
+            namespace: Some("shop".into()),
+            pod: Some("cart-1".into()),
+            container: Some("web".into()),
+            unit: None,
+        };
+        let unit = CgroupNames { unit: Some("cron.service".into()), ..CgroupNames::default() };
+        Cgroups([(1, pod), (2, unit)].into())
+    }
+}
+
 impl Names for Cgroups {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
         self.0.get(&id).cloned()

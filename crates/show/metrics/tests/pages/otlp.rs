@@ -4,7 +4,6 @@ use crate::made::{ran, Cgroups, Did, Made, SECOND, WALL};
 use crate::receiver;
 use exactop_metrics::otlp::{request, Host, Sender};
 use exactop_metrics::Settings;
-use exactop_model::owner::CgroupNames;
 use exactop_testkit::wait;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
@@ -24,14 +23,7 @@ fn host() -> Host {
 
 /// A pod's container and a unit, two windows, scraped after the first.
 fn made() -> Made {
-    let pod = CgroupNames {
-        namespace: Some("shop".into()),
-        pod: Some("cart-1".into()),
-        container: Some("web".into()),
-        unit: None,
-    };
-    let unit = CgroupNames { unit: Some("cron.service".into()), ..CgroupNames::default() };
-    let mut made = Made::new(Settings::default(), Cgroups([(1, pod), (2, unit)].into()));
+    let mut made = Made::new(Settings::default(), Cgroups::pod_and_unit());
     let cron = Did { cgroup: Some(2), ..ran("cron", 700_000_001) };
     for _ in 0..2 {
         made.window(&[ran("nginx", 1_500_000_003), cron.clone()]);

@@ -177,19 +177,6 @@ fn microstates_of_a_process_are_shares_of_all_its_lives() {
 /// Random states in tenths, including states without a column of their own.
 #[test]
 fn printed_microstates_add_up_to_100() {
-    const STATES: [Counter; 11] = [
-        Counter::RunNs,
-        Counter::StealNs,
-        Counter::IrqNs,
-        Counter::LatNs,
-        Counter::ThrottleNs,
-        Counter::SleepNs,
-        Counter::LockNs,
-        Counter::TextFaultNs,
-        Counter::DataFaultNs,
-        Counter::BlockNs,
-        Counter::StopNs,
-    ];
     let mut seed = 1u64;
     let mut drawn = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -197,7 +184,7 @@ fn printed_microstates_add_up_to_100() {
     };
     let style = ReportStyle { microstates: true, threads: true, ..ReportStyle::default() };
     for _ in 0..1_000 {
-        let states = STATES.map(|state| (state, drawn()));
+        let states: Vec<_> = Counter::STATES.iter().map(|&state| (state, drawn())).collect();
         let mut thread = with(row(7, 8, "x"), &states);
         thread.life_ns = states.iter().map(|(_, ns)| ns).sum();
         if thread.life_ns == 0 {
