@@ -45,6 +45,7 @@ pub type Clock<'a> = &'a dyn Fn(i128) -> String;
 
 /// Why a fleet's books cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum FleetError {
     /// A file or a directory cannot be read.
     #[error(transparent)]
@@ -52,7 +53,6 @@ pub enum FleetError {
     /// A file is not an export.
     #[error("{}: {why}", .path.display())]
     Table {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -71,8 +71,5 @@ pub enum FleetError {
     },
     /// The directory has no tables.
     #[error("no accounts.parquet in {} or below it: run 'exactop export parquet --to DIR' to write one", .path.display())]
-    Nothing {
-        /// The directory.
-        path: PathBuf,
-    },
+    Nothing { path: PathBuf },
 }

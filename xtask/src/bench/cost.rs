@@ -20,7 +20,6 @@ use std::time::Duration;
 
 const POPULATIONS: [usize; 4] = [100, 1_000, 10_000, 30_000];
 const ROUNDS: usize = 3;
-/// Refreshes in a measurement.
 const REFRESHES: u32 = 3;
 /// Longer than any tool's time between two refreshes.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -117,7 +116,6 @@ impl ToolRuns {
     }
 }
 
-/// Measures all tools.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _statistics = Measured::on()?;
     let mut figures = Vec::new();

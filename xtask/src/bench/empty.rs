@@ -54,7 +54,6 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Attaches them.
     pub fn new() -> Result<Attached> {
         let (mut programs, mut links) = (Vec::new(), Vec::new());
         for event in EVENTS {

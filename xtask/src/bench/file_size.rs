@@ -6,7 +6,6 @@ use anyhow::{bail, Context, Result};
 use serde_json::json;
 use std::process::Command;
 
-/// Measures the file.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let bytes = std::fs::metadata(&bench.exactop)
         .with_context(|| format!("looking at {}", bench.exactop.display()))?

@@ -14,14 +14,12 @@ const OPERATIONS: u64 = 200_000;
 /// Time in which exactop-workload-worker's pipes are measured if perf is missing.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// One run.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Wall-clock time of a round, ns: two switches and two wakeups.
     pub wall_ns: f64,
     /// CPU time of a round, ns; it excludes other tasks.
     pub cpu_ns: f64,
-    /// Number of rounds.
     pub rounds: u64,
 }
 
@@ -43,7 +41,6 @@ impl Pipe {
         Ok(Pipe { perf, cpu: cpu.unwrap_or(0) })
     }
 
-    /// The command, for the report.
     pub fn command(&self) -> String {
         match &self.perf {
             Some(_) => format!("taskset -c {} perf bench sched pipe -l {OPERATIONS}", self.cpu),

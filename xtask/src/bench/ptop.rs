@@ -29,7 +29,6 @@ const TARGET: f64 = 1.0 / 30.0;
 
 const SOURCES: [&str; 4] = ["ledger", "snapshot", "taskstats", "procfs"];
 
-/// Measures both.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let costs = costs(bench)?;
     let sums = sums(bench)?;

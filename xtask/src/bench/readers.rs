@@ -56,7 +56,6 @@ struct Figures {
     own_readers: Spread,
 }
 
-/// Measures all in turns.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _measured = bpf_stats::Measured::on()?;
     let mut load = Command::new("/bin/sh");

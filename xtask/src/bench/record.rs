@@ -63,7 +63,6 @@ const TOOLS: [Tool; 4] = [
 ];
 const TURNS: u8 = 3;
 
-/// One measurement of one recorder.
 #[derive(Clone, Copy, Debug)]
 struct RecorderCost {
     /// Output up to the end of the first window.
@@ -102,7 +101,6 @@ impl RecorderRuns {
     }
 }
 
-/// Measures all recorders.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let _statistics = Measured::on()?;
     let mut figures = Vec::new();
@@ -306,7 +304,6 @@ fn table(
     table
 }
 
-/// Figures of the targets.
 fn ours(figures: &[[RecorderRuns; TOOLS.len()]]) -> Table {
     let mut table = heads("exactop");
     let mut row = |name: &str, of: &dyn Fn(&RecorderCost) -> Option<f64>, decimals| {

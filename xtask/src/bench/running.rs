@@ -56,7 +56,6 @@ struct ScreenOutput {
 }
 
 impl Running {
-    /// Starts the tool.
     pub fn start(command: &mut Command, surface: Surface) -> Result<Running> {
         Running::start_looking_for(command, surface, "")
     }
@@ -78,7 +77,6 @@ impl Running {
         Ok(Running { child, keyboard, output })
     }
 
-    /// PID of the tool.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -126,7 +124,6 @@ impl Running {
         Ok(keyboard.write_all(keys)?)
     }
 
-    /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = Pid::from_raw(self.pid() as i32).context("no such process")?;
         Ok(kill_process(pid, signal)?)

@@ -7,7 +7,6 @@ use serde_json::{json, Value};
 pub struct Spread(Vec<f64>);
 
 impl Spread {
-    /// Adds a measurement.
     pub fn add(&mut self, value: f64) {
         self.0.push(value);
     }
@@ -28,7 +27,6 @@ impl Spread {
         }
     }
 
-    /// The largest.
     pub fn max(&self) -> Option<f64> {
         self.sorted().last().copied()
     }

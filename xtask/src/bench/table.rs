@@ -22,7 +22,6 @@ impl Table {
         Table { caption: caption.into(), ..self }
     }
 
-    /// Adds a row.
     pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -11,7 +11,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Kind and id.
 type Object = (&'static str, u32);
 
-/// All objects now.
 pub fn all() -> BTreeSet<Object> {
     let programs = ProgInfoIter::default().map(|info| ("program", info.id));
     let maps = MapInfoIter::default().map(|info| ("map", info.id));

@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Directory of files without a place of their own.
 const HOME: &str = "/test";
 
-/// One run in the guest.
 pub struct Guest {
     /// Files and directories: path here, path in the guest.
     pub files: Vec<(PathBuf, String)>,

@@ -18,7 +18,6 @@ const NAMES: &str =
     "a series such as 6.1, 6.12 or 5.10, a suite (bookworm, trixie-backports, sid, \
                      bullseye), or newest; each with -rt for the real-time flavour";
 
-/// A bootable kernel.
 pub struct Kernel {
     /// Name of its Debian package.
     pub name: String,
@@ -26,7 +25,6 @@ pub struct Kernel {
     pub image: PathBuf,
 }
 
-/// A requested kernel.
 #[derive(Debug, PartialEq, Eq)]
 struct KernelSpec<'a> {
     which: KernelRelease<'a>,

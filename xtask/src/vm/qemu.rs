@@ -17,22 +17,17 @@ const QEMU: &str = "qemu-system-x86_64";
 /// and panics; no_timer_check prevents that on a busy host.
 const KERNEL_ARGS: &str = "console=ttyS0 quiet panic=-1 oops=panic no_timer_check";
 
-/// A machine to start.
 pub struct Machine<'a> {
-    /// The kernel image.
     pub kernel: &'a Path,
-    /// The initramfs.
     pub initrd: &'a Path,
     /// Virtual CPUs.
     pub cpus: u32,
     /// NUMA nodes.
     pub nodes: u32,
-    /// Memory in MiB.
     pub mem_mib: u32,
     pub timeout: Duration,
 }
 
-/// Result of a run.
 pub struct Run {
     /// Time from the machine's start until the init ran the program.
     started: Option<Duration>,
@@ -172,7 +167,6 @@ fn split<'a>(line: &'a str, marker: &str) -> (&'a str, Option<Event>) {
 }
 
 impl Run {
-    /// The exit code of xtask.
     pub fn exit_code(&self) -> u8 {
         match self.ended {
             Ended::Status(status) => status,

@@ -24,7 +24,6 @@ const FILES: [&str; 6] = [
     "/usr/share/dbus-1/system.d/org.freedesktop.systemd1.conf",
 ];
 
-/// Units of the system.
 pub const UNITS: [(&str, &str); 5] = [
     ("default.target", include_str!("../../guest/systemd/default.target")),
     ("dbus.socket", include_str!("../../guest/systemd/dbus.socket")),

@@ -6,9 +6,7 @@ use crate::rows::Unread;
 use crate::sums::Sums;
 use serde_json::{json, Map, Value};
 
-/// Name of the schema.
 const SCHEMA: &str = "exactop.fleet_check";
-/// Version of the schema.
 const VERSION: u32 = 1;
 
 /// The whole balance, on one line.

@@ -113,7 +113,6 @@ impl Quality {
     }
 }
 
-/// All data of a host.
 #[derive(Debug, Default)]
 pub(crate) struct HostRows {
     pub name: String,

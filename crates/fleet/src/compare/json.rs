@@ -3,9 +3,7 @@
 use super::{Difference, Row, Side};
 use serde_json::{json, Value};
 
-/// Name of the schema.
 const SCHEMA: &str = "exactop.fleet_diff";
-/// Version of the schema.
 const VERSION: u32 = 1;
 
 /// The whole difference, on one line.

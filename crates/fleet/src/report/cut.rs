@@ -2,7 +2,6 @@
 
 use super::Piece;
 
-/// Number of pieces.
 const PIECES: i128 = 120;
 /// A time in pieces of one length.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,6 @@ const UNNAMED: usize = 5;
 const IRQ: usize = 4;
 const STEAL: usize = 1;
 
-/// All pictures.
 pub(super) fn charts(report: &Report, clock: Clock) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     for (file, areas) in

@@ -60,7 +60,6 @@ impl Default for Patience {
     }
 }
 
-/// A failed attempt.
 pub(crate) enum Failed {
     /// A retry may succeed, after this pause if the server gave one.
     Later { why: String, after: Option<Duration> },

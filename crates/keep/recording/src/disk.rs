@@ -31,7 +31,6 @@ pub(crate) struct Disk {
     next: u64,
 }
 
-/// A file of the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredFile {
     pub number: u64,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 /// A recording cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum RecordingError {
     /// A file or a directory cannot be opened safely.
     #[error(transparent)]
@@ -17,21 +18,15 @@ pub enum RecordingError {
     Io {
         /// The operation: read, write, list.
         what: &'static str,
-        /// The file or directory.
         path: PathBuf,
-        /// The cause.
         error: io::Error,
     },
     /// The file does not begin with the magic bytes of a recording.
     #[error("{} is not a recording of exactop (its first bytes are not EXACTOP): give another file", path.display())]
-    NotARecording {
-        /// The file.
-        path: PathBuf,
-    },
+    NotARecording { path: PathBuf },
     /// The header cannot be read.
     #[error("the header of {} is damaged ({why}): remove the file", path.display())]
     Header {
-        /// The file.
         path: PathBuf,
         /// What is wrong with the header.
         why: String,
@@ -42,7 +37,6 @@ pub enum RecordingError {
         path.display()
     )]
     Later {
-        /// The file.
         path: PathBuf,
         /// Format of the file.
         found: u32,
@@ -54,17 +48,13 @@ pub enum RecordingError {
     /// Another process records into the directory.
     #[error("process {pid} records into {} already: stop it, or give another directory", path.display())]
     Held {
-        /// The directory.
         path: PathBuf,
         /// PID of that process, or `(unknown)`.
         pid: String,
     },
     /// The directory holds no recording.
     #[error("no recording in {}: give another directory, or record with 'exactop record'", path.display())]
-    Empty {
-        /// The directory.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 impl RecordingError {

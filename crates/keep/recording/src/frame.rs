@@ -91,7 +91,6 @@ pub struct FrameHeader {
     pub kind: FrameKind,
     /// Number of the frame in its file, from 0.
     pub number: u32,
-    /// Mark of the file.
     pub(crate) mark: u32,
     /// Beginning of its time, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
@@ -161,7 +160,6 @@ impl FrameHeader {
         self.flags & COMPRESSED == 0 && self.stored() <= LONGEST_HEADER
     }
 
-    /// Decompresses the payload.
     pub(crate) fn payload(&self, stored: Vec<u8>) -> Result<Payload, FrameError> {
         let cells = expanded(stored.len());
         if self.flags & COMPRESSED == 0 {

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 /// Most files in the cache.
 const FILES: usize = 4;
 
-/// Position of a frame in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordingPosition {
     /// Index of the file.

@@ -15,12 +15,10 @@ const BEGIN: &str = "exactop-";
 /// Suffix of a file's name.
 const END: &str = ".rec";
 
-/// Name of a file, from its number.
 pub(crate) fn name(number: u64) -> String {
     format!("{BEGIN}{number:08}{END}")
 }
 
-/// Number of a file, from its name.
 pub(crate) fn number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(BEGIN)?.strip_suffix(END)?;
     let number = digits.parse().ok()?;
@@ -228,7 +226,6 @@ fn part(name: &str, segment: &Segment) -> Result<Part, RecordingError> {
     })
 }
 
-/// Header of the first keyframe.
 fn first(segment: &Segment) -> Result<Option<FrameHeader>, RecordingError> {
     let mut at = segment.begin();
     loop {

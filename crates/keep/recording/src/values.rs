@@ -127,7 +127,6 @@ impl<'a> Bytes<'a> {
         self.0.is_empty()
     }
 
-    /// Decodes a value.
     fn value(&mut self, predicted: Option<u64>) -> Result<Option<u64>, FrameError> {
         Ok(match self.number()? {
             SAME => predicted,

@@ -7,31 +7,20 @@ use std::path::PathBuf;
 /// The socket cannot be served, or the daemon behind it cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum ServiceError {
     /// No daemon listens on the socket.
     #[error("cannot reach an exactop daemon at {} ({error}): start 'exactop daemon', or give its --socket", path.display())]
-    Nobody {
-        /// The socket.
-        path: PathBuf,
-        /// The error of the system call.
-        error: io::Error,
-    },
+    Nobody { path: PathBuf, error: io::Error },
     /// A daemon listens, but this user may not connect.
     #[error("cannot connect to the daemon at {}: {error}: join the group of its socket (by default: adduser USER exactop, then log in again)", path.display())]
-    NotAllowed {
-        /// The socket.
-        path: PathBuf,
-        /// The error of the system call.
-        error: io::Error,
-    },
+    NotAllowed { path: PathBuf, error: io::Error },
     /// The socket cannot be created.
     #[error("cannot {what} {}: {error}", path.display())]
     Socket {
         /// The operation: make, remove, listen on.
         what: &'static str,
-        /// The socket.
         path: PathBuf,
-        /// The cause.
         error: io::Error,
     },
     /// Another daemon already listens on the socket.
@@ -39,16 +28,10 @@ pub enum ServiceError {
     Held(PathBuf),
     /// A system call failed.
     #[error("cannot {what}: {error}")]
-    Io {
-        /// The operation.
-        what: &'static str,
-        /// The cause.
-        error: io::Error,
-    },
+    Io { what: &'static str, error: io::Error },
     /// The daemon refused, with its reason.
     #[error("the daemon at {} refuses: {said}", path.display())]
     Refused {
-        /// The socket.
         path: PathBuf,
         /// The daemon's text, escaped.
         said: String,
@@ -59,20 +42,14 @@ pub enum ServiceError {
          restart it, or run as root with --source own",
         path.display()
     )]
-    Older {
-        /// The socket.
-        path: PathBuf,
-    },
+    Older { path: PathBuf },
     /// The daemon is older than follow requests.
     #[error(
         "the daemon at {} follows no commands, as it is older than this exactop: \
          restart it, or run as root with --source own",
         path.display()
     )]
-    FollowsNobody {
-        /// The socket.
-        path: PathBuf,
-    },
+    FollowsNobody { path: PathBuf },
     /// The request is longer than a daemon reads.
     #[error(
         "the request has {bytes} bytes, and a daemon reads {most}: name fewer processes or calls"
@@ -92,7 +69,6 @@ pub enum ServiceError {
     /// The daemon closed the connection, and no daemon can be reached there now.
     #[error("the daemon at {} closed the connection and is not reachable ({why}): start it again", path.display())]
     Away {
-        /// The socket.
         path: PathBuf,
         /// The last error.
         why: String,
@@ -100,7 +76,6 @@ pub enum ServiceError {
     /// The connection was opened before a fork: two processes would read from one stream.
     #[error("the connection to the daemon at {} belongs to process {opened_by}, which forked this one: open a new connection", path.display())]
     Forked {
-        /// The socket.
         path: PathBuf,
         /// PID of the process that opened the connection.
         opened_by: u32,
@@ -108,19 +83,13 @@ pub enum ServiceError {
     /// The daemon does not answer.
     #[error("the daemon at {} has not answered for {seconds} s: restart it", path.display())]
     Silent {
-        /// The socket.
         path: PathBuf,
         /// How long the reader waited, s.
         seconds: u64,
     },
     /// The daemon's bytes are not a valid stream.
     #[error("cannot read what the daemon at {} sends: {error}: restart it with the version of this exactop", path.display())]
-    Stream {
-        /// The socket.
-        path: PathBuf,
-        /// The cause.
-        error: StreamError,
-    },
+    Stream { path: PathBuf, error: StreamError },
 }
 
 impl ServiceError {

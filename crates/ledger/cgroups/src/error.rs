@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Why a control group cannot be read, changed or made.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum CgroupError {
     /// No hierarchy has the cpu controller.
     #[error("no cgroup hierarchy with the cpu controller is mounted: {advice}")]
@@ -14,12 +15,7 @@ pub enum CgroupError {
     },
     /// The mounts or a process's groups cannot be read, which differs from having none.
     #[error("cannot find the cgroup mounts: cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The read error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// No group above this one delegates the controller.
     #[error(
         "no cgroup above this one delegates the cpu controller ({}): as root, echo +cpu > \
@@ -44,12 +40,7 @@ pub enum CgroupError {
     },
     /// systemd refused.
     #[error("cannot make systemd {what}: {why}")]
-    Systemd {
-        /// The request.
-        what: &'static str,
-        /// The reason.
-        why: String,
-    },
+    Systemd { what: &'static str, why: String },
     /// Neither systemd nor this process can make a group.
     #[error("{systemd}, and without it: {here}")]
     NoWay {
@@ -63,9 +54,7 @@ pub enum CgroupError {
     File {
         /// The attempted action: read, write VALUE to, make, remove.
         what: String,
-        /// The file or directory.
         path: PathBuf,
-        /// The error.
         error: io::Error,
     },
 }

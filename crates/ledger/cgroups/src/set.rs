@@ -59,7 +59,6 @@ impl Hierarchy {
     }
 }
 
-/// Writes a file of a group.
 pub(crate) fn write(directory: &Path, file: &str, value: &str) -> Result<(), CgroupError> {
     let path = directory.join(file);
     fs::write(&path, value).map_err(|error| failed(&format!("write {value} to"), path, error))

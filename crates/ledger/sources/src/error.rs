@@ -29,12 +29,7 @@ pub enum SourceError {
     },
     /// The kernel refused a request after the source was opened.
     #[error("{what}: {error}")]
-    Kernel {
-        /// The request.
-        what: &'static str,
-        /// The kernel's error.
-        error: io::Error,
-    },
+    Kernel { what: &'static str, error: io::Error },
 }
 
 /// The programs need the hierarchy of control groups before they are loaded.

@@ -19,7 +19,6 @@ const MOST: usize = 65_536;
 /// Number of attempts to read a container's files that were missing.
 const TRIES: u32 = 3;
 
-/// The names of control groups.
 #[derive(Default)]
 pub(crate) struct GroupNames {
     open: Option<Open>,

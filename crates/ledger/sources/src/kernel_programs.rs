@@ -3,7 +3,6 @@
 //! (`bpf/loading.rs`), the calibration of cost and doctor all use the table; a test compares it
 //! with the objects.
 
-/// A BPF program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     /// Its function below `bpf/`.

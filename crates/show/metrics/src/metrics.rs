@@ -27,7 +27,6 @@ pub struct Metrics {
     own: Option<DaemonInfo>,
 }
 
-/// A series of the groups.
 type Group = (Labels, Usage, u64);
 
 /// A figure of a group, with the label that distinguishes it within its family.

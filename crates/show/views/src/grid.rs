@@ -43,7 +43,6 @@ impl Text {
     }
 }
 
-/// Layout of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
     /// The columns of text.

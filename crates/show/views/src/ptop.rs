@@ -96,7 +96,6 @@ impl Figures {
     }
 }
 
-/// A line of the table.
 struct Line {
     pid: String,
     figures: Figures,

@@ -23,7 +23,6 @@ struct Reader {
     _stays: oneshot::Sender<()>,
 }
 
-/// The windows of one reader.
 #[derive(Debug)]
 pub(crate) struct Windows {
     pub events: Receiver<Bytes>,

@@ -27,11 +27,11 @@ const MOST: usize = 64;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum WebError {
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}: choose another address or port with --listen")]
     Bind {
-        /// The requested address.
         address: SocketAddr,
         /// The kernel's error.
         source: io::Error,

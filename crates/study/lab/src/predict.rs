@@ -10,7 +10,6 @@ pub const WEIGHTS: [u64; 40] = [
     70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
-/// Default weight of a group.
 const DEFAULT_WEIGHT: u64 = 100;
 
 /// Weight of a niceness, clamped as the kernel does it.

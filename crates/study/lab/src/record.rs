@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 
-/// File of the run.
 pub(crate) const RUN: &str = "run.json";
 /// File of the trials, one per line.
 pub(crate) const POINTS: &str = "points.jsonl";

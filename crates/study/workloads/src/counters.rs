@@ -44,7 +44,6 @@ impl Counters {
         Ok(Self(page))
     }
 
-    /// The counter with this number.
     pub(crate) fn at(&self, number: usize) -> &'static AtomicU64 {
         &self.0[number]
     }

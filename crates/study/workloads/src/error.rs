@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 /// A workload could not be started, or stopped answering.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum Error {
     /// The worker program was not found.
     #[error(
@@ -18,12 +19,7 @@ pub enum Error {
     },
     /// The worker program could not be started.
     #[error("cannot run {}", program.display())]
-    Spawn {
-        /// The program.
-        program: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Spawn { program: PathBuf, source: io::Error },
     /// The worker runs, but could not start the load.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -22,7 +22,6 @@ const PROGRAM: &str = "exactop-workload-worker";
 /// Longest wait for an answer, s. Ten thousands of forks in an emulated machine take a while.
 const PATIENCE_SECONDS: u64 = 600;
 
-/// A running worker.
 #[derive(Debug)]
 pub(crate) struct Worker {
     role: &'static str,
@@ -77,7 +76,6 @@ impl Worker {
         self.started_with.iter().map(|id| *id as u32)
     }
 
-    /// Sends a request.
     pub(crate) fn ask(&self, request: &str) -> Result<Vec<u64>, Error> {
         let mut talk = self.lock();
         let sent = talk.input.as_mut().map(|input| writeln!(input, "{request}"));

@@ -39,11 +39,9 @@ const AS_NOBODY: &str = "setpriv --reuid=nobody --regid=nogroup --clear-groups";
 
 /// A load that can run repeatedly.
 pub struct Load {
-    /// Name in the table.
     pub name: String,
     /// The command as a person would type it.
     pub command: String,
-    /// The script that runs.
     pub script: String,
     /// Files of the script, removed with this value.
     _files: Option<TempDir>,

@@ -25,46 +25,36 @@ const LONGEST: usize = 300;
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum StoreError {
     /// The address is invalid.
     #[error(
         "'{url}' is not the address of a store ({why}): write https://HOST:8443 or http://HOST:8123"
     )]
     Url {
-        /// The given address.
         url: String,
         /// What is wrong with it.
         why: &'static str,
     },
     /// The database name is invalid.
     #[error("'{name}' is not a valid database name: use letters, digits and '_'")]
-    Database {
-        /// The given name.
-        name: String,
-    },
+    Database { name: String },
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
     /// The login file has no name and password, or others can read it.
     #[error("{}: {why}", .path.display())]
     Login {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
     },
     /// The password would be sent unencrypted.
     #[error("the password would go to {host} in the clear: write https://, or use a proxy here")]
-    Clear {
-        /// Host of the store.
-        host: String,
-    },
+    Clear { host: String },
     /// No certificate to trust.
     #[error("{}: the file holds no certificate: name another with --ca", .path.display())]
-    Roots {
-        /// The file.
-        path: PathBuf,
-    },
+    Roots { path: PathBuf },
     /// The store refused, and a retry would not help.
     #[error("cannot use the store: {text}{hint}")]
     Refused {

@@ -40,7 +40,6 @@ pub struct Client {
     database: String,
     login: Option<Login>,
     patience: Patience,
-    /// Patience for the first request.
     at_first: Patience,
     /// Longest time to resolve and connect, per attempt; `None` for the default of all clients.
     connect: Option<Duration>,

@@ -37,7 +37,6 @@ pub(super) struct UnderWay {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
-    /// The destination.
     to: String,
     #[serde(flatten)]
     position: Option<Position>,

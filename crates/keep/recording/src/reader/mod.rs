@@ -40,14 +40,12 @@ pub struct Recorded {
     pub span: Span,
     /// Cumulative figures at its end: of the tasks that changed, or of all tasks.
     pub snapshot: Snapshot,
-    /// Details of its rows.
     pub(crate) details: Details,
     /// What was measured on demand.
     pub(crate) looked: PageData,
     pub(crate) at: RecordingPosition,
 }
 
-/// The open file.
 #[derive(Debug)]
 struct Open {
     segment: Segment,
@@ -404,7 +402,6 @@ impl Reader {
         self.recording.follow()
     }
 
-    /// Index of the windows.
     pub(crate) fn index(&mut self) -> (&mut Index, &Recording) {
         (&mut self.index, &self.recording)
     }

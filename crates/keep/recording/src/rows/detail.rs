@@ -73,7 +73,6 @@ impl Facts {
     }
 }
 
-/// Details of a window, by key.
 pub(crate) type Details = FxHashMap<DetailKey, Facts>;
 
 fn number(cells: &mut Cells, value: Result<u64, Missing>) {

@@ -127,7 +127,6 @@ impl Container<'_> {
     }
 }
 
-/// The container that a component is.
 fn container<'a>(above: &[&'a str], part: &'a str) -> Option<Container<'a>> {
     let bare = part.strip_suffix(".scope").unwrap_or(part);
     for (prefix, runtimes) in PREFIXES {

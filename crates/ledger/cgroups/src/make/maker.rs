@@ -65,13 +65,11 @@ fn namespace(kind: &str) -> String {
 }
 
 impl Maker {
-    /// This process.
     fn this() -> Maker {
         let pid = std::process::id();
         Maker { pid, start: start_time(pid), place: BootScope::current() }
     }
 
-    /// Name of its group.
     fn name(&self) -> String {
         let Maker { pid, start, place } = self;
         let start = start.map_or(UNKNOWN.into(), |start| start.to_string());

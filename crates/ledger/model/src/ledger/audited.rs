@@ -51,7 +51,6 @@ fn audit_figure<'a>(
     held
 }
 
-/// Number of tasks that were repaired.
 pub(crate) fn repaired_tasks(tasks: &[TaskDelta], exited: &[ExitDelta]) -> u64 {
     let live = tasks.iter().filter(|t| t.audit.is_some_and(|a| a.repairs > 0)).count() as u64;
     exited.iter().fold(live, |sum, e| sum.saturating_add(e.audit.repaired))

@@ -296,7 +296,6 @@ impl KernelSide {
         pushed.map_err(refusal::failed("cannot free an exited group"))
     }
 
-    /// The loaded objects.
     fn parts(&self) -> impl Iterator<Item = &Object> {
         iter::once(&self.skel).chain(&self.beside).map(Skel::object)
     }

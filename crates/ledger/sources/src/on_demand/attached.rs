@@ -19,7 +19,6 @@ use std::path::Path;
 /// Access to the variables that on_demand.h gives each object. The skeletons have different types,
 /// so [`object`] implements this trait for each builder.
 pub trait OnDemand: Builder {
-    /// Name of the object.
     const OBJECT: &'static str;
     /// The programs' owner in error messages.
     const WHOSE: &'static str;

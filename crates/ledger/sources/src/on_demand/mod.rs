@@ -74,7 +74,6 @@ macro_rules! list {
             }
         }
 
-        /// The objects of all subjects.
         pub(crate) const OBJECTS: &[Object] = &[$(
             (stringify!($file), $file::$Name::NEEDED_BY, $file::$Name::try_to_load)
         ),+];

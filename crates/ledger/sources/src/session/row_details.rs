@@ -44,7 +44,6 @@ impl RowDetails {
         Ok(RowDetails { details, read: FxHashMap::default(), held: DescriptorCount::default() })
     }
 
-    /// Name of a user.
     pub(super) fn user(&mut self, uid: u32) -> String {
         self.details.user(uid)
     }

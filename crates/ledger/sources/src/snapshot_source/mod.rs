@@ -82,7 +82,6 @@ impl SnapshotSource {
         self
     }
 
-    /// The programs' globals.
     fn globals(&mut self) -> *mut types::bss {
         self.skel.maps.bss_data.as_deref_mut().expect("the object has globals")
     }

@@ -25,7 +25,6 @@ const RECORD_BYTES: usize = if cfg!(any(
 /// Time until a missing file is tried again; most systems without it never get one.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// The file of logins.
 pub(super) struct Logins {
     utmp: PathBuf,
     /// The file is not tried before this instant.

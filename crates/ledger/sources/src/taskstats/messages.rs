@@ -154,7 +154,6 @@ pub fn answer(bytes: &[u8]) -> Answer {
     }
 }
 
-/// The id and the record in a nested attribute.
 fn pair(nest: &[u8], id: u16) -> Option<(u32, Record)> {
     let id = u32::from_ne_bytes(attribute(nest, id)?.try_into().ok()?);
     Some((id, Record::parse(attribute(nest, TYPE_STATS)?).ok()?))

@@ -70,7 +70,6 @@ fn residual_ns(window: &Window) -> u64 {
 /// A ledger that follows a tree.
 pub struct Tree {
     source: Box<dyn Source>,
-    /// Number of the tree.
     tree: u32,
     /// True if the source follows no other tree, so that its CPUs hold the time of this one.
     is_alone: bool,

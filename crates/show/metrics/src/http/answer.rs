@@ -26,7 +26,6 @@ const PAGE: Duration = Duration::from_secs(10);
 /// Number of formats of a page.
 const FORMATS: usize = 2;
 
-/// Path of the page of metrics.
 const PATH: &str = "/metrics";
 /// Paths of the probes: the daemon lives, and windows close.
 const ALIVE: &str = "/healthz";

@@ -33,11 +33,11 @@ const UNREAD: u32 = 64 << 10;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum HttpError {
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}: choose another address or port")]
     Bind {
-        /// The requested address.
         address: SocketAddr,
         /// The kernel's error.
         source: io::Error,

@@ -27,15 +27,11 @@ const LONGEST: usize = 300;
 
 /// Why nothing is sent.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The names of the fields say it.
 pub enum OtlpError {
     /// The URL is not an HTTP address.
     #[error("'{url}' is not an address to send metrics to ({why}): write http://HOST:4318")]
-    Url {
-        /// The requested URL.
-        url: String,
-        /// The error in it.
-        why: String,
-    },
+    Url { url: String, why: String },
     /// The thread cannot be started.
     #[error("cannot start the sender of metrics: {0}: raise the limit of processes")]
     Start(#[source] io::Error),

@@ -24,7 +24,6 @@ fn cgroup_width(style: &ReportStyle) -> usize {
     left.clamp(8, CGROUP_WIDTH)
 }
 
-/// The sums of one group.
 struct Sums {
     name: String,
     id: Option<u64>,

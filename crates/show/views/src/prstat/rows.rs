@@ -39,7 +39,6 @@ const STATES: &[Column] = &[
 /// Least width of PROCESS on a narrow screen.
 const LEAST_PROCESS: usize = 13;
 
-/// Width of USERNAME.
 pub(super) const USER_WIDTH: usize = 8;
 
 /// Figures that the shown rows need.
@@ -168,7 +167,6 @@ fn shown(detail: &Result<u64, Missing>, text: fn(u64) -> String) -> String {
     detail.map_or("-".into(), text)
 }
 
-/// Name of the user.
 pub(super) fn user(style: &ReportStyle, row: &Row) -> String {
     match &row.detail.user {
         Ok(user) if !style.numeric => figures::name(user, USER_WIDTH, style.cut),

@@ -17,7 +17,6 @@ pub(crate) struct Columns {
     figures: Vec<Figures>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Figures {

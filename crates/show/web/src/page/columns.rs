@@ -43,7 +43,6 @@ impl ColumnInfo {
     }
 }
 
-/// The figures of a row.
 pub(crate) fn of_row(row: &Row, columns: &[&Column], context: &Context) -> Vec<Option<u64>> {
     let value = |column: &&Column| match (column.value)(row, context) {
         Value::Known(Datum::Ns(n) | Datum::Count(n)) => Some(n),

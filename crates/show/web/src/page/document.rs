@@ -10,7 +10,6 @@ use exactop_model::ledger::named::Named;
 use exactop_model::text::escape::escape_str;
 use serde::Serialize;
 
-/// Name of the schema.
 const SCHEMA: &str = "exactop.page";
 /// Its version: the page and the document are made together.
 const VERSION: u32 = 1;
@@ -76,7 +75,6 @@ pub(crate) struct Group {
     pub cells: Columns,
 }
 
-/// Owner names of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct GroupNames {
     #[serde(skip_serializing_if = "Option::is_none")]

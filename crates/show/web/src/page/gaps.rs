@@ -11,7 +11,6 @@ pub(crate) struct Gap {
     pub why: &'static str,
 }
 
-/// The longest gaps.
 #[derive(Debug)]
 pub(crate) struct Gaps {
     kept: Vec<Gap>,

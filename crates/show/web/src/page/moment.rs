@@ -18,13 +18,11 @@ pub(crate) trait Moment {
     fn known(&self, leader: AccountId) -> Option<Detail>;
     /// Figures from the kernel's files of control groups over the window, if they were read.
     fn group_files(&self) -> Option<Vec<GroupRow>>;
-    /// Findings on the window.
     fn findings(&self) -> Vec<Finding> {
         findings::find(self.window(), self.book())
     }
 }
 
-/// A recorded window.
 pub(crate) struct Recorded<'a> {
     replay: &'a Replay,
     window: &'a Window,

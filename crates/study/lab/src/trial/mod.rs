@@ -275,7 +275,6 @@ impl<'a> Lab<'a> {
         Ok(strip::build(&events, &workers.by_pid(), &cpus, setup.has_quota(), lost))
     }
 
-    /// Bursts of the first worker in a window.
     fn bursts(&mut self, window_s: f64, workers: &Workers) -> Result<Bursts, Trouble> {
         match self.logged(window_s)? {
             (events, 0) => Ok(bursts::find(&events, &workers.pids_of_first())),
@@ -323,7 +322,6 @@ impl Setup<'_> {
     }
 }
 
-/// Measurements of a trial.
 struct TrialData {
     /// The ledger's window; `None` without the ledger.
     window: Option<Window>,
@@ -331,7 +329,6 @@ struct TrialData {
     top: Option<f64>,
     /// Bursts of the first worker, if the switch log was on.
     bursts: Option<Bursts>,
-    /// Periods of the quota.
     periods: Option<Periods>,
 }
 

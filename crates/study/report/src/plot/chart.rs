@@ -144,7 +144,6 @@ impl Chart {
         self.series.iter().map(&mut take).collect()
     }
 
-    /// Entries of the legend.
     fn entries(&self) -> Vec<Entry<'_>> {
         let named = self.series.iter().zip(self.colours()).filter(|(s, _)| !s.name.is_empty());
         named

@@ -4,7 +4,6 @@ use super::{colour, label, FONT};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Entries in a row.
 const IN_A_ROW: usize = 4;
 /// Height of a row and width of an entry, pixels.
 const ROW: u32 = 24;

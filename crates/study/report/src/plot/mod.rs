@@ -48,7 +48,6 @@ const COLOURS: [RGBColor; 8] = [
 /// Colour number of the background grey.
 pub const PALE: usize = usize::MAX;
 
-/// Colour of a number.
 fn colour(index: usize) -> RGBColor {
     if index == PALE {
         return RGBColor(214, 214, 214);
@@ -82,7 +81,6 @@ fn label(text: &str) -> String {
     }
 }
 
-/// Font of all charts.
 const FONT: &str = "sans-serif";
 
 /// A number with just enough decimals to differ from its neighbours `step` away.

@@ -40,7 +40,6 @@ pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Separation>> {
     Some(figures.iter().map(told).collect())
 }
 
-/// The changes of one figure.
 struct Figure<'a> {
     changes: &'a [f64],
     /// Sum of squares; independent of signs.
@@ -56,7 +55,6 @@ impl Figure<'_> {
         self.changes.iter().zip(turned).map(|(change, sign)| change * sign).sum()
     }
 
-    /// Standard error of the mean.
     fn error(&self, mean: f64) -> f64 {
         let n = self.changes.len() as f64;
         let spread = (self.squares - n * mean * mean).max(0.0);

@@ -7,9 +7,7 @@ use crate::stretch::{Stretch, Total};
 use exactop_model::Counter;
 use serde_json::{json, Map, Value};
 
-/// Name of the schema.
 const SCHEMA: &str = "exactop.report";
-/// Version of the schema.
 const VERSION: u32 = 1;
 
 /// The whole range, on one line.

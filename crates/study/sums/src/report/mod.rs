@@ -61,7 +61,6 @@ fn part(ns: u64, of: u64) -> String {
     }
 }
 
-/// The summary in words.
 fn in_words(stretch: &Stretch) -> String {
     let accounts = &stretch.accounts;
     let all = accounts.capacity_ns;

@@ -11,7 +11,6 @@ pub mod spin;
 
 use std::time::Instant;
 
-/// Nanoseconds since an instant.
 fn since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -37,7 +37,6 @@ struct Queue {
 }
 
 impl Pool {
-    /// Starts the workers.
     pub(super) fn start(threads: usize, wake: Wake) -> Result<Pool, Refusal> {
         let mut pool = Pool { shared: Arc::default(), workers: Vec::new(), wake };
         for made in 0..threads {

@@ -23,7 +23,6 @@ pub(super) fn serve(
     }
 }
 
-/// Sends a refusal.
 pub(super) fn refuse(refusal: &Refusal) {
     write(&format!("refused {}\n", refusal.to_line()));
 }

@@ -17,7 +17,6 @@ const NAMESPACES: usize = 16;
 /// Most namespaces of one user except root, so that one user cannot take all.
 const OF_ONE: usize = 4;
 
-/// One namespace.
 #[derive(Debug)]
 struct Inside {
     namespace: Arc<PidNamespace>,

@@ -65,7 +65,6 @@ fn user(uid: u32, moment: &dyn Moment) -> String {
     names.next().map_or_else(|| uid.to_string(), |name| escape_str(&name))
 }
 
-/// A path, escaped.
 pub(super) fn shortened_path(path: &[u8]) -> String {
     shortened(path, PATH)
 }

@@ -262,7 +262,6 @@ impl Filter {
     }
 }
 
-/// Key of a task in the namespace.
 fn at(task: &TaskSample, numbers: &impl Numbers) -> Option<TaskKey> {
     // Kernel threads belong to the kernel, not to a namespace.
     let (tgid, tid) = numbers.numbers(&task.key).filter(|_| !task.ident.kthread)?;
