@@ -51,6 +51,7 @@ fn areas(
         y_label: "% of all CPUs".into(),
         names,
         wholes: report.pieces.iter().map(whole).collect(),
+        ..Areas::default()
     }
 }
 

@@ -22,6 +22,9 @@ const extend = (list, more) => { for (const one of more) list.push(one); };
 
 const WORDS = ['ppid', 'parent', 'comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace'];
 
+// Accounts that a window may lack. Their time is part of tasks and of idle then.
+const MEASURED_AT_TIMES = ['irq', 'steal'];
+
 class Row {
   constructor(told, before) {
     this.pid = null;
@@ -297,6 +300,19 @@ class Model {
 
   lengthNs([from, to]) {
     return Number(exactSum(this.slots.length_ns, from, to));
+  }
+
+  // In how many of some slots an account was not measured. Only interrupts and steal can be.
+  unmeasured(account, from, to) {
+    if (!MEASURED_AT_TIMES.includes(this.accounts[account].id)) return 0;
+    return this.slots.parts_ns[account].slice(from, to).filter(part => part === null).length;
+  }
+
+  // An account's name, with the part of these slots in which it was not measured.
+  accountTitle(account, from, to) {
+    const missing = this.unmeasured(account, from, to), { title } = this.accounts[account];
+    if (missing === 0) return title;
+    return `${title}: not measured${missing < to - from ? ` in ${count(missing)} of ${count(to - from)} columns` : ''}`;
   }
 
   // Sums of the accounts over some slots, to the nanosecond.

@@ -23,7 +23,7 @@ const balancePlot = model => {
     },
     told: i => {
       const { capacity_ns, parts } = slotOf(i);
-      const shares = model.accounts.map((account, n) => parts[n] ? `${account.title} ${percent(parts[n] / capacity_ns)} %` : null);
+      const shares = model.accounts.map((account, n) => parts[n] ? `${account.title} ${percent(parts[n] / capacity_ns)} %` : model.unmeasured(n, i, i + 1) ? model.accountTitle(n, i, i + 1) : null);
       const peaks = model.peaks(i), windows = model.slots.windows[i];
       const most = peaks.length ? `; ${windows} windows, the busiest ${percent(Math.max(...peaks.map(busyOf)))} %` : '';
       return `${clock(model.slots.from_us[i], true)}: ${shares.filter(share => share).join(', ')}${most}; ${state[model.slots.state[i]]}`;
@@ -128,7 +128,7 @@ const showSums = (model, one, other) => {
     if (!known) return line(account.title, `${account.help} This source does not measure it separately.`, b ? [NONE, NONE, NONE, NONE, NONE] : [NONE, NONE, NONE], b ? 0 : null);
     const cells = [duration(a.parts[i]), percent(share(a, i), 2), exactNs(a.parts[i])];
     if (b) cells.push(duration(b.parts[i]), percent(share(b, i), 2));
-    return line(account.title, account.help, cells, b ? share(b, i) - share(a, i) : null);
+    return line(model.accountTitle(i, ...one), account.help, cells, b ? share(b, i) - share(a, i) : null);
   });
   const all = [duration(a.capacity), '100', exactNs(a.capacity), ...(b ? [duration(b.capacity), '100'] : [])];
   fill($('sums'),

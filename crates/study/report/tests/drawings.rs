@@ -140,6 +140,7 @@ fn areas() -> Areas {
         y_label: "% of it".into(),
         names: vec![("one".into(), 0), ("<script>".into(), 1), ("rest".into(), PALE)],
         wholes: (0..10).map(whole).collect(),
+        ..Areas::default()
     }
 }
 

@@ -61,6 +61,31 @@ fn areas_are_as_high_as_their_shares_and_fill_the_picture() {
 }
 
 #[test]
+fn interrupts_that_were_not_measured_are_named_and_are_not_zero() {
+    let limits = Limits::default();
+    let every = "interrupts: not measured";
+    for (from, in_legend) in [
+        (None, "interrupts"),
+        (Some(0), every),
+        (Some(61), "interrupts: not measured in 60 of 120 columns"),
+    ] {
+        let planted = Planted { no_irq: from, ..Planted::default() };
+        let Some(mut page) = shown(&planted, &limits) else { return };
+        assert_eq!(page.number("exactop.model.n"), 120.0);
+        let legend = "JSON.stringify([...document.querySelectorAll('#legend li')].map(li => li.textContent))";
+        let legend: Vec<String> = serde_json::from_str(&page.words(legend)).expect("texts");
+        assert!(legend.iter().any(|text| text == in_legend), "{from:?}: {legend:?}");
+        assert!(legend.iter().any(|text| text == "steal"), "{legend:?}");
+        for slot in [10, 100] {
+            let sentence = page.words(&format!("exactop.balance.of.told({slot})"));
+            let is_missing = from.is_some_and(|from| slot >= from);
+            assert_eq!(sentence.contains(every), is_missing, "{slot}: {sentence}");
+        }
+        page.is_quiet();
+    }
+}
+
+#[test]
 fn a_spike_of_one_window_is_as_high_as_it_was() {
     let limits = Limits { slots: 20, ..Limits::default() };
     let Some(mut page) = shown(&Planted::default(), &limits) else { return };

@@ -54,6 +54,8 @@ pub struct Planted {
     /// True: a thread, whose main thread was never seen and whose group is unknown, waits for a CPU
     /// all the time.
     pub headless: bool,
+    /// Interrupts are not measured from this window on.
+    pub no_irq: Option<u64>,
 }
 
 impl Default for Planted {
@@ -68,6 +70,7 @@ impl Default for Planted {
             quota: None,
             threads: false,
             headless: false,
+            no_irq: None,
         }
     }
 }
@@ -154,13 +157,17 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
     let used: u64 = tasks.iter().filter_map(|task| task.counters.get(Counter::RunNs)).sum();
     let used = used + 100 * n * 1_000_000;
     let mut now = samples::snapshot(SourceKind::Ledger, (100 + n) * SECOND);
+    let has_irq = planted.no_irq.is_none_or(|from| n < from);
     now.provenance = Provenance {
-        irq: Quality::Exact,
+        irq: if has_irq { Quality::Exact } else { Quality::Missing },
         steal: Quality::Exact,
         counters: [Quality::Exact; Counter::COUNT],
         ..Provenance::new(SourceKind::Ledger)
     };
     now.cpus = (0..CPUS).map(|cpu| of_cpu(cpu, n, used)).collect();
+    if !has_irq {
+        now.cpus.iter_mut().for_each(|cpu| (cpu.irq_ns, cpu.irq_idle_ns) = (None, None));
+    }
     if planted.far_cpus {
         // Present at both ends of its window.
         now.cpus.extend([n, n + 1].map(|cpu| samples::cpu(1000 + cpu as u32)));

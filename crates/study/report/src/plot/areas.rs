@@ -1,7 +1,7 @@
 //! Stacked areas: the parts of a whole over time.
 
 use super::legend::{self, Entry};
-use super::{colour, label, number, PlotError, FONT};
+use super::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
 
 /// The parts of a piece of time.
@@ -28,6 +28,8 @@ pub struct Areas {
     pub names: Vec<(String, usize)>,
     /// Pieces of time.
     pub wholes: Vec<Whole>,
+    /// Names of parts that were not measured: each has a line in the legend and no area.
+    pub unmeasured: Vec<String>,
 }
 
 const SIZE: (u32, u32) = (760, 380);
@@ -44,7 +46,7 @@ impl Areas {
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
-        let below = legend::height(self.names.len());
+        let below = legend::height(self.names.len() + self.unmeasured.len());
         let area = SVGBackend::with_string(svg, (SIZE.0, SIZE.1 + below)).into_drawing_area();
         area.fill(&WHITE)?;
         let (drawing, bottom) = area.split_vertically(SIZE.1);
@@ -72,11 +74,13 @@ impl Areas {
             });
             chart.draw_series(drawn)?;
         }
-        let entry = |(name, colour): &'_ (String, usize)| (name.clone(), *colour);
-        let names: Vec<(String, usize)> = self.names.iter().map(entry).collect();
+        let drawn = self.names.iter().map(|(name, colour)| (name.clone(), *colour, false));
+        let unmeasured =
+            self.unmeasured.iter().map(|name| (format!("{name}: not measured"), PALE, true));
+        let names: Vec<(String, usize, bool)> = drawn.chain(unmeasured).collect();
         let entries: Vec<Entry> = names
             .iter()
-            .map(|(name, colour)| Entry { name, colour: *colour, dashed: false })
+            .map(|(name, colour, dashed)| Entry { name, colour: *colour, dashed: *dashed })
             .collect();
         legend::draw(&bottom, &entries)?;
         drop(chart);

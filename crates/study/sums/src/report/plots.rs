@@ -1,6 +1,7 @@
 //! Pictures of a range: where the time went, which groups used it, and on which CPUs.
 
 use super::ordered;
+use crate::accounts::Accounts;
 use crate::slots::{to_draw, Slot};
 use crate::stretch::Stretch;
 use crate::text::Clock;
@@ -48,7 +49,11 @@ pub fn charts(stretch: &Stretch, clock: Clock) -> Result<Vec<Block>, PlotError> 
     let pieces = to_draw(&stretch.slots, PIECES);
     let mut blocks = Vec::new();
     for areas in [accounts(&pieces, &axis), rows(stretch, &pieces, &axis)] {
-        let caption = format!("{}; together 100 % of the CPUs at every instant.", areas.title);
+        let mut caption = format!("{}; together 100 % of the CPUs at every instant.", areas.title);
+        for name in &areas.unmeasured {
+            caption +=
+                &format!(" Not measured in every window: {name}. Tasks and idle contain it.");
+        }
         blocks.push(Block::Picture(file(&areas.title), caption, areas.svg()?));
     }
     let heat = match sub_second(stretch, clock) {
@@ -78,31 +83,31 @@ fn names(names: &[(&str, usize)]) -> Vec<(String, usize)> {
     names.iter().map(|&(name, colour)| (name.to_string(), colour)).collect()
 }
 
-/// The accounts over time; a residual is in no account and is left out.
+/// An account of the picture: its name, its colour, and its time; `None`: not measured.
+type Account = (&'static str, usize, fn(&Accounts) -> Option<u64>);
+
+const ACCOUNTS: [Account; 5] = [
+    ("tasks", 0, |accounts| Some(accounts.named_ns)),
+    ("unnamed", UNNAMED, |accounts| Some(accounts.unnamed_ns)),
+    ("interrupts", IRQ, Accounts::irq_ns),
+    ("stolen", STEAL, Accounts::steal_ns),
+    ("idle, offline", PALE, |accounts| Some(accounts.idle_ns + accounts.offline_ns)),
+];
+
+/// The accounts over time; a residual is in no account and is left out. So is
+/// an account that was not measured.
 fn accounts(pieces: &[Slot], axis: &Axis) -> Areas {
-    let parts = |slot: &Slot| {
-        let accounts = &slot.accounts;
-        let told = |ns: Option<u64>| ns.map_or(0, |ns| ns);
-        vec![
-            accounts.named_ns,
-            accounts.unnamed_ns,
-            told(accounts.irq_ns()),
-            told(accounts.steal_ns()),
-            accounts.idle_ns + accounts.offline_ns,
-        ]
-    };
+    let is_measured = |(_, _, ns): &Account| pieces.iter().all(|slot| ns(&slot.accounts).is_some());
+    let (measured, unmeasured): (Vec<Account>, Vec<Account>) =
+        ACCOUNTS.into_iter().partition(is_measured);
+    let parts = |slot: &Slot| measured.iter().filter_map(|(_, _, ns)| ns(&slot.accounts)).collect();
     Areas {
         title: "Where the CPUs' time went".into(),
         x_label: axis.label.clone(),
         y_label: "% of all CPUs".into(),
-        names: names(&[
-            ("tasks", 0),
-            ("unnamed", UNNAMED),
-            ("interrupts", IRQ),
-            ("stolen", STEAL),
-            ("idle, offline", PALE),
-        ]),
+        names: measured.iter().map(|&(name, colour, _)| (name.to_string(), colour)).collect(),
         wholes: wholes(pieces, axis, parts),
+        unmeasured: unmeasured.into_iter().map(|(name, ..)| name.to_string()).collect(),
     }
 }
 
@@ -135,6 +140,7 @@ fn rows(stretch: &Stretch, pieces: &[Slot], axis: &Axis) -> Areas {
         y_label: "% of all CPUs".into(),
         names: all,
         wholes: wholes(pieces, axis, parts),
+        ..Areas::default()
     }
 }
 

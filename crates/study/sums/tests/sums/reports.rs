@@ -8,9 +8,13 @@ fn clock(ns: i128) -> String {
 }
 
 fn side() -> Stretch {
+    side_with(false)
+}
+
+fn side_with(no_irq: bool) -> Stretch {
     stretch(
         1,
-        Planted { worker_ns: 300_000_000, runs: 20, no_irq: false, ..Planted::default() },
+        Planted { worker_ns: 300_000_000, runs: 20, no_irq, ..Planted::default() },
         40,
         Grouping::Command,
         None,
@@ -37,6 +41,19 @@ fn all_forms_of_a_report_agree() {
     assert!(!page.text().contains("svg"));
     let plain = report::page(&side, 5, false, &clock).expect("a page");
     assert!(!plain.html().contains("<svg"));
+}
+
+#[test]
+fn interrupts_that_were_not_measured_have_no_area_and_a_line_that_says_so() {
+    for no_irq in [false, true] {
+        let page = report::page(&side_with(no_irq), 5, true, &clock).expect("a page").html();
+        let has = |text: &str| page.contains(text);
+        assert_eq!(has(">\ninterrupts: not measured\n<"), no_irq, "{page}");
+        assert_eq!(has(">\ninterrupts\n<"), !no_irq, "{page}");
+        assert_eq!(has("Not measured in every window: interrupts."), no_irq, "{page}");
+        // Stolen time was measured.
+        assert!(has(">\nstolen\n<"), "{page}");
+    }
 }
 
 #[test]
