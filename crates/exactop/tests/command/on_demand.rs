@@ -1,5 +1,5 @@
-//! `exactop syscalls`, `wakeups`, `waits` and `moves` on the real machine: each format, and their
-//! findings.
+//! `exactop syscalls`, `wakeups`, `waits`, `moves` and `switches` on the real machine: each format,
+//! and their findings.
 
 use crate::helpers::processes::{until_stuck, Load};
 use crate::helpers::run::{command, run, without_ledger};
@@ -158,9 +158,64 @@ fn moves_in_every_format() {
     assert!(csv.lines().all(|l| l.split(',').count() == heading.split(',').count()), "{csv}");
 }
 
+/// Context switches of all threads of a process, as the kernel counts them.
+fn kernel_switches(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("of a child");
+    let of_thread = |entry: std::io::Result<std::fs::DirEntry>| -> u64 {
+        let status = entry.expect("a thread").path().join("status");
+        let status = std::fs::read_to_string(status).expect("of a thread");
+        let lines = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+        lines.map(|(_, count)| count.trim().parse::<u64>().expect("a count")).sum()
+    };
+    tasks.map(of_thread).sum()
+}
+
+#[test]
+fn switches_in_every_format() {
+    if without_ledger() {
+        return;
+    }
+    // More than there are CPUs, so they preempt each other.
+    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
+    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
+    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    let pid = load.pid().to_string();
+    let before = kernel_switches(load.pid());
+    let seen = run(&["switches", "-p", &pid, "--by", "thread", "--json", "1", "2"]).fine();
+    let grown = kernel_switches(load.pid()) - before;
+    let windows = windows(&seen);
+    assert_eq!(windows.len(), 2);
+    let count = |row: &Value, name: &str| row[name].as_u64().expect("a count");
+    let mut all = 0;
+    for row in windows.iter().flat_map(|window| window["rows"].as_array().expect("rows")) {
+        let reasons = ["preempted", "blocked", "yielded", "exited"].map(|name| count(row, name));
+        assert_eq!(count(row, "switches"), reasons.iter().sum::<u64>(), "{row}");
+        assert_eq!((row["pid"].to_string(), count(row, "exited")), (pid.clone(), 0), "{row}");
+        assert!(row["tid"].is_u64(), "{row}");
+        all += count(row, "switches");
+    }
+    let preempted = |window: &Value| {
+        let rows = window["rows"].as_array().expect("rows").iter();
+        rows.map(|row| count(row, "preempted")).sum::<u64>()
+    };
+    assert!(windows.iter().all(|window| preempted(window) > 0), "{seen}");
+    assert!(all <= grown, "{all} switches in two windows, the kernel has {grown} around them");
+
+    let text = run(&["switches", "-p", &pid, "0.3", "1"]).fine();
+    let heading = text.lines().find(|line| line.contains("SWITCHES")).expect("a heading");
+    let heading: Vec<&str> = heading.split_whitespace().collect();
+    assert_eq!(heading, ["SWITCHES", "PREEMPTED", "BLOCKED", "YIELDED", "EXITED", "WHO"]);
+    assert!(text.lines().last().is_some_and(|row| row.ends_with(&format!("({pid})"))), "{text}");
+    let csv = run(&["switches", "-p", &pid, "--csv", "0.3", "1"]).fine();
+    let lines: Vec<&str> = csv.lines().collect();
+    let columns = "t0_ns,t1_ns,pid,tid,comm,switches,preempted,blocked,yielded,exited,wall_s";
+    assert_eq!((lines.len(), lines[0]), (2, columns), "{csv}");
+    assert_eq!(lines[1].split(',').nth(2), Some(pid.as_str()), "{csv}");
+}
+
 #[test]
 fn a_missing_process_is_reported_in_one_line() {
-    for command in ["syscalls", "wakeups", "waits", "moves"] {
+    for command in ["syscalls", "wakeups", "waits", "moves", "switches"] {
         let done = run(&[command, "-p", "4194305", "1", "1"]);
         assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(done.err, format!("exactop: {command}: no process 4194305\n"));
