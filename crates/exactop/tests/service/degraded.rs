@@ -3,9 +3,10 @@
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, Load, HUP, TERM};
 use crate::helpers::run::alone;
+use crate::helpers::terminal::Terminal;
 use crate::metrics::{adds_up, page, port};
 use exactop_testkit::wait;
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -97,8 +98,12 @@ fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     assert_eq!(given_up(&first), 0);
     bound("1M");
     pages_until(port, &first, 3);
+    let terminal = Terminal::new(120, 20, &["XDG_CONFIG_HOME=/nonexistent"]);
+    terminal.start(&format!("-d 0.5 --source daemon --socket {}", daemon.socket().display()));
+    terminal.shows("no history, brief rows, thread rows · daemon at its memory bound");
     for window in look() {
         closes(&window);
+        assert_eq!(window["source"]["degraded"], json!(["history", "brief", "threads"]));
         let tasks = names(&window, "tasks", own);
         assert!(!tasks.iter().any(|name| name.starts_with("ticker-")), "{tasks:?}");
         assert_eq!(tasks.iter().filter(|name| *name == "(threads)").count(), 1, "{tasks:?}");
@@ -112,8 +117,14 @@ fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     pages_until(port, &first, 0);
     // Windows from before the change are no longer sent.
     page(port);
+    terminal.passes(|screen| match screen.contains("memory bound") {
+        true => Err("the view still names what is missing".into()),
+        false => Ok(()),
+    });
+    drop(terminal);
     for window in look() {
         closes(&window);
+        assert_eq!(window["source"]["degraded"], json!([]));
         let tasks = names(&window, "tasks", own);
         let tickers = tasks.iter().filter(|name| name.starts_with("ticker-")).count();
         assert_eq!((tickers, tasks.contains(&"(threads)".into())), (4, false), "{tasks:?}");

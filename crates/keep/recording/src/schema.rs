@@ -140,6 +140,7 @@ fn machine() -> Columns {
         .chain(errors)
         .chain(quality)
         .chain(columns(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
+        .chain(columns(Type::Text, "degraded"))
         .collect()
 }
 

@@ -43,7 +43,7 @@ pub use ledger::book::Book;
 pub use ledger::counters::{Counter, Counters};
 pub use ledger::errors::{ErrorCounts, ErrorKind};
 pub use ledger::key::{AccountId, Comm, Ident, TaskKey, TaskRef};
-pub use ledger::provenance::{Provenance, Quality, SourceKind};
+pub use ledger::provenance::{Degraded, Provenance, Quality, SourceKind};
 pub use ledger::snapshot::{CpuSample, ExitSample, MicroState, Outside, Snapshot, TaskSample};
 pub use ledger::window::Window;
 pub use on_demand::SyscallNr;

@@ -4,12 +4,11 @@
 //! A page shows the last window. A scrape requests a newer window, and uses it if it closes
 //! quickly; a slow window delays no scrape.
 
-use crate::degraded::Degraded;
 use crate::exporting::Exporting;
 use crate::metrics::Metrics;
 use crate::text::Format;
 use exactop_model::owner::{labelled, Names};
-use exactop_model::{Book, Window};
+use exactop_model::{Book, Degraded, Window};
 use hyper::body::Bytes;
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt;

@@ -36,7 +36,6 @@ mod settings;
 mod text;
 
 pub use clock::Clock;
-pub use degraded::Degraded;
 pub use exporting::Exporting;
 pub use family::{Family, FamilyKind, Point, Unit, Value};
 pub use last_window::LastWindow;

@@ -2,7 +2,7 @@
 
 use crate::accounts::{Accounts, RunningSum};
 use crate::clock::Clock;
-use crate::degraded::Degraded;
+use crate::degraded;
 use crate::exporting::Exporting;
 use crate::family::{Family, FamilyKind, Point, Unit, Value};
 use crate::own::DaemonInfo;
@@ -10,7 +10,7 @@ use crate::places::Places;
 use crate::settings::Settings;
 use crate::text::{write, Format};
 use exactop_model::owner::{labelled, Grouping, Labels, Names, Usage, WAITS};
-use exactop_model::{Book, ErrorKind, Window};
+use exactop_model::{Book, Degraded, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
 /// The counters of a daemon since its start.
@@ -125,7 +125,7 @@ impl Metrics {
         families.extend(self.groups(start_ns));
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
-        families.extend(self.degraded.map(Degraded::family));
+        families.extend(self.degraded.map(degraded::family));
         families.extend(self.exporting.iter().flat_map(Exporting::families));
         families
     }

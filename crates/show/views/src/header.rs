@@ -5,6 +5,7 @@ use exactop_model::ledger::system::{Memory, StatTicks, System};
 use exactop_model::ledger::window::Census;
 use exactop_model::words::audit;
 use exactop_model::words::books::BooksText;
+use exactop_model::words::degraded;
 use exactop_model::words::plural::counted;
 use exactop_model::{Frame, Quality};
 
@@ -14,6 +15,7 @@ pub fn lines(page: &Page, each_cpu: bool) -> Vec<String> {
     let mut lines = vec![machine(&frame.system), window(frame)];
     lines.extend(books(frame));
     lines.extend(reason(frame));
+    lines.extend(missing(frame));
     lines.extend(errors(frame));
     lines.push(tasks(page));
     lines.extend(cpus(frame, each_cpu));
@@ -74,6 +76,11 @@ fn books(frame: &Frame) -> Option<String> {
 fn reason(frame: &Frame) -> Option<String> {
     let reason = frame.provenance.reason.as_ref()?;
     Some(format!("Source: {}", exactop_model::text::escape::harmless(reason)))
+}
+
+fn missing(frame: &Frame) -> Option<String> {
+    let missing = degraded::missing(frame.provenance.degraded)?;
+    Some(format!("Missing: {missing} ({})", degraded::REASON))
 }
 
 fn errors(frame: &Frame) -> Option<String> {

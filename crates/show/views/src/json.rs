@@ -212,7 +212,12 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
     qualities.insert("audit_run".into(), quality(provenance.audit_run).into());
     qualities.insert("audit_lat".into(), quality(provenance.audit_lat).into());
     let reason = provenance.reason.as_deref().map(exactop_model::text::escape::harmless);
-    json!({ "name": provenance.source.name(), "reason": reason, "quality": qualities })
+    json!({
+        "name": provenance.source.name(),
+        "reason": reason,
+        "degraded": provenance.degraded.names().collect::<Vec<_>>(),
+        "quality": qualities,
+    })
 }
 
 fn cpu(row: &CpuRow) -> Json {

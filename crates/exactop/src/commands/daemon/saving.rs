@@ -5,7 +5,6 @@ use super::degraded::{usual_bound, Change, Degraded, Detail};
 use super::process::resident_bytes;
 use crate::failure::complain;
 use exactop_cgroups::memory_left;
-use exactop_model::ledger::pooling::Pools;
 use exactop_service::Server;
 use exactop_sources::session::Session;
 
@@ -26,10 +25,10 @@ impl Saving {
         Saving { degraded: Degraded::default(), limit, tasks: 0 }
     }
 
-    /// The dropped details, for metrics.
-    pub fn to_metrics(&self) -> exactop_metrics::Degraded {
+    /// The dropped details.
+    pub fn dropped(&self) -> exactop_model::Degraded {
         let is_gone = |detail| self.degraded.has_given_up(detail);
-        exactop_metrics::Degraded {
+        exactop_model::Degraded {
             history: is_gone(Detail::History),
             brief: is_gone(Detail::Brief),
             threads: is_gone(Detail::Threads),
@@ -45,9 +44,9 @@ impl Saving {
         let bound = set.unwrap_or_else(|| usual_bound(self.tasks, self.limit));
         let Some(change) = self.degraded.window(used, bound) else { return };
         complain(&words(change, used, bound));
-        let told = self.to_metrics();
+        let told = self.dropped();
         server.keep_history(!told.history);
-        session.pool(Pools { brief: told.brief, threads: told.threads });
+        session.degrade(told);
     }
 }
 

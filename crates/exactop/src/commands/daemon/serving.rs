@@ -147,7 +147,7 @@ impl Serving {
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
         // Readers may be waiting, so the window goes to them first.
         if let Some(window) = self.session.window() {
-            let degraded = self.saving.to_metrics();
+            let degraded = self.saving.dropped();
             self.published.take(window, self.session.book(), &self.exported, degraded);
         }
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());

@@ -9,7 +9,7 @@ use crate::strings::Strings;
 use crate::values::Row;
 use exactop_model::ledger::snapshot::{CostSample, Outside};
 use exactop_model::ledger::system::{Memory, System};
-use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Snapshot};
+use exactop_model::{Counter, Degraded, ErrorCounts, ErrorKind, Provenance, Snapshot};
 
 pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
     let mut cells = Cells::new(TableId::Machine.table(), strings);
@@ -30,6 +30,9 @@ pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
         .uint(outside.map(|outside| outside.run_ns))
         .uint(outside.map(|outside| outside.irq_ns))
         .uint(outside.map(|outside| outside.steal_ns));
+    let degraded: Vec<&str> = now.provenance.degraded.names().collect();
+    let is_degraded = !degraded.is_empty();
+    cells.text(is_degraded.then(|| degraded.join(" ")).as_deref().map(str::as_bytes));
     cells.row(0)
 }
 
@@ -77,8 +80,10 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
     let (born, repaired_ns, repaired_wait_ns) = (f.uint(), f.uint(), f.uint());
     let cost = CostSample { user_ns: f.known()?, bpf_ns: f.uint(), bpf_events: f.uint() };
     let system = get_system(f)?;
-    let (provenance, errors) = get_provenance(f)?;
+    let (mut provenance, errors) = get_provenance(f)?;
     let outside = [f.uint(), f.uint(), f.uint()];
+    let degraded = f.text()?.map(String::from_utf8_lossy).unwrap_or_default();
+    provenance.degraded = Degraded::of_names(degraded.split(' '));
     Ok(Snapshot {
         at_ns,
         provenance,

@@ -6,7 +6,7 @@ use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, Task
 use exactop_model::ledger::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
 use exactop_model::ledger::system::{Memory, StatTicks, System};
 use exactop_model::{
-    AccountId, Book, Comm, Counter, Counters, CpuSample, Detail, ErrorCounts, ErrorKind,
+    AccountId, Book, Comm, Counter, Counters, CpuSample, Degraded, Detail, ErrorCounts, ErrorKind,
     ExitSample, Frame, FrameOptions, Ident, IdleRows, MicroState, Missing, Provenance, Quality,
     Row, RowKind, Snapshot, SourceKind, TaskKey, TaskSample,
 };
@@ -200,6 +200,8 @@ impl World {
         let source = if self.complete { SourceKind::Procfs } else { SourceKind::Ledger };
         let mut provenance = Provenance::new(source).with(Quality::Exact, &[Counter::RunNs]);
         provenance.reason = self.complete.then(|| "a reason".into());
+        provenance.degraded =
+            Degraded { history: n % 2 == 1, brief: n % 4 > 1, threads: n % 8 > 3 };
         if !self.complete {
             (provenance.audit_run, provenance.audit_lat) = (Quality::Exact, Quality::Exact);
         }

@@ -93,6 +93,8 @@ impl Joined {
             sum.errors.add(kind, window.errors.get(kind));
         }
         add_moves(&mut sum.moves, &window.moves);
+        let degraded = &mut window.end.provenance.degraded;
+        *degraded = degraded.or(sum.end.provenance.degraded);
         let cost = window.cost;
         sum.cost.user_ns += cost.user_ns;
         sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);

@@ -11,7 +11,7 @@ use crate::ledger::counters::Counters;
 use crate::ledger::joined::ended;
 use crate::ledger::key::AccountId;
 use crate::ledger::named::GroupName;
-use crate::ledger::provenance::{Provenance, Quality};
+use crate::ledger::provenance::{Degraded, Provenance, Quality};
 use crate::ledger::snapshot::{ExitSample, GroupMove, Snapshot, TaskSample};
 use crate::ledger::window::TaskDelta;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,6 +39,7 @@ pub struct Merged {
     groups: Vec<Arc<GroupName>>,
     /// Lowest quality of interrupt time since the last take.
     irq: Option<Quality>,
+    degraded: Degraded,
     last: Option<Snapshot>,
 }
 
@@ -69,6 +70,7 @@ impl Merged {
         if self.irq.is_none() || irq == Quality::Missing {
             self.irq = Some(irq);
         }
+        self.degraded = self.degraded.or(snapshot.provenance.degraded);
         let rest = Snapshot { tasks: Vec::new(), exited: Vec::new(), ..snapshot.clone() };
         if let Some(window) = self.book.advance(snapshot) {
             for moved in &window.moves {
@@ -164,6 +166,7 @@ impl Merged {
         if let Some(irq) = self.irq.take() {
             now.provenance.irq = irq;
         }
+        now.provenance.degraded = std::mem::take(&mut self.degraded);
         // A pair that the source has forgotten goes after a take without growth; then it begins
         // again.
         let kept: FxHashSet<_> = now.moves.iter().map(|moved| (moved.from, moved.to)).collect();

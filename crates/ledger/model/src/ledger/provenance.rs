@@ -51,6 +51,49 @@ pub enum Quality {
     Missing,
 }
 
+/// Detail that a daemon drops at its memory bound; true: dropped. All sums stay exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Degraded {
+    /// Past windows that wait for a slow reader.
+    pub history: bool,
+    /// Rows of processes that exited.
+    pub brief: bool,
+    /// Rows of threads.
+    pub threads: bool,
+}
+
+impl Degraded {
+    /// Every detail: its name in metrics, JSON and recordings, and true if the daemon dropped it.
+    pub const fn details(self) -> [(&'static str, bool); 3] {
+        [("history", self.history), ("brief", self.brief), ("threads", self.threads)]
+    }
+
+    /// Names of the details that the daemon dropped.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.details().into_iter().filter_map(|(name, is_given_up)| is_given_up.then_some(name))
+    }
+
+    /// The details of these names; names that this version does not know are ignored.
+    pub fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Degraded {
+        names.into_iter().fold(Degraded::default(), |degraded, name| match name {
+            "history" => Degraded { history: true, ..degraded },
+            "brief" => Degraded { brief: true, ..degraded },
+            "threads" => Degraded { threads: true, ..degraded },
+            _ => degraded,
+        })
+    }
+
+    /// The details that are missing in one of the two.
+    #[must_use]
+    pub const fn or(self, other: Degraded) -> Degraded {
+        Degraded {
+            history: self.history || other.history,
+            brief: self.brief || other.brief,
+            threads: self.threads || other.threads,
+        }
+    }
+}
+
 /// The source of a snapshot and the quality of each field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
@@ -72,6 +115,8 @@ pub struct Provenance {
     pub audit_run: Quality,
     /// The kernel's count of a task's waits for a CPU, for the audit.
     pub audit_lat: Quality,
+    /// Detail that the daemon it comes from gave up.
+    pub degraded: Degraded,
 }
 
 impl Provenance {
@@ -87,6 +132,7 @@ impl Provenance {
             no_unthrottle: None,
             audit_run: Quality::Missing,
             audit_lat: Quality::Missing,
+            degraded: Degraded::default(),
         }
     }
 

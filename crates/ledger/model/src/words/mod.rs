@@ -4,6 +4,7 @@ pub mod audit;
 pub mod books;
 mod cells;
 pub mod cgroups;
+pub mod degraded;
 pub mod findings;
 pub mod holdings;
 pub mod losses;

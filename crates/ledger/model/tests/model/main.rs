@@ -1,5 +1,6 @@
 //! Tests of frames, findings and totals made from snapshots, and of whole histories of a machine.
 
+mod degraded;
 mod feed;
 mod findings;
 mod fuzz;

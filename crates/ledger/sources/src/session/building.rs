@@ -9,7 +9,7 @@ use crate::group_names::GroupNames;
 use crate::source::Source;
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::Pooling;
-use exactop_model::{Book, Tap};
+use exactop_model::{Book, Degraded, Tap};
 use std::path::Path;
 
 impl Session {
@@ -31,6 +31,7 @@ impl Session {
             memory: None,
             spare: memory::Spare::default(),
             pooling: Pooling::default(),
+            degraded: Degraded::default(),
         })
     }
 

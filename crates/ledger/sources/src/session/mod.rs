@@ -25,7 +25,7 @@ use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
-    Ask, Book, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
+    Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
 };
 use row_details::RowDetails;
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub struct Session {
     spare: memory::Spare,
     /// Pools rows when memory is short.
     pooling: Pooling,
+    /// Detail that is given up for want of memory.
+    degraded: Degraded,
 }
 
 impl Session {
@@ -75,9 +77,11 @@ impl Session {
         self.source.follow(followed)
     }
 
-    /// Pools these rows from the next window on, and returns the freed memory to the kernel.
-    pub fn pool(&mut self, pools: Pools) {
-        self.pooling.set(pools);
+    /// Drops this detail from the next window on, and returns the freed memory to the kernel. The
+    /// windows name what they lack.
+    pub fn degrade(&mut self, degraded: Degraded) {
+        self.degraded = degraded;
+        self.pooling.set(Pools { brief: degraded.brief, threads: degraded.threads });
         self.spare.give_back_next();
     }
 
@@ -106,6 +110,7 @@ impl Session {
             self.begin_anew();
         }
         self.pooling.take(&mut snapshot, &self.book);
+        snapshot.provenance.degraded = snapshot.provenance.degraded.or(self.degraded);
         self.names.tell(&mut snapshot);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();

@@ -2,8 +2,9 @@
 //! parser of OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{DaemonInfo, Degraded, Exporting, Format, Process, Settings};
+use exactop_metrics::{DaemonInfo, Exporting, Format, Process, Settings};
 use exactop_model::owner::CgroupNames;
+use exactop_model::Degraded;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 

@@ -8,6 +8,7 @@ use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::text::escape::{escape_str, harmless};
 use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
+use exactop_model::words::degraded;
 use exactop_model::words::units::{long_size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui_core::buffer::Buffer;
@@ -213,6 +214,10 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     add(8, if calm { Ink::Strong } else { Ink::Alarm }, audit::grade(frame));
     if frame.split_is_sampled() {
         add(2, Ink::Plain, "us/sy ~ sampled".into());
+    }
+    if let Some(missing) = degraded::missing(frame.provenance.degraded) {
+        add(7, Ink::Alarm, format!("no {missing}"));
+        add(6, Ink::Plain, degraded::REASON.into());
     }
     pieces
 }

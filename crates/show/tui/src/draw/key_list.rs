@@ -8,7 +8,7 @@ use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
 use exactop_model::words::units::duration;
-use exactop_model::words::{audit, cgroups, named_sums};
+use exactop_model::words::{audit, cgroups, degraded, named_sums};
 use exactop_model::{text::escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui_core::text::{Line, Span};
 
@@ -69,9 +69,13 @@ fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
 
 fn source(frame: &Frame) -> String {
     let source = frame.provenance.source.name();
-    match &frame.provenance.reason {
+    let line = match &frame.provenance.reason {
         Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
         None => format!("Source: {source}."),
+    };
+    match degraded::missing(frame.provenance.degraded) {
+        Some(missing) => format!("{line} Missing: {missing} ({}).", degraded::REASON),
+        None => line,
     }
 }
 

@@ -5,7 +5,7 @@ use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
 use exactop_model::on_demand::Subject;
 use exactop_model::owner::Grouping;
-use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
+use exactop_model::{Comm, Counter, Degraded, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
@@ -284,6 +284,25 @@ fn events_are_on_the_help_page_and_not_on_the_status_line() {
         help.contains("This window: exact; switches not shown 1,234, wake-ups not shown 5,678."),
         "{help}"
     );
+}
+
+#[test]
+fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
+    let degraded = Degraded { history: true, brief: true, threads: true };
+    for width in [80, 120, 200] {
+        let mut app = app(width, 24, Settings::default());
+        assert!(!picture(&app).contains("history"), "nothing is missing");
+        show(&mut app, |frame| frame.provenance.degraded = degraded);
+        let page = picture(&app);
+        assert!(
+            page.contains("no history, brief rows, thread rows · daemon at its memory bound"),
+            "{page}"
+        );
+        press(&mut app, &[KeyCode::Char('h')]);
+        show(&mut app, |frame| frame.provenance.degraded = degraded);
+        let help = picture(&app);
+        assert!(help.contains("Missing: history, brief rows, thread rows"), "{help}");
+    }
 }
 
 #[test]

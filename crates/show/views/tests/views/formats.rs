@@ -4,7 +4,7 @@ use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Unit, COLUMNS, TOP};
 use exactop_model::words::audit::without_place;
-use exactop_model::{Column, ColumnId, Counter, ErrorKind, Needs, SourceKind};
+use exactop_model::{Column, ColumnId, Counter, Degraded, ErrorKind, Needs, SourceKind};
 use exactop_testkit::{details, frame, Details, EXITED, PROCESSES};
 use exactop_views::table::TextOptions;
 use exactop_views::{csv, json, ptop, reference, table, Page, Plan, Selection, User};
@@ -66,6 +66,11 @@ fn the_exactness_of_a_window_stands_above_its_rows() {
     assert!(!shown(|_| ()).contains("no witness"));
     let unwitnessed = shown(|frame| frame.missed_switches = None);
     assert!(unwitnessed.contains(" (no witness)"), "{unwitnessed}");
+    let missing = shown(|frame| {
+        frame.provenance.degraded = Degraded { history: true, brief: true, threads: true };
+    });
+    let line = "Missing: history, brief rows, thread rows (daemon at its memory bound)\n";
+    assert!(missing.contains(line), "{missing}");
     let missed = shown(|frame| frame.missed_switches = Some(1_234));
     assert!(missed.contains("Events: switches missed 1,234"), "{missed}");
 }
