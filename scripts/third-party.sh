@@ -4,9 +4,9 @@
 #   third-party.sh take    put them into this clone's target directory, if it has none yet
 #   third-party.sh keep    keep what this clone has compiled of them
 #
-# The cache is in the directory of cache.sh, keyed by its inputs: the locked versions, the profiles,
-# the compiler. Without a directory outside the clone nothing is cached, and cargo compiles. Cargo
-# itself decides what is fresh.
+# The cache is in the directory of cache.sh, keyed by its inputs: the locked versions, the manifests'
+# lines in any order, the compiler. If these have changed, `take` takes the newest set, for cargo itself
+# decides what is fresh. Without a directory outside the clone nothing is cached, and cargo compiles.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -15,8 +15,8 @@ cache=$(scripts/cache.sh crates)
 # Most sets of crates in the cache; older ones are removed.
 most=2
 
-key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml $(git ls-files "*Cargo.toml") && rustc -vV; } |
-    sha256sum | cut -c1-32)
+key=$({ cat Cargo.lock .cargo/config.toml && rustc -vV &&
+    git ls-files -z '*Cargo.toml' | xargs -0 cat | sed '/^ *#/d' | sort -u; } | sha256sum | cut -c1-32)
 kept=$cache/$key
 
 # A cache inside the clone is as new as the clone, so it is not used.
@@ -31,6 +31,8 @@ others() {
 
 case ${1:-} in
 take)
+    [[ -d $kept ]] || kept=$(find "$cache" -mindepth 1 -maxdepth 1 -type d ! -name 'new.*' -printf '%T@ %p\n' |
+        sort -rn | sed -n '1s/^[^ ]* //p')
     [[ ! -e $target && -d $kept ]] || exit 0
     # With cargo's permissions, not the cache's: tests run programs in it as other users.
     mkdir -p "$target.new"
