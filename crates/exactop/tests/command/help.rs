@@ -141,8 +141,8 @@ fn every_example_runs_or_needs_what_a_test_lacks() {
         for line in lines {
             let begins = |begin: &&str| line.starts_with(*begin);
             let runs =
-                RUN.iter().any(|(begin, _)| begins(begin)) || ATTACHING.iter().any(|b| begins(b));
-            let needs = NEEDING.iter().flat_map(|(_, begins)| *begins).any(|b| begins(b));
+                RUN.iter().any(|(begin, _)| begins(begin)) || ATTACHING.iter().any(&begins);
+            let needs = NEEDING.iter().flat_map(|(_, begins)| *begins).any(begins);
             assert!(runs || needs || line == "exactop", "{name}: '{line}' is in no list");
         }
     }
