@@ -3,7 +3,7 @@
 use crate::on_demand::moves::{Cause, MoveSums, MoveWindow};
 use crate::words::units::{duration, thousands};
 
-/// Moves by cause, most first: `periodic 4 (waited 13.0ms before, 94.3ms after; paid 0, not 2) ·
+/// Moves by cause, most first: `periodic 4 (waited 13.0ms before, 94.3ms after; 0 of 2 paid) ·
 /// wakeup 3`. `None` if no task moved; a new task placed on another CPU has not moved.
 pub fn by_cause(moves: &MoveWindow) -> Option<String> {
     let causes = moves.by_cause();
@@ -64,7 +64,7 @@ mod tests {
         let told = by_cause(&moves).expect("moves");
         assert_eq!(
             told,
-            "periodic 4 (waited 13.0ms before, 10.0ms after; paid 1, not 2) · affinity 1"
+            "periodic 4 (waited 13.0ms before, 10.0ms after; 1 of 3 paid) · affinity 1"
         );
         moves.rows.retain(|row| row.cause == Cause::Fork);
         assert_eq!(by_cause(&moves), None);
