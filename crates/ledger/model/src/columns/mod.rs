@@ -693,7 +693,7 @@ mod tests {
         assert_eq!(find("PID").map(|c| c.id), Ok(ColumnId::Pid));
         let why = |name| find(name).expect_err("no such column").to_string();
         assert_eq!(why("comand"), "no column 'comand': did you mean 'command'?");
-        assert_eq!(why("qqqqqqqq"), "no column 'qqqqqqqq': 'exactop columns' lists them");
+        assert_eq!(why("qqqqqqqq"), "no column 'qqqqqqqq': run 'exactop columns' to list them");
     }
 
     #[test]
