@@ -1,6 +1,6 @@
-//! The books of many machines: whether they balance, what happened in them, and what differs
-//! between them. It takes the exported tables of all hosts and gives a balance, a report or a
-//! comparison. The command alone may depend on it, and the tests of the simulator.
+//! The books of many machines: their balance, reports and comparisons. It takes the exported tables
+//! of all hosts and gives a balance, a report or a comparison. Only the command and the tests of
+//! the simulator may depend on it.
 //!
 //! Rows come from Parquet files of `exactop export parquet` ([`Parquet`]) or from ClickHouse tables
 //! of `exactop export clickhouse` ([`Store`]). Sums have 128 bits: 10,000 machines of 64 CPUs use
@@ -10,8 +10,8 @@
 //!
 //! - `parquet` (with `chunks`) and `store`: sources of `rows`.
 //! - `check`: the balance. `host` compares a host's windows, `clocks` compares hosts.
-//! - `report`: `read` makes passes over `figures`, from files with each window `once`, or by
-//!   `asking` a store; `page` and `plots` show them.
+//! - `report`: `read` sums `figures`, from files with each window `once`, or by `asking` a store;
+//!   `page` and `plots` show them.
 //! - `compare`: a `side` is a range summed by host and group; `basis` selects the hosts to compare.
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! The kit of the tests: a made-up machine, waits for a state, ports, and a real Prometheus. It
-//! takes the events that a test wants and returns snapshots as a source does, so that frames come
-//! from the real [`exactop_model::Book`]. Only tests may depend on it.
+//! The kit of the tests: a simulated machine, waits for a state, ports, and a real Prometheus. It
+//! takes the events that a test needs and returns snapshots like a source, so that frames come from
+//! the real [`exactop_model::Book`]. Only tests may depend on it.
 
 mod chdb;
 mod feed;

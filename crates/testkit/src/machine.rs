@@ -1,4 +1,4 @@
-//! Snapshots of the machine as a source takes them: cumulative counters at the end of any window.
+//! Snapshots of the simulated machine, like a source's: cumulative counters at the end of a window.
 
 use crate::population::{Process, EXITED, PROCESSES, SECOND};
 use crate::samples;
@@ -16,7 +16,7 @@ pub const WINDOW: u64 = 2 * SECOND;
 /// Start of its first window.
 pub const T0: u64 = 100 * SECOND;
 
-/// Number of windows before the first, which no test sees.
+/// Number of windows before the first window of a test.
 const UNSEEN: u64 = 39;
 
 /// A tenth of a per cent of one CPU per window, ns.
@@ -129,8 +129,7 @@ fn tasks(p: &Process, n: u64) -> impl Iterator<Item = TaskSample> + '_ {
     })
 }
 
-/// The kernel's stamps were 3 us before ours at every switch, and a little of each wait remains
-/// unexplained.
+/// The kernel's stamps are 3 us older than ours at every switch, and each wait has a small error.
 fn audit(switches: i64) -> TaskAudit {
     TaskAudit {
         run: Difference { error_ns: 0, bias_ns: -3_000 * switches },
@@ -171,7 +170,7 @@ fn exited(windows: u64) -> Vec<ExitSample> {
     let group = |(n, &(ppid, comm, processes, cpu)): (usize, &(u32, &str, u64, u64))| {
         let parent = PROCESSES.iter().find(|p| p.pid == ppid).map(key);
         let mut ancestors = [ProcessRef::default(); 8];
-        // A parent that is not alive gets a number that no process has.
+        // A parent that has exited gets a PID that no process has.
         ancestors[0] = parent.map_or(ProcessRef { tgid: 30_000, start_ns: 1 }, |key| ProcessRef {
             tgid: key.tgid,
             start_ns: key.start_ns,

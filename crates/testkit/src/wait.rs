@@ -1,12 +1,12 @@
-//! Waits for a state, never for a time: on a busy machine a test takes longer, but does not fail.
-//! Each wait names its state, and a wait that fails prints it.
+//! Waits for a state, never for a time: on a busy machine a test takes longer, but does not fail. A
+//! wait that fails prints the state that it waited for.
 
 use std::time::{Duration, Instant};
 
-/// Longest wait. A state that has not come by then never comes, however busy the machine is.
+/// Longest wait. It is long enough for every state, even on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// Pause between two looks; the first ones are shorter.
+/// Pause between two checks of the condition; the first pauses are shorter.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Waits until the condition holds.
@@ -57,7 +57,7 @@ pub fn find_or_say<T>(
     }
 }
 
-/// The result of a look; `None`: nothing within the limit. The last look is after the limit.
+/// The result of a check; `None`: nothing within the limit. The last check is after the limit.
 fn found_within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let (begun, mut pause) = (Instant::now(), PAUSE / 10);
     loop {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(said, "waited 120 s without success for: a screen; there is: snow");
     }
 
-    /// A waiter that could not look for longer than the limit looks once more.
+    /// If the waiter had no CPU until after the limit, it checks once more.
     #[test]
     fn nothing_is_given_up_without_a_look_after_the_limit() {
         let limit = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! A made-up machine: snapshots like the ledger's, whose books balance.
+//! A simulated machine: snapshots like the ledger's, whose books balance.
 
 use crate::plan::Host;
 use crate::service::Service;
@@ -74,7 +74,7 @@ impl Machine {
     }
 
     fn start(&mut self, n: u32, mut service: Service) {
-        // The new service does the same on each host, however large: a quarter of a CPU.
+        // The new service uses a quarter of a CPU on each host.
         if service.is_new {
             service.share = 2500 / self.cpus;
         }

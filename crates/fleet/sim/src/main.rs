@@ -1,13 +1,13 @@
-//! A made-up fleet (docs/how-to/fleet.md): its books as Parquet, or its pages of metrics. It takes
-//! a number of hosts, a time and a seed, and gives files or pages, and the truth about them. It is
-//! a program, so no crate may depend on it.
+//! A simulated fleet (docs/how-to/fleet.md): its books as Parquet, or its pages of metrics. It
+//! takes a number of hosts, a time and a seed. It gives files or pages, and a list of the planted
+//! faults. It is a program, so no crate may depend on it.
 //!
-//! Each host is a made-up machine ([`machine`]) with a mix of services ([`mixes`]); it makes
+//! Each host is a simulated machine ([`machine`]) with a mix of services ([`mixes`]). It makes
 //! snapshots like the ledger's. Windows come from the real `Book`, rows from the real export, and
 //! pages from the real metrics. The same seed and options give the same figures.
 //!
-//! Modules: `books` as Parquet (`machine`s with `mixes` or a `recorded` mix; a `plan` decides what
-//! `deliver` does with their windows), or `pages` of metrics.
+//! Modules: `books` as Parquet, or `pages` of metrics. A `machine` has one of the `mixes` or a
+//! `recorded` mix. `deliver` writes the windows, with the faults of the `plan`.
 
 mod books;
 mod deliver;

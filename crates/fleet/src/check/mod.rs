@@ -1,8 +1,8 @@
-//! Checks if a fleet's books balance: each window of each host is there once and complete, and the
-//! sums match.
+//! Checks if a fleet's books balance: the tables have each window of each host once and complete,
+//! and the sums match.
 //!
-//! Host, boot and end by CLOCK_MONOTONIC identify a window; setting a clock does not change them.
-//! All windows stay in memory until the end, 96 bytes each, because rows come in no order.
+//! Host, boot and end by CLOCK_MONOTONIC identify a window, even after a wall clock was set. Rows
+//! have no order, so all windows stay in memory until the end, 96 bytes each.
 
 mod clocks;
 mod host;
@@ -47,7 +47,7 @@ pub(crate) struct Boot {
     pub new: Vec<u64>,
 }
 
-/// Rows of charges that are kept without a merge; above it a merge follows each doubling.
+/// Rows of charges kept without a merge. Above it, each doubling causes a merge.
 const MANY: usize = 4096;
 
 impl Boot {
@@ -80,12 +80,12 @@ pub struct Quality {
     /// Windows whose accounts are not CPUs x length.
     pub open: u64,
     pub residual: u64,
-    /// Sum without signs, so that two residuals do not cancel, ns.
+    /// Sum of the absolute residuals, ns.
     pub residual_ns: u128,
     /// Windows with missed switches.
     pub missed: u64,
     pub missed_switches: u128,
-    /// Windows without that count.
+    /// Windows without a count of missed switches.
     pub without_witness: u64,
     pub inexact: u64,
 }
@@ -189,7 +189,7 @@ impl HostRows {
 /// The balance of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
-    /// Hosts with windows in the time or before it, by name.
+    /// Hosts with windows in the checked time or before it, by name.
     pub hosts: Vec<Host>,
     /// Sums of all hosts' rows.
     pub sums: Sums,

@@ -17,7 +17,8 @@
 //!
 //! - `tables`: columns, and the rows of a window; `charges`: rows by name; `table`: typed columns
 //!   in row groups; `names`: users and control groups.
-//! - `days`: files by day, in a directory or by PUT (`objects`); `losses` refuses to lose windows.
+//! - `days`: files by day, in a directory or by PUT (`objects`); `losses` refuses an export that
+//!   would lose windows.
 //! - `clickhouse`: `stock` lists what the store has, `batch` and its token, `client` with retries,
 //!   `address` with login and certificates, `courier` gathers batches. `wire`: HTTP with retries.
 //! - `onward`: an `exporter` thread, `following` a log from its `cursor`. Its `carrier` is the

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 pub enum TableName {
     /// The balance of the CPUs' time: one row for each window.
     Accounts,
-    /// Tasks: one row for each task that did something in a window or waited all through it, and
-    /// for each exited group.
+    /// Tasks: one row for each task that had an event in a window or waited throughout it, and for
+    /// each exited group.
     Rows,
     /// Control groups: one row for each group that used CPU time in a window.
     Groups,
@@ -102,7 +102,7 @@ pub(crate) struct WindowFacts<'a> {
     pub host: Option<String>,
     pub boot_id: Option<String>,
     pub names: &'a Names,
-    /// Tasks that only waited, all through the window.
+    /// Tasks that waited throughout the window.
     pub waiting: &'a [TaskDelta],
     /// Groups of the window by name.
     pub named: &'a [(Labels, Usage)],
@@ -151,7 +151,7 @@ impl WindowFacts<'_> {
         Ok(())
     }
 
-    /// Writes the tasks that did something or waited all through.
+    /// Writes the tasks that had an event or waited throughout the window.
     fn rows(&self, table: &mut Table) -> Result<(), ExportError> {
         for task in self.window.tasks.iter().chain(self.waiting) {
             self.task(table, task)?;
@@ -235,15 +235,15 @@ impl WindowFacts<'_> {
         Ok(())
     }
 
-    /// Path of a control group, from the window, else as read for some row.
+    /// Path of a control group: from the window, else from the details of a row.
     fn path(&self, id: Option<u64>) -> Option<String> {
         let told = self.book.group(id?).map(|group| escape(&group.path));
         told.or_else(|| self.names.path(id).map(String::from))
     }
 }
 
-/// Sums of a group. CPU time sums the known figures, as the window's books do; any other sum is
-/// unknown if a part is unknown.
+/// Sums of a group. CPU time is the sum of the known figures, as in the window's books. Any other
+/// sum is unknown if a part is unknown.
 struct Group {
     tasks: u64,
     exited: u64,

@@ -1,32 +1,32 @@
-//! Recordings: snapshots in an append-only log of files that explain themselves. The crate writes
-//! the snapshots of a session and reads them back as windows, gaps and frames. Every crate that
-//! keeps or reads recorded time may depend on it.
+//! Recordings: snapshots in an append-only log of self-describing files. The crate writes the
+//! snapshots of a session and reads them as windows, gaps and frames. Every crate that keeps or
+//! reads recorded time may depend on it.
 //!
 //! A recording is a directory of files, oldest first. A file is a header (JSON: the machine, the
-//! version, the name and type of every table and column) and frames. Each frame is written with one
-//! write. It has its length at both ends and checksums of its header and of its payload. Frames are
-//! keyframes (all tasks at one instant), windows (what changed), details (names, command lines and
-//! memory read for rows), gaps and a seal. Later versions read what this one writes. A reader
-//! skips columns that it does not know; columns that a file lacks are missing.
-//! docs/reference/recording.md describes every byte.
+//! version, the name and type of every table and column) and frames. One write(2) writes one frame.
+//! A frame has its length at both ends and checksums of its header and of its payload. Frames are
+//! keyframes (all tasks at one instant), windows (the changes), details (names, command lines and
+//! memory of rows), gaps and a seal. Later versions read the files of this one. A reader skips
+//! unknown columns; the figures of absent columns are unknown. docs/reference/recording.md
+//! describes every byte.
 //!
 //! Modules:
 //!
 //! - `frame`: bytes with checksums; `file` and `segment` write and read one file of them.
 //! - `schema` and `values`: tables of numbers, delta encoded; `packed`: a remembered row.
 //! - `rows`: the model as rows, and back; `encode` and `decode`: snapshots as payloads, and back.
-//! - `recorder` on `disk`: the `Tap` of a session; `retention` removes what is too old or too much.
+//! - `recorder` on `disk`: the `Tap` of a session; `retention` removes files above the limits.
 //! - `kept`: the last windows of a live view, in memory; `remembering`: the feed that goes back to
 //!   them.
-//! - `feed_recorder`: a feed that is recorded while it is shown.
+//! - `feed_recorder`: records a feed while a view shows it.
 //! - `parts`, `reader`: windows and gaps in order; `reader/told` and `lost` report missing time.
 //! - `replay`: a recording as a `Feed`; `playback`: as a `Timeline`; `index` and `changes` find
 //!   windows and spikes for it.
 //! - `windows`: the windows of a time; `cut`: a file of them, with `anonymous` names; `verify`.
 //!
-//! A session passes everything it measures to a [`Recorder`], which writes it. [`Recording`] opens
-//! a file or a directory, and [`Reader`] steps through its windows and gaps. [`Replay`] is a feed
-//! of frames, as a source is. [`Playback`] goes back and forth:
+//! A session passes all measurements to a [`Recorder`], which writes them. [`Recording`] opens a
+//! file or a directory, and [`Reader`] steps through its windows and gaps. [`Replay`] is a feed of
+//! frames, like a source. [`Playback`] goes back and forward:
 //!
 //! ```no_run
 //! use exactop_model::{Ask, Feed};

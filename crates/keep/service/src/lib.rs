@@ -1,12 +1,11 @@
 //! One ledger of a machine for many readers, over a socket. It takes the snapshots of a source and
-//! gives them to each reader; [`Remote`] is the reader's side and a source like any other. The
-//! command and the C library may depend on it.
+//! sends them to each reader. The command and the C library may depend on it.
 //!
 //! [`Server`] listens on a socket. Each reader gets a recording's bytes
 //! ([`stream`](exactop_recording::stream)), encoded once for all readers, and asks for window ends.
 //! [`Remote`] is the reader's side, a [`Source`](exactop_sources::Source) like any other. Each
-//! reader may ask at its own interval, because a window is a subtraction. [`schedule`] places
-//! window ends so that one end serves many readers.
+//! reader may use its own interval, because a window is the difference of two snapshots.
+//! [`schedule`] places window ends so that one end serves many readers.
 //! [`Merged`](exactop_model::ledger::merged::Merged) joins the windows that ended for other readers
 //! into one.
 //!

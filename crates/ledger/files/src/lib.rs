@@ -1,17 +1,17 @@
-//! Files that another user could point elsewhere: read, written and started in one safe way. It
-//! takes a path and gives bytes, a written file, or a program of the system. It uses no other
-//! crate, and every crate that touches such files may depend on it.
+//! Safe reading, writing and starting of files in directories where other users can write. It takes
+//! a path and gives bytes, a written file, or a program of the system. It uses no other crate, and
+//! every crate that touches such files may depend on it.
 //!
-//! exactop often runs as root in directories where other users may write. Such a user can put a
-//! link, a FIFO or a device in place of a file. That must not decide which file root overwrites,
-//! where root blocks, or how much it reads. So:
-//! - A path is walked component by component, and only trusted links are followed ([`Directory`]).
-//! - A file is written under a random name in its directory and then renamed ([`replace`],
-//!   [`Directory::replace`]), or written through an open descriptor that cannot be redirected
+//! exactop often runs as root in directories where other users can write. Such a user can put a
+//! link, a FIFO or a device in place of a file. This must not make root overwrite another file,
+//! block, or read without limit. So:
+//! - exactop opens a path component by component, and follows only trusted links ([`Directory`]).
+//! - It writes a file under a random name in its directory and then renames it ([`replace`],
+//!   [`Directory::replace`]), or writes through an open descriptor that cannot be redirected
 //!   ([`Output`]).
-//! - Only a regular file of limited length is read ([`read`], [`read_configuration`],
+//! - It reads only regular files, up to a limit ([`read`], [`read_configuration`],
 //!   [`zone::local`]).
-//! - Only a program of the system is started ([`programs`]).
+//! - It starts only programs of the system ([`programs`]).
 
 mod directory;
 mod error;

@@ -1,4 +1,4 @@
-//! The words and sums of exactop: accounts, snapshots, windows, frames and columns, without I/O. It
+//! The data model of exactop: accounts, snapshots, windows, frames and columns, without I/O. It
 //! takes snapshots from a source and gives windows, frames of rows, and their values. It uses no
 //! other crate, and every crate may depend on it.
 //!

@@ -1,7 +1,7 @@
-//! Where exactop's figures come from: the kernel's events, its counters and its files. It takes
-//! what a view needs and gives snapshots, details of rows, and a session that is a
-//! [`Feed`](exactop_model::Feed). The crates that measure this machine may depend on it: the
-//! command, the service, the lab and the C library.
+//! Sources of figures: the kernel's events, its counters and its files. It takes what a view needs
+//! and gives snapshots, details of rows, and a session that is a [`Feed`](exactop_model::Feed). The
+//! crates that measure this machine may depend on it: the command, the service, the lab and the C
+//! library.
 //!
 //! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and states the quality of each
 //! field:

@@ -24,7 +24,7 @@ use std::time::Duration;
 const KEYFRAME_WINDOWS: u32 = 64;
 /// Most time between two keyframes, ns.
 const KEYFRAME_NS: u64 = 600_000_000_000;
-/// A wall clock that moved by more was set, ns.
+/// Smallest step of the wall clock that counts as set, ns.
 const SET_NS: u64 = 1_000_000_000;
 
 /// The file that is being written.
@@ -133,8 +133,8 @@ impl Recorder {
             return;
         }
         let (Some(span), Some(running)) = (self.last, &mut self.running) else {
-            // Keep the details for the next file: tasks that sleep from now on are not read again.
-            // If they exceed a limit, they are dropped until they are read again.
+            // Keep the details for the next file: exactop does not read those of sleeping tasks
+            // again. Details above a limit are dropped until they are read again.
             let _ = self.known.details(facts, &PageData::default());
             return;
         };
@@ -175,7 +175,7 @@ impl Recorder {
     ) -> Result<(), RecordingError> {
         let (at_ns, Clocks { wall_offset_ns, .. }) = (now.at_ns, clocks);
         let is_after_suspend = self.is_after_suspend(clocks);
-        // A new file when the wall clock was set: a time of day is unique within a file.
+        // Begin a file when the wall clock was set, so that a time of day is unique within a file.
         let is_set = self
             .running
             .as_ref()
@@ -193,7 +193,7 @@ impl Recorder {
         }
         if has_begun_anew {
             self.session = None;
-            // Account numbers start over: no detail still holds.
+            // Account numbers start over, so all details are invalid.
             self.known = Encoder::default();
         }
         if self.running.is_none() {
@@ -244,11 +244,11 @@ impl Recorder {
 
     fn is_full(&self, at_ns: u64) -> bool {
         let Some(running) = &self.running else { return false };
-        // A file is removed as a whole: with a short `keep`, files are short.
+        // `retention` removes whole files, so a short `keep` needs short files.
         let time = self.options.keep.map_or(Duration::MAX, |keep| keep / 4);
         let time = time.min(self.options.file_time);
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // With a small `max_bytes`, files are small, so that one can go without the others.
+        // A small `max_bytes` needs small files, so that the others stay when one is removed.
         let most = self.options.max_bytes.map_or(u64::MAX, |max| max / 4);
         let bytes = self.disk.files.last().map_or(0, |file| file.bytes);
         running.windows > 0
@@ -263,7 +263,7 @@ impl Recorder {
         let bytes = running.bytes.window(span, now);
         running.windows += 1;
         self.put(bytes)?;
-        // The gap is written and over; the file is now worth keeping.
+        // The gap is written; the file is now worth keeping.
         self.gap = None;
         if let Some(running) = &mut self.running {
             running.is_empty = false;

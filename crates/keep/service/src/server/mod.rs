@@ -46,7 +46,7 @@ use telling::{SnapshotStream, WindowEnd};
 pub struct ReaderNeeds {
     /// Figures that cost extra.
     pub needs: Needs,
-    /// The watched process: that of the first reader that asked for one.
+    /// The process to watch, of the first reader that requested one.
     pub watch: Option<u32>,
 }
 
@@ -128,7 +128,7 @@ impl Server {
 
     fn wanted_at(&self, now_ns: u64) -> ReaderNeeds {
         let asks = self.readers.iter().filter_map(|reader| reader.wants_at(now_ns));
-        // A reader in a namespace means another process by the same PID.
+        // In a reader's PID namespace, this PID is another process.
         let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
         ReaderNeeds {
             needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
@@ -143,7 +143,7 @@ impl Server {
         readers.for_each(|reader| reader.refuse(why));
     }
 
-    /// Processes whose children begin trees with the next window.
+    /// Processes whose descendants get a tree number from the next window on.
     pub fn followed(&self) -> Vec<FollowedProcess> {
         self.following.all()
     }
@@ -345,7 +345,7 @@ impl Server {
         self.let_go();
     }
 
-    /// Tells the readers that asked for it the number of their tree.
+    /// Sends the number of their tree to the readers that requested it.
     fn begin_trees(&mut self, book: &Book) {
         for (number, tree) in self.following.begin(book) {
             let reader = self.readers.iter_mut().find(|reader| reader.number == number);
@@ -369,7 +369,7 @@ impl Server {
 
 /// Handles a request for window ends.
 fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
-    // An end far in the future counts as now. A new reader lacks all windows before it came.
+    // An end far in the future counts as now. A new reader gets no earlier windows.
     let after_ns = match reader.place {
         ReaderStage::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
         _ => now_ns,
@@ -377,7 +377,7 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
     let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
     let asked = WindowRequest { interval_ns: window.interval_ns, after_ns, ends };
     schedule.ask(reader.number, asked, now_ns);
-    // Send the window up to the last end, if it is held back for the reader.
+    // Send the window up to the last end if the server holds it back for the reader.
     if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
         reader.write();
     }

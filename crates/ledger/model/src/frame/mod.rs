@@ -49,7 +49,7 @@ pub struct Frame {
     pub exact: bool,
     /// The exactness of the window in three steps.
     pub state: WindowState,
-    /// Context switches that the kernel counted and did not show; `None` if the source has no such
+    /// Context switches that the kernel counted but hid; `None` if the source lacks the kernel's
     /// count.
     pub missed_switches: Option<u64>,
     /// What was repaired in the window.
@@ -60,14 +60,15 @@ pub struct Frame {
     pub errors: ErrorCounts,
     /// CPUs that were online.
     pub cpus: Vec<CpuRow>,
-    /// The process whose time on each CPU the CPU rows hold; 0: the trees that the session follows.
+    /// The process whose time on each CPU is in the CPU rows; 0: the trees that the session
+    /// follows.
     pub watch: Option<u32>,
     /// Tasks or processes, in no order.
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
     pub exited: Vec<Row>,
-    /// Time of threads that exited in the window while their process lives, as far as the process's
-    /// row holds it, ns. The books count it under exited tasks.
+    /// Time of threads that exited in the window and is part of their living process's row, ns. The
+    /// books count it as exited tasks.
     pub exited_in_rows_ns: u64,
     /// Processes by the state letter of their rows.
     pub processes: Census,
@@ -104,13 +105,13 @@ impl Frame {
         self.t1_ns - self.t0_ns
     }
 
-    /// True for figures since boot, which are no measured window.
+    /// True for figures since boot. They are not from a measured window.
     pub fn is_since_boot(&self) -> bool {
         self.t0_ns == 0
     }
 
-    /// The residual, ns: the CPUs' time less the sum of all accounts. `None` since boot: the ticks
-    /// since boot and the clock differ without an error (suspend, CPUs that came later).
+    /// The residual, ns: the CPUs' time minus the sum of all accounts. `None` for figures since
+    /// boot: there, ticks and clock differ without an error (suspend, CPUs that came online later).
     pub fn residual_ns(&self) -> Option<i64> {
         (!self.is_since_boot()).then_some(self.books.residual_ns)
     }
@@ -135,7 +136,7 @@ pub enum IdleRows {
     /// No task.
     #[default]
     Hide,
-    /// Up to this number, lowest PIDs first; enough to fill a screen.
+    /// At most this number, lowest PIDs first, to fill a screen.
     Some(usize),
     All,
 }
@@ -148,9 +149,9 @@ pub struct FrameOptions {
     /// Rows for tasks that did nothing.
     pub still: IdleRows,
     /// Also make one row for each thread of this process, still threads included, for the process's
-    /// page. These rows have the kind `Task` and stand beside the others.
+    /// page. These additional rows have the kind `Task`.
     pub threads_of: Option<u32>,
-    /// Also make totals by this key. Each row of exited groups has then one owner under the key.
+    /// Also make totals by this key. Each row of an exited group then has one owner.
     pub by: Option<Grouping>,
     /// Also look for findings.
     pub findings: bool,
@@ -271,8 +272,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The delta of a task without an event in the window. A task on a CPU always has an event; if
-    /// it had none, no account holds the time that it ran.
+    /// The delta of a task without an event in the window. A task on a CPU always has an event;
+    /// without one, no account would have its run time.
     fn still(&self, account: AccountId) -> Option<TaskDelta> {
         let mut task = self.book.still(account, self.window.t0_ns)?;
         if task.sample.state == MicroState::Run {
@@ -299,8 +300,8 @@ impl Builder<'_> {
         self.rows.push(row);
     }
 
-    /// Makes rows for tasks that did nothing, lowest PIDs first. It takes no more of `accounts`
-    /// than it needs, because there may be tens of thousands.
+    /// Makes rows for tasks that did nothing, lowest PIDs first. It reads only the needed part of
+    /// `accounts`, which may have tens of thousands.
     fn still_rows(
         &mut self,
         kind: RowKind,
@@ -331,8 +332,7 @@ impl Builder<'_> {
         for task in &self.window.tasks {
             changed.entry(task.sample.key.tgid).or_default().push(task);
         }
-        // Rows are large. A vector that grows by itself would hold the old and the new copy at the
-        // same time.
+        // Rows are large: a vector that grows would keep two copies of them.
         self.rows.reserve(changed.len());
         for (tgid, tasks) in &changed {
             self.process_row(*tgid, tasks);
@@ -408,8 +408,8 @@ impl Builder<'_> {
         in_rows.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
     }
 
-    /// Checks that the rows partition the tasks' accounts: each nanosecond stands in one row. Runs
-    /// against the books in every build with assertions, and so in every test.
+    /// Checks with the books that each nanosecond of the tasks' accounts is in one row. Runs in
+    /// every build with assertions, so in every test.
     fn assert_partition(&self, exited: &[Row], books: &Books) {
         let run = self.rows.iter().chain(exited).filter_map(|row| row.delta.get(Counter::RunNs));
         debug_assert_eq!(

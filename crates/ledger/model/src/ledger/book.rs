@@ -1,8 +1,8 @@
 //! Turns cumulative figures into the figures of a window.
 //!
-//! The ledger sends only tasks that had an event. Every other task is still in its last state, so
-//! it spent the whole window in that state. The [`Book`] keeps the last sample of each task and
-//! computes both cases.
+//! A snapshot of the ledger has only the tasks with an event. Every other task spent the whole
+//! window in its last state. The [`Book`] keeps the last sample of each task and computes both
+//! cases.
 
 use crate::ledger::audit::TaskAudit;
 use crate::ledger::counters::{Counter, Counters};
@@ -46,8 +46,8 @@ pub struct ProcessEntry {
 }
 
 impl ProcessEntry {
-    /// The task that stands for the process: its leader. Without a leader it is the task with the
-    /// lowest account, so that every caller names the same one.
+    /// The task that represents the process: its leader. If the leader was never seen, it is the
+    /// task with the lowest account, so that every caller gets the same task.
     pub fn head(&self) -> Option<AccountId> {
         self.leader.or_else(|| self.tasks.iter().copied().min())
     }
@@ -62,7 +62,7 @@ impl ProcessEntry {
         if sample.letter == 'R' {
             self.running = self.running.wrapping_add_signed(by);
         }
-        // After an exec two tasks were leaders in turn; only the present leader counts.
+        // After an exec, another task is the leader; only this one counts.
         if self.leader == Some(sample.account) {
             self.leading = (by > 0).then_some(sample.letter);
         }
@@ -73,7 +73,7 @@ impl ProcessEntry {
 #[derive(Debug, Default)]
 pub struct Book {
     last: Option<Snapshot>,
-    /// Boxed, because a hash table of such large values wastes memory on its free slots.
+    /// Boxed: with large values in the table, its free slots would waste memory.
     tasks: FxHashMap<AccountId, Box<LastSample>>,
     /// Ordered, so that the first few processes for a screen are found without a scan.
     processes: BTreeMap<u32, ProcessEntry>,
@@ -81,8 +81,8 @@ pub struct Book {
     /// Tasks that wait for a CPU or a quota as of the last snapshot.
     waiting: FxHashSet<AccountId>,
     groups: GroupNames,
-    /// Number of counters of tasks and exited groups that ran backwards so far. The source counts
-    /// its own.
+    /// Number of counters of tasks and exited groups that decreased so far. The source counts the
+    /// decreases that it sees.
     backwards: u64,
     round: u64,
     all: Census,
@@ -163,7 +163,7 @@ impl Book {
         (Some(TaskDelta { sample, life_ns, delta, audit }), backwards)
     }
 
-    /// The accounts that end when this snapshot is taken.
+    /// The accounts that end with this snapshot.
     pub fn ending(&self, next: &Snapshot) -> Vec<AccountId> {
         if !next.complete {
             return next.gone.clone();
@@ -253,9 +253,9 @@ impl Book {
             let tasks = less(sample.tasks, |b| b.tasks);
             let life_ns = less(sample.life_ns, |b| b.life_ns);
             let processes = less(sample.processes, |b| b.processes);
-            // A group may have time alone, without an exit: `merged` counts such exits elsewhere.
-            // If the kernel did not show a process's exit, the process counts when it is freed,
-            // after its tasks.
+            // A group may have time without an exit: `merged` counts such exits elsewhere. If the
+            // kernel hid a process's exit, the process counts when the kernel frees it, after its
+            // tasks.
             if (tasks > 0 || processes > 0 || life_ns > 0) && !first {
                 let audit = before.map_or(sample.audit, |b| sample.audit.since(&b.audit));
                 deltas.push(ExitDelta { sample, processes, tasks, life_ns, delta, audit });
@@ -306,8 +306,8 @@ impl Book {
         self.tasks.get(&account).map(|k| &k.sample)
     }
 
-    /// The sample that stands for the task's process: its leader, or else the task with the lowest
-    /// account.
+    /// The sample that represents the task's process: its leader's, else that of the task with the
+    /// lowest account.
     pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
         let head = self.process(task.key.tgid).and_then(ProcessEntry::head);
         head.and_then(|account| self.task(account)).unwrap_or(task)
@@ -330,8 +330,8 @@ impl Book {
         still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
     }
 
-    /// Tasks without an event in a window whose state is not plain sleep, process by process. Such
-    /// a task waited or was blocked throughout. A running task is always among the window's tasks.
+    /// Tasks without an event in a window whose state is not plain sleep, process by process. Each
+    /// kept its state throughout the window. A running task always has an event.
     pub fn stood<'a>(&'a self, window: &'a Window) -> impl Iterator<Item = TaskDelta> + 'a {
         let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
         let waits = move |account: &AccountId| {
@@ -352,8 +352,8 @@ impl Book {
         Some(TaskSample { counters: known.counters_at(at_ns), ..known.sample })
     }
 
-    /// The last snapshot with all tasks as of its instant, process by process. A book that opens
-    /// with it continues exactly as this one.
+    /// The last snapshot with all tasks as of its instant, process by process. A book that starts
+    /// with it continues exactly like this one.
     pub fn whole(&self) -> Option<Snapshot> {
         let mut whole = self.last.clone()?;
         let accounts = self.processes.values().flat_map(|p| &p.tasks);

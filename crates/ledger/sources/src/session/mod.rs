@@ -1,4 +1,4 @@
-//! A session: a source, the book and the readers of details, which make one frame for each window.
+//! A session combines a source, the book and the readers of details into one frame per window.
 
 mod building;
 mod held_back;
@@ -43,7 +43,7 @@ pub struct Session {
     names: GroupNames,
     /// The tap that gets everything.
     tap: Option<Box<dyn Tap>>,
-    /// The tap that keeps the last windows; it does not make the session measure anything.
+    /// The tap that keeps the last windows. For it alone, the session measures nothing more.
     memory: Option<Box<dyn Tap>>,
     /// Decides when freed memory goes back to the kernel.
     spare: memory::Spare,
@@ -88,8 +88,8 @@ impl Session {
     /// Closes the window that has been open since the call before, and drops the details read in
     /// it. Returns `false` if this call only opened the first window.
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
-        // The header's ticks are read right before the source's instant, so that both cover the
-        // same window, however long the source takes to read its tasks.
+        // Read the header's ticks right before the source's instant: both then cover the same
+        // window, even if the source takes long to read its tasks.
         let looks = request.needs.has(Needs::PRESSURE);
         if !looks {
             self.system.leave_pressure();
@@ -139,7 +139,7 @@ impl Session {
         Some(ProcessRef { tgid, start_ns: self.book.task(head)?.key.start_ns })
     }
 
-    /// The source began again: no window may span the change.
+    /// The source restarted: no window may span the restart.
     fn begin_anew(&mut self) {
         self.book = Book::new();
         self.watched.forget();
@@ -217,7 +217,7 @@ impl Feed for Session {
             if let Some(tap) = self.tap.as_mut().filter(|_| !is_exited) {
                 tap.details(row);
             }
-            // Also for a task that ended before its path was read.
+            // Also for a task that exited before its path was read.
             if needs.has(Needs::CGROUP) {
                 row.name_group(&self.book);
             }
