@@ -1,4 +1,4 @@
-//! Errors as one line for a person, and the exit code that goes with each.
+//! Errors as one line of text, and the exit code of each.
 
 use crate::exit_code::{self, FAILED, FOUND, USAGE};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ pub fn speak_for(subcommand: String) {
     let _ = SUBCOMMAND.set(subcommand);
 }
 
-/// Why the command does not exit with 0.
+/// Reason for an exit code other than 0.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong use.
@@ -30,7 +30,7 @@ pub enum Failure {
     /// The exit code of a command that exactop ran; with an error line if it did not start.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Ended(u8, Option<String>),
-    /// --check found what it looks for.
+    /// `--check` found an inexact window or a finding.
     Found,
 }
 
@@ -75,7 +75,7 @@ pub fn report(failure: &Failure) -> ExitCode {
             complain(message);
             ExitCode::from(USAGE)
         }
-        // The reader of the output closed it, which is no error.
+        // The reader of the output closed the pipe, which is not an error.
         failure if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Failure::Failed(error) => {
             complain(&format!("{error:#}"));
@@ -93,9 +93,8 @@ pub fn report(failure: &Failure) -> ExitCode {
     }
 }
 
-/// Prints one line on standard error with the subcommand in front, whatever bytes the message
-/// holds. If it ends with an error of the kernel, it also says what to do about that. A write error
-/// is ignored.
+/// Prints one line on standard error with the subcommand in front, and escapes the message. If the
+/// message ends with an error of the kernel, the line also has a remedy. Ignores write errors.
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -108,7 +107,7 @@ pub fn complain(message: &str) {
     let _ = writeln!(io::stderr(), "exactop: {whose}{line}{remedy}");
 }
 
-/// What to do about the kernel's error at the end of a line.
+/// The remedy for the kernel's error at the end of a line.
 fn remedy(line: &str) -> Option<&'static str> {
     let (_, number) = line.strip_suffix(')')?.rsplit_once(" (os error ")?;
     Some(match Errno::from_raw_os_error(number.parse().ok()?) {

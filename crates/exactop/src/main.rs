@@ -1,6 +1,6 @@
-//! The command: it reads the command line, puts source and view together, and ends with a code. It
-//! takes words, settings and signals, and gives text, screens and services. It may use every crate
-//! except those of tests, and no crate may depend on it.
+//! The command: it reads the command line, connects a source with a view, and returns an exit code.
+//! It takes arguments, settings and signals, and gives text, screens and services. It may use every
+//! crate except those of tests, and no crate may depend on it.
 //!
 //! Modules: `cli.rs` (the subcommands), `options/` (the options as typed and as resolved),
 //! `commands/` (a file or folder each), `output/`, `rights/` (one table of the rights that each

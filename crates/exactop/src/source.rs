@@ -96,7 +96,7 @@ fn on_socket(
     if has_keys {
         remote.waits_for_nobody();
     }
-    // A later sum of this recording would take it for all that ran on the machine.
+    // A later sum of this recording would take its tasks for all tasks of the machine.
     if wanted.record.is_some() && remote.is_inside() {
         return Err(Failure::failed(
             "cannot record a whole machine from inside a PID namespace: \
@@ -110,12 +110,12 @@ fn on_socket(
     Ok((session, Origin::Procfs))
 }
 
-/// Programs for a process's page beside a daemon. If this user may attach programs, own ones that
-/// look at that process only; else the daemon's, which report on the processes that this user may
-/// see.
+/// Programs for a process's page while a daemon is the source. If this user may attach programs,
+/// exactop attaches its own, for that process only. Otherwise it asks for the daemon's, which
+/// report on the processes that this user may see.
 struct OnSocket {
     socket: PathBuf,
-    /// PIDs are those of a PID namespace; our own programs know other PIDs.
+    /// True if the daemon sends PIDs of a PID namespace; programs of our own would use other PIDs.
     is_inside: bool,
 }
 
@@ -132,13 +132,13 @@ impl Attaches for OnSocket {
     }
 }
 
-/// True if a daemon may serve there. In a directory that this user may not read, it may.
+/// True if a daemon may serve there, also if this user may not read the directory.
 fn may_be_there(socket: &Path) -> bool {
     socket.try_exists().unwrap_or(true)
 }
 
-/// Opens a source of our own after a daemon refused. Its error also says what would help with the
-/// daemon.
+/// Opens a source of our own after a daemon refused. If that fails, too, the error also has the
+/// remedy for the daemon.
 fn instead(refused: &Failure, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let refused = match refused {
         Failure::Failed(error) => format!("{error:#}"),

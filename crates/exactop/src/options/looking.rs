@@ -47,8 +47,7 @@ pub enum Places {
 }
 
 impl LookingArgs {
-    /// Checks that no option of measuring was given, because the windows are already measured.
-    ///
+    /// Checks that no option of measuring was given: a recording has its figures already. ///
     /// # Errors
     /// Such an option was given.
     pub fn not_of_a_recording(&self) -> Result<(), Failure> {

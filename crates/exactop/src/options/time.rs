@@ -1,4 +1,4 @@
-//! Points in time and time ranges, as people write them.
+//! Points in time and time ranges as users type them.
 
 use exactop_recording::TimeRange;
 use jiff::civil::{DateTime, Time};
@@ -51,7 +51,7 @@ fn at(day: &Zoned, time: &str) -> Option<Zoned> {
     day.date().to_datetime(time).to_zoned(day.time_zone().clone()).ok()
 }
 
-/// A time of day: today's, or yesterday's if today's is still to come.
+/// A time of day: of today, or of yesterday if it is later than now.
 fn last(now: &Zoned, time: &str) -> Option<Zoned> {
     let today = at(now, time)?;
     match today > *now {
@@ -88,7 +88,7 @@ fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<TimeRange
     Ok(TimeRange { from: Some(from), to: Some(from + length) })
 }
 
-/// Parses a time range, or a point in time from which on all counts, as in [`point_in`].
+/// Parses a time range, or a point in time as the start of an open range, as in [`point_in`].
 pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<TimeRange, String> {
     piece(text, now, end_wall_ns).or_else(|why| {
         let from = point_in(text, now, end_wall_ns).map_err(|_| why)?;

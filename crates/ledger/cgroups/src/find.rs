@@ -49,8 +49,8 @@ pub fn cpu_controller_is_v1() -> Result<bool, CgroupError> {
     Ok(v1_mount(&our_mounts()?, "cpu").is_some())
 }
 
-/// The mount of the v2 hierarchy with the cpu controller. A mount that is hidden by another one
-/// does not have its files.
+/// The mount of the v2 hierarchy with the cpu controller. The path of a mount that
+/// another mount covers lacks its files.
 fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
     let mut silent = None;
     for mount in mounts(mountinfo).filter(|m| m.kind == "cgroup2") {
@@ -67,8 +67,7 @@ fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
     silent.map_or(Ok(None), Err)
 }
 
-/// The groups of a process. A kernel without control groups does not have this file, so the process
-/// is in none.
+/// The groups of a process; empty on a kernel without control groups, which lacks this file.
 fn groups_in(path: &Path) -> Result<Vec<u8>, CgroupError> {
     match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -155,8 +154,8 @@ impl Hierarchy {
     }
 
     /// Directory of a group in the cpuacct hierarchy: the one with the same path, if it exists.
-    /// Otherwise a group below this process's own group is below its own there too, as for groups
-    /// made by [`Transient`](crate::Transient).
+    /// Otherwise a group below this process's own group has the same place below that group there,
+    /// like the groups of [`Transient`](crate::Transient).
     pub fn accounting_of(&self, directory: &Path) -> Option<PathBuf> {
         let root = self.accounting.as_ref()?;
         let same = root.join(directory.strip_prefix(&self.root).ok()?);
@@ -203,7 +202,7 @@ pub fn path_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<&'a [u8
     line_in(groups, controller).map(|(_, path)| path)
 }
 
-/// Number of that hierarchy.
+/// Number of the hierarchy that [`path_in`] looks for.
 pub(crate) fn number_in(groups: &[u8], controller: Option<&str>) -> Option<u32> {
     std::str::from_utf8(line_in(groups, controller)?.0).ok()?.parse().ok()
 }
@@ -220,7 +219,7 @@ fn line_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<(&'a [u8], 
     })
 }
 
-/// This process's group. A group outside of the mount, as in a container, counts as the root.
+/// This process's group. A group outside the mount, as in a container, counts as the root.
 pub(crate) fn own(groups: &[u8], controller: Option<&str>, mounted: &str) -> PathBuf {
     let path = path_in(groups, controller).unwrap_or(b"/");
     let below = path.strip_prefix(mounted.trim_end_matches('/').as_bytes()).unwrap_or(b"/");

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Number of names to try for a new directory.
 const TRIES: usize = 16;
 
-/// An open directory. It stays the same directory, whatever happens to its path later.
+/// An open directory. A later change of its path has no effect on it.
 #[derive(Debug)]
 pub struct Directory {
     held: OwnedFd,
@@ -24,8 +24,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory for writing. For root, it must belong to root and others must not be able
-    /// to write to it. A sticky bit, which protects the entries of each user, is accepted too.
+    /// Opens a directory for writing. For root, it must belong to root, and other users must not be
+    /// able to write to it, unless it has the sticky bit, which protects each user's entries.
     ///
     /// # Errors
     /// [`FileError`]: it does not exist, is no directory, or belongs to others.
@@ -46,7 +46,7 @@ impl Directory {
         let place = locate(path, Missing::Make)?;
         if place.found.is_none() {
             match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
-                // Syncing files in the directory is useless until its own name is synced.
+                // Without its own name on disk, a power loss takes the directory with its files.
                 Ok(()) => sync_entries(&place.directory),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(FileError::io("make", path, errno)),
@@ -83,9 +83,9 @@ impl Directory {
         Err(FileError::Exists { path: begin.into() })
     }
 
-    /// Opens a directory as [`Directory::open_or_make`]. Refuses it unless only its owner, who must
-    /// be this user, and root can make or rename entries in it. This holds for every user, not only
-    /// for root.
+    /// Opens a directory like [`Directory::open_or_make`]. Refuses it unless it belongs to this
+    /// user, and only this user and root can make or rename entries in it. Also refuses for users
+    /// other than root.
     pub fn for_us_alone(path: &Path) -> Result<Directory, FileError> {
         Directory::open_or_make(path)?.alone()
     }
@@ -134,7 +134,7 @@ impl Directory {
     /// True if an entry with this name exists, even a dangling link.
     ///
     /// # Errors
-    /// [`FileError`]: the kernel does not tell.
+    /// [`FileError`]: the kernel cannot look it up.
     pub fn has(&self, name: &str) -> Result<bool, FileError> {
         match look(self.held.as_fd(), self.entry(name)?) {
             Ok(_) => Ok(true),

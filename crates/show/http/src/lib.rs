@@ -1,7 +1,7 @@
-//! Common parts of this workspace's HTTP servers: the host names to which they answer ([`Hosts`]),
-//! and a thread that takes connections ([`Server`]). It takes an address, names from the settings
-//! and a function that answers requests, and returns a server that ends when it is dropped. Every
-//! crate with a server may depend on it.
+//! Common parts of the HTTP servers: the host names that they accept ([`Hosts`]), and a thread that
+//! takes connections ([`Server`]). It takes an address, names from the settings and a function that
+//! answers requests. It returns a server that ends when it is dropped. Every crate with a server
+//! may depend on it.
 #![forbid(unsafe_code)]
 
 mod guests;

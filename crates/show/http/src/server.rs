@@ -1,8 +1,7 @@
-//! A server: a thread that takes connections.
-//!
-//! No client can block it. A request must arrive within seconds, headers have a maximum size, and
-//! connections a maximum number; connections without a request are closed first. While all of them
-//! have sent a request, new ones wait in the kernel's queue.
+//! A server: a thread that takes connections. No client can block it. A request must arrive within
+//! `REQUEST`, and its head has at most `HEAD` bytes. The number of connections is limited; the
+//! server first closes connections without a request. While all connections have sent a request,
+//! new ones wait in the kernel's queue.
 
 use crate::guests::{Guest, Guests};
 use hyper::body::{Body, Incoming};
@@ -45,7 +44,8 @@ impl Server {
         runtime::Builder::new_current_thread().enable_all().build()
     }
 
-    /// Starts a thread of this name that lets `converse` answer each connection, `most` at once.
+    /// Starts a thread of this name. It calls `converse` for each connection, at most `most` at
+    /// once.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -87,7 +87,7 @@ async fn serve<F: Future<Output = ()> + Send + 'static>(
     let mut guests = Guests::new(most);
     let gone = Arc::new(Notify::new());
     loop {
-        // Before accepting: a connection in the kernel's queue loses only time.
+        // Make room before accepting: a connection in the kernel's queue loses only time.
         while !guests.make_room() {
             gone.notified().await;
         }

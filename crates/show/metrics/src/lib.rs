@@ -10,9 +10,9 @@
 //! sender in [`otlp`] do, each in a thread of its own. docs/reference/metrics.md describes every
 //! family.
 //!
-//! The number of groups is bounded: the largest have a place and a series of their own, and
-//! `~other` holds the time of all others (module `places`). No label is a PID, and no label's
-//! values grow without bound.
+//! The number of groups is bounded: the largest have a series of their own, and `~other` has the
+//! time of all others (module `places`). No label is a PID, and the number of a label's values is
+//! bounded.
 //!
 //! Modules: `accounts`, `places` (the groups with a series of their own, chosen by `candidates`),
 //! `last_window` (the last closed window, for scrapes), `metrics` (families; `exporting` those of

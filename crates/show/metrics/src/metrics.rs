@@ -69,8 +69,8 @@ impl Metrics {
         self.degraded = degraded;
     }
 
-    /// Counts a window; each follows the previous one, and merged windows are allowed. The book is
-    /// at its end.
+    /// Counts a window, which must start at the end of the last one; merged windows are allowed.
+    /// `book` is at the window's end.
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
         let groups = labelled(window, book, &self.settings.by, names);
         self.count(window, groups);
@@ -89,8 +89,8 @@ impl Metrics {
         &self.settings
     }
 
-    /// Prepares for a reader, as of the last boundary: new groups are shown at 0 from now on, and
-    /// count from here.
+    /// Prepares for a reader, as of the last boundary: from now on, the page has new groups,
+    /// starting at 0.
     pub fn look(&mut self) {
         if let Some((_, at_ns)) = self.span {
             self.places.look(at_ns);
@@ -130,7 +130,8 @@ impl Metrics {
         families
     }
 
-    /// The families of the page: all of them, and those that a report has as its resource.
+    /// The families of the page: all families, and the figures that an OTLP report has in its
+    /// resource.
     pub(crate) fn page(&self) -> Vec<Family> {
         let mut families = self.families();
         if self.span.is_some() {
@@ -297,7 +298,7 @@ fn since(label: &'static str, word: &str, sum: Option<RunningSum>) -> Option<Poi
     Some(Point { labels, value: ns(time), created_ns: Some(created_ns) })
 }
 
-/// No machine counts 2^127 ns.
+/// A time as a value. It never reaches 2^127 ns.
 fn ns(time: u128) -> Value {
     Value::Ns(time as i128)
 }

@@ -14,7 +14,7 @@ use exactop_model::{Feed, Frame};
 /// What the terminal's loop must do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopStep {
-    /// Only draw, some time.
+    /// Draw at the next opportunity.
     Nothing,
     /// Draw the whole screen again.
     Repaint,
@@ -58,8 +58,8 @@ impl<'a> Desk<'a> {
         self.app.resize(width, height);
     }
 
-    /// Handles an event. Its requests are done at once, except for a new window, which would put
-    /// other rows under keys that were already pressed ([`Desk::wants_frame`]).
+    /// Handles an event. It acts at once on all requests but one: a new window would put other rows
+    /// under keys that the user has already pressed ([`Desk::wants_frame`]).
     pub fn take(&mut self, event: &Event) -> LoopStep {
         let mut after = LoopStep::Nothing;
         match self.app.on_event(event) {
@@ -203,14 +203,14 @@ impl<'a> Desk<'a> {
         self.app.set_user(text, uid);
     }
 
-    /// True if an event requested a new window. Ask after all waiting events are handled: the user
-    /// meant them for the rows on the screen.
+    /// True if an event requested a new window. Call this after all waiting events are handled: the
+    /// user meant them for the rows on the screen.
     pub fn wants_frame(&mut self) -> bool {
         std::mem::take(&mut self.refresh)
     }
 
-    /// True if the next window must be short: once, after a page was opened whose figures are
-    /// counted from now on.
+    /// True if the next window must be short. This happens once, after the user opened a page whose
+    /// figures count from now on.
     pub fn takes_short(&mut self) -> bool {
         std::mem::take(&mut self.app.hurries)
     }
@@ -258,7 +258,7 @@ impl<'a> Desk<'a> {
 
     fn accept(&mut self, frame: Frame) {
         if std::mem::take(&mut self.preliminary) {
-            // Figures of the machine's whole life are wider than those of a window.
+            // Figures since boot are wider than those of a window.
             self.app.forget_widths();
         }
         let is_first = self.app.frame().is_none();
@@ -281,7 +281,7 @@ impl<'a> Desk<'a> {
             };
             self.app.set_exited(exited);
         }
-        // Holdings as of now, while the page shows them.
+        // Environment or open files as of now, while the page shows them.
         if let Some(wanted) = self.app.looks_into() {
             self.look_into(wanted);
         }

@@ -1,10 +1,9 @@
-//! The live view in a terminal: a table of all tasks that had the CPUs, over books that close. It
-//! takes a [`Feed`](exactop_model::Feed) of frames and keys, and draws a screen; a [`Host`] does
-//! the work that a view must not do itself. Only the command may depend on it.
+//! The live view in a terminal: the balance of each window and a table of its tasks. It takes keys
+//! and a [`Feed`](exactop_model::Feed) of frames, and draws a screen. A [`Host`] does the work that
+//! a view must not do itself. Only the command may depend on it.
 //!
-//! [`run`] takes a [`Feed`](exactop_model::Feed) of frames and a [`Host`]. Inside, [`app`] holds
-//! the state, [`layout`] is arithmetic, and [`draw`] draws the state onto a buffer. None of these
-//! does I/O; only `terminal` and `run` do.
+//! [`app`] holds the state, [`layout`] computes the places of its parts, and [`draw`] draws it into
+//! a buffer. None of these does I/O; only `terminal` and [`run`] do.
 //!
 //! Modules: `app/` (state changes by keys; `app/arrange` a frame with its lines; `app/table` the
 //! state of the table; `app/action` requests to the outside), `desk.rs` (combines events, frames

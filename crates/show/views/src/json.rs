@@ -25,9 +25,9 @@ pub const SCHEMA: &str = "exactop.window";
 /// Version of the schema; raised when a key changes its meaning or is removed, not for a new key.
 pub const VERSION: u32 = 1;
 
-/// Default columns of output for programs: every raw figure. Per cent follow from raw figures, and
-/// the command on screen is `comm` in another form. Names of containers and disk I/O are left out,
-/// because they need files that are read only on request.
+/// Default columns of output for programs: every raw figure. Left out are percentages, which follow
+/// from raw figures, and the command, which is another form of `comm`. Also left out are names of
+/// containers and disk I/O: exactop reads their files only on request.
 pub fn default_columns() -> Vec<&'static Column> {
     let wanted = |c: &&Column| {
         c.unit != Unit::Pct
@@ -174,7 +174,7 @@ fn worst_json(worst: &Worst) -> Json {
 
 pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
-    // A source that cannot see exits does not know whether any happened.
+    // A source that sees no exits cannot know their time.
     let exited_ns = frame.died.map(|_| books.exited_ns);
     let mut json = json!({
         "total_ns": books.total_ns,
@@ -186,7 +186,7 @@ pub(crate) fn books(frame: &Frame) -> Json {
         "idle_ns": books.idle_ns,
         "offline_ns": books.offline_ns,
     });
-    // Only when the daemon reports a PID namespace instead of all tasks.
+    // Only a daemon's reader in a PID namespace has this figure.
     if let Some(outside_ns) = books.outside_ns {
         json["outside_ns"] = outside_ns.into();
     }
@@ -206,7 +206,7 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
         .iter()
         .map(|&c| (c.info().id.into(), quality(provenance.quality(c)).into()))
         .collect();
-    // Interrupt and steal time of the machine, besides the tasks' counters of these names.
+    // Interrupt and steal time of the machine. The tasks' counters of these names stand elsewhere.
     qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());
     qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
     qualities.insert("audit_run".into(), quality(provenance.audit_run).into());

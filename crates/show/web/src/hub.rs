@@ -15,8 +15,8 @@ const READERS: usize = 32;
 /// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 64;
 
-/// A reader. Dropping it ends the connection, also with data still unsent: a reader that reads
-/// nothing would never finish.
+/// A reader. Dropping it ends the connection, even with unsent data: otherwise a reader that reads
+/// nothing would keep it open for ever.
 #[derive(Debug)]
 struct Reader {
     events: Sender<Bytes>,
@@ -46,7 +46,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A hub for a document to which windows are added: both are JSON on one line.
+    /// A hub whose readers first get the document `begin`, then windows. Both are JSON on one line.
     pub fn new(begin: &str) -> Hub {
         Hub { begin: event("begin", begin), inner: Mutex::default() }
     }
@@ -87,7 +87,7 @@ impl Hub {
         }
         let (sender, receiver) = channel(2 + inner.kept.len() + BEHIND);
         for event in std::iter::once(&self.begin).chain(&alone).chain(&inner.kept) {
-            // The channel has room for all of them.
+            // The channel has room for all kept windows.
             sender.try_send(event.clone()).ok()?;
         }
         let (stays, let_go) = oneshot::channel();

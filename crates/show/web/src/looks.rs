@@ -1,5 +1,5 @@
-//! The processes that pages look at now: programs are attached for these, and their reports are
-//! sent to the pages.
+//! The processes that are open on pages now. exactop attaches programs for them and sends their
+//! reports to the pages.
 
 use crate::hub::{event, Windows};
 use hyper::body::Bytes;
@@ -9,9 +9,9 @@ use std::time::Instant;
 use tokio::sync::mpsc::{channel, Sender};
 use tokio::sync::oneshot;
 
-/// Most pages that look at processes at once.
+/// Most pages with an open process.
 const LOOKERS: usize = 8;
-/// Most processes that are looked at: each has programs in the kernel.
+/// Most open processes: each has programs in the kernel.
 const PROCESSES: usize = 4;
 /// Windows that a reader may lag before it is disconnected.
 const BEHIND: usize = 16;
@@ -43,7 +43,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// With this unpredictable key of letters and digits.
+    /// No pages yet; `key`: unpredictable letters and digits.
     pub fn new(key: String) -> Looks {
         Looks { key, lookers: Mutex::default(), changed: Condvar::new() }
     }
@@ -75,13 +75,13 @@ impl Looks {
         Some(Windows { events: receiver, let_go: Some(let_go) })
     }
 
-    /// The processes that are looked at, and whether their system calls are counted.
+    /// The open processes by PID, each with true if its system calls are counted.
     pub fn wanted(&self) -> BTreeMap<u32, bool> {
         wanted(&self.lookers())
     }
 
-    /// The same, as soon as it differs from `known` or at `until`. While no page looks, it waits
-    /// until one does.
+    /// Waits until [`Looks::wanted`] differs from `known`, or for `until`, and returns it. While no
+    /// process is open, it ignores `until`.
     pub fn wait(&self, known: &BTreeMap<u32, bool>, until: Instant) -> BTreeMap<u32, bool> {
         let mut lookers = self.lookers();
         loop {
@@ -182,7 +182,7 @@ mod tests {
         let looks = Arc::new(looks());
         let waiting = std::thread::spawn({
             let looks = Arc::clone(&looks);
-            // The next window is overdue, but no page looks.
+            // The next window is overdue, but no process is open.
             move || looks.wait(&BTreeMap::new(), Instant::now())
         });
         std::thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Compares two ranges: where the difference went.
+//! Compares two time ranges, row by row.
 
 use crate::group::Group;
 use crate::measure::Per;
@@ -8,10 +8,10 @@ use exactop_model::owner::Grouping;
 use exactop_report::statistics::{apart, Separation, FEWEST};
 use std::collections::BTreeMap;
 
-/// Most pieces of a side that are compared: adjacent windows are alike, so more of them are not
-/// more evidence.
+/// Most pieces of a side that are compared. Adjacent windows are similar, so more pieces would not
+/// add evidence.
 const PIECES: usize = 24;
-/// Most rows that are tested: those with the most time on both sides together.
+/// Most rows that are tested. They are the rows with the most time on both sides together.
 const WEIGHED: usize = 300;
 /// Smallest change that counts as more than noise. Adjacent windows do not show slow variation
 /// (placement of pages, speed of the machine). Without a limit, the smallest change of a steady row
@@ -168,7 +168,7 @@ impl Difference {
 
     /// Compares two ranges; changes below `least` are noise.
     pub fn from_least(mut a: Stretch, mut b: Stretch, per: Per, least: Least) -> Difference {
-        // If one side does not measure interrupts separately, the other must not either.
+        // If one side lacks separate interrupt time, add the other side's to its tasks.
         if a.accounts.irq_ns().is_none() || b.accounts.irq_ns().is_none() {
             [&mut a, &mut b].into_iter().for_each(Stretch::fold_irq);
         }

@@ -121,8 +121,8 @@ impl Summing {
         self.leave();
     }
 
-    /// Charges all time of the window to owners. Time of tasks that only waited is added at their
-    /// next event.
+    /// Charges all time of the window to owners. A task that only waited is charged at its next
+    /// event.
     fn rows(&mut self, window: &Window, replay: &Replay, slot: &mut Slot) {
         let (by, book) = (self.stretch.by, replay.book());
         let books = Books::from_window(window);
@@ -193,7 +193,7 @@ impl Summing {
 
     fn sum(&self, charge: &Charge<'_>, (irq, steal): (bool, bool)) -> Sum {
         let delta = charge.counters;
-        // Time that a first window does not know is in no account of its books, too.
+        // Time that is unknown in a first window is in no account of its books either.
         let part = |counter, told: bool| delta.get(counter).filter(|_| told).map_or(0, |ns| ns);
         let work = match self.work {
             None => Some(0),

@@ -3,9 +3,9 @@
 //! command, benchmarks and tests may depend on it.
 //!
 //! A [`workloads`] type starts its load when it is created and ends it on drop. The drop returns
-//! when all its processes have ended and are reaped. The load runs in separate processes, started
-//! from the program `exactop-workload-worker` (see [`worker`]). So it can be told from the
-//! measuring program, and ends with it, even if that is killed. A [`herd`] can also run in the
+//! when all its processes have ended and are reaped. The load runs in separate processes of the
+//! program `exactop-workload-worker` (see [`worker`]). So exactop shows it apart from the measuring
+//! program. The load ends with that program, even if it is killed. A [`herd`] can also run in the
 //! program itself.
 //!
 //! Modules: `roles` are loads in separate processes, for tests and benchmarks; `compute` and `herd`

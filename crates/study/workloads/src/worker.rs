@@ -1,9 +1,8 @@
-//! The library's end of a worker process: finds the program, starts it, talks to it, ends it.
-//!
-//! The protocol is lines: a request is a word; its answer is `ok` and numbers, or `refused` and a
-//! reason. The worker lives as long as its standard input is open, so it ends when the handle is
-//! dropped, and also when this program is killed. (A parent death signal would not work: it comes
-//! when the *thread* that started the worker ends, and handles move between threads.)
+//! Finds the worker program, starts it, sends it requests and ends it. A request is a line with a
+//! word. The answer is a line with `ok` and numbers, or `refused` and a reason. The worker ends
+//! when its standard input closes: when the handle is dropped, and also when this program is
+//! killed. (A parent death signal would come too early: the kernel sends it when the *thread* that
+//! started the worker ends, and handles move between threads.)
 
 use crate::error::{Error, Refusal};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -19,7 +18,7 @@ pub const WORKER_VARIABLE: &str = "EXACTOP_WORKLOAD_WORKER";
 
 const PROGRAM: &str = "exactop-workload-worker";
 
-/// Longest wait for an answer, s. Ten thousands of forks in an emulated machine take a while.
+/// Longest wait for an answer, s. Tens of thousands of forks take minutes in an emulated machine.
 const PATIENCE_SECONDS: u64 = 600;
 
 #[derive(Debug)]
@@ -48,8 +47,8 @@ impl Worker {
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // In its own process group: a terminal's ^C does not reach it, and it ends in order
-            // with this program.
+            // In its own process group: Ctrl-C on the terminal does not reach it, so this program
+            // ends it.
             .process_group(0)
             .spawn()
             .map_err(|source| Error::Spawn { program, source })?;

@@ -19,8 +19,8 @@
 //! Inputs are bytes. A target that needs something else reads its choices from them ([`Choices`]),
 //! so that its inputs can be kept, mutated and shrunk, too.
 //!
-//! An input fails if it makes the target panic or takes longer than any input may. It is shrunk and
-//! written to the target's corpus directory (`tests/corpus/NAME` of its crate); commit it with the
+//! An input fails if the target panics or exceeds its time limit. The target then shrinks the input
+//! and writes it to its corpus directory (`tests/corpus/NAME` of its crate). Commit it with the
 //! fix.
 
 mod choices;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Default number of mutations.
 const CASES: u32 = 3_000;
-/// Their seed, so that a test which passed passes again.
+/// Seed of the mutations. It is fixed, so that a passing test passes again.
 const SEED: u64 = 1;
 /// CPU time after which an input is a finding, s; each 10 KiB of input add as much.
 const LONGEST_S: u64 = 10;
@@ -41,7 +41,7 @@ impl Target {
         Target { directory: directory.into(), inputs, cases: CASES }
     }
 
-    /// Adds example inputs: real ones, whose structure most mutations keep.
+    /// Adds valid inputs as examples. Most mutations keep their structure.
     pub fn examples<T: AsRef<[u8]>>(mut self, examples: impl IntoIterator<Item = T>) -> Target {
         self.inputs.examples.extend(examples.into_iter().map(|example| example.as_ref().to_vec()));
         self
@@ -124,8 +124,8 @@ impl Target {
         name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    /// File with the current input, in case it ends the whole program: a stack overflow cannot be
-    /// caught.
+    /// File with the current input. It remains if the input ends the whole program, as a stack
+    /// overflow does.
     fn place(&self) -> PathBuf {
         self.directory.with_file_name(format!("{}.trying", self.name()))
     }
@@ -157,7 +157,7 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: write a number")))
 }
 
-/// Ends the program if a case is endless; the current input is then in its file.
+/// Ends the program if a case exceeds `NEVER`; the current input is then in its file.
 struct Watch {
     since: Arc<Mutex<Instant>>,
     trying: Option<(PathBuf, File)>,

@@ -1,5 +1,5 @@
-//! The state of the live view, and its changes by keys, clicks and frames. No terminal, no clock,
-//! no source: work outside of it comes back as an [`Action`].
+//! The state of the live view, and its changes by keys, clicks and frames. It uses no terminal,
+//! clock or source: it returns work for these as an [`Action`].
 
 pub mod action;
 mod answering;
@@ -101,8 +101,7 @@ pub struct App {
     pub(crate) sums_order: Option<Order>,
     /// True if pressure and disk I/O replace the memory line.
     pub(crate) shows_pressure: bool,
-    /// True after a page was opened whose figures are counted from now on: the next window is
-    /// short.
+    /// True after the user opened a page whose figures count from now on: the next window is short.
     pub(crate) hurries: bool,
 }
 
@@ -201,7 +200,7 @@ impl App {
         self.message = Some(Message { text: text.into(), is_error: true });
     }
 
-    /// Notes that the next frame failed. The last one stays, and the screen says so.
+    /// Notes that the next frame failed. The screen keeps the last frame and shows `why`.
     pub fn set_failure(&mut self, why: String) {
         self.failure = Some(why);
     }
@@ -304,8 +303,8 @@ impl App {
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
         let mut all = self.table.columns.clone();
         if self.shows_pressure && matches!(self.page, Page::Table) {
-            // With the machine's disk I/O, each row shows its own, unless its columns are already
-            // chosen.
+            // With the machine's disk I/O on screen, each row shows its own, unless the user chose
+            // these columns.
             let of_disks = [ColumnId::ReadRate, ColumnId::WriteRate].map(ColumnId::column);
             let more = of_disks.into_iter().filter(|column| !self.table.columns.contains(column));
             let at = all.len().saturating_sub(1);

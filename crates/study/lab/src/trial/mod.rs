@@ -34,12 +34,13 @@ use workers::Workers;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Pause after the ledger was opened again, seconds.
 const REST_S: f64 = 0.2;
-/// Length of a drawn strip, seconds; with a quota longer, to show several periods; and the size of
-/// the log's buffer, bytes.
+/// Length of a drawn strip, s.
 const STRIP_S: f64 = 0.3;
+/// Length with a quota, s: it shows several periods.
 const QUOTA_STRIP_S: f64 = 0.5;
+/// Size of the switch log's buffer, bytes.
 const LOG_BUFFER: u32 = 1 << 24;
-/// Interval of checking if workers have ended.
+/// Time between two checks whether the workers have ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Runs trials.
@@ -110,7 +111,8 @@ impl<'a> Lab<'a> {
         missing.map(|program| format!("{program} is not installed"))
     }
 
-    /// Runs one trial. The point says why a trial is invalid; an error ends the run.
+    /// Runs one trial. The returned point has the reason if the trial is invalid. An error ends the
+    /// run.
     ///
     /// # Errors
     /// [`LabError::Stopped`], or the ledger cannot be read any more.
@@ -217,7 +219,7 @@ impl<'a> Lab<'a> {
             // Drop what came before the window.
             let _ = moved::by_cause(watched);
         }
-        // Only of the window: starting a program takes CPU time, too.
+        // Count periods of the window only: starting a program takes CPU time, too.
         let before = groups.and_then(Groups::periods_of_first);
         let length_s = setup.experiment.window_s;
         let top = (setup.metric == Metric::TopSum).then(|| top::start(length_s)).transpose();

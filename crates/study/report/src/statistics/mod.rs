@@ -1,6 +1,5 @@
-//! Statistics of repeats: medians with intervals, and the figures that differ beyond noise. The
-//! unit is the repeat: a trial, or adjacent windows. All that happens within a repeat is one
-//! figure.
+//! Statistics of repeats: medians with intervals, and the figures that differ beyond noise. A
+//! repeat is a trial, or some adjacent windows. It counts as one figure.
 
 mod apart;
 mod changed;
@@ -29,8 +28,8 @@ pub struct Estimate {
 }
 
 /// Median and 95 % interval of some repeats: the percentile bootstrap, widened to the interval of
-/// the order statistics. With few repeats the bootstrap alone holds the median less often than in
-/// 95 %.
+/// the order statistics. With few repeats, the bootstrap interval alone contains the true median in
+/// less than 95 % of cases.
 pub fn estimate(values: &[f64], seed: u64) -> Option<Estimate> {
     let median = median(values)?;
     let interval = median_interval(values).map(|(low, high)| {
@@ -71,8 +70,7 @@ pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Option<Estimate> {
     Some(Estimate { n: a.len().min(b.len()), median: between, interval })
 }
 
-/// Smallest difference from a prediction that this number of repeats with this spread would show:
-/// half the interval's width.
+/// Smallest difference from a prediction that these repeats can show: half the interval's width.
 pub fn detectable(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|(low, high)| (high - low) / 2.0)
 }
