@@ -47,7 +47,8 @@ pub enum Places {
 }
 
 impl LookingArgs {
-    /// Checks that no option of measuring was given: a recording has its figures already. ///
+    /// Checks that no option of measuring was given: a recording has its figures already.
+    ///
     /// # Errors
     /// Such an option was given.
     pub fn not_of_a_recording(&self) -> Result<(), Failure> {

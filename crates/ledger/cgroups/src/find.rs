@@ -49,8 +49,8 @@ pub fn cpu_controller_is_v1() -> Result<bool, CgroupError> {
     Ok(v1_mount(&our_mounts()?, "cpu").is_some())
 }
 
-/// The mount of the v2 hierarchy with the cpu controller. The path of a mount that
-/// another mount covers lacks its files.
+/// The mount of the v2 hierarchy with the cpu controller. The path of a mount that another mount
+/// covers lacks its files.
 fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
     let mut silent = None;
     for mount in mounts(mountinfo).filter(|m| m.kind == "cgroup2") {

@@ -1,7 +1,8 @@
-//! A server: a thread that takes connections. No client can block it. A request must arrive within
-//! `REQUEST`, and its head has at most `HEAD` bytes. The number of connections is limited; the
-//! server first closes connections without a request. While all connections have sent a request,
-//! new ones wait in the kernel's queue.
+//! A server: a thread that takes connections.
+//!
+//! No client can block it. A request must arrive within `REQUEST`, and its head has at most `HEAD`
+//! bytes. The number of connections is limited; the server first closes connections without a
+//! request. While all connections have sent a request, new ones wait in the kernel's queue.
 
 use crate::guests::{Guest, Guests};
 use hyper::body::{Body, Incoming};

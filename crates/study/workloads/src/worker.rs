@@ -1,8 +1,9 @@
-//! Finds the worker program, starts it, sends it requests and ends it. A request is a line with a
-//! word. The answer is a line with `ok` and numbers, or `refused` and a reason. The worker ends
-//! when its standard input closes: when the handle is dropped, and also when this program is
-//! killed. (A parent death signal would come too early: the kernel sends it when the *thread* that
-//! started the worker ends, and handles move between threads.)
+//! Finds the worker program, starts it, sends it requests and ends it.
+//!
+//! A request is a line with a word. The answer is a line with `ok` and numbers, or `refused` and a
+//! reason. The worker ends when its standard input closes: when the handle is dropped, and also
+//! when this program is killed. (A parent death signal would come too early: the kernel sends it
+//! when the *thread* that started the worker ends, and handles move between threads.)
 
 use crate::error::{Error, Refusal};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
