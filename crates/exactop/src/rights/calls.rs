@@ -1,8 +1,8 @@
 //! Refuses system calls that no code of exactop's measuring makes (seccomp(2)).
 //!
 //! The list names refused calls, not allowed ones. A newer C library or kernel may make calls that
-//! are unknown today, and a monitor that such a call kills is worse than one that allows it. A
-//! refused call fails with EPERM, as for a user without the right.
+//! are unknown today. It is better to allow such a call than to be killed by it. A refused call
+//! fails with EPERM, as for a user without the right.
 
 use super::Measure;
 use libc::{c_long, sock_filter};

@@ -1,5 +1,5 @@
-//! Refuses to run setuid or setgid: such a copy would lend its owner's rights to every user,
-//! because it writes files, signals processes and starts commands for its caller.
+//! Refuses to run setuid or setgid. exactop writes files, signals processes and starts commands for
+//! its caller: such a copy would give its owner's rights to every user.
 
 use crate::failure::Failure;
 use rustix::process::{getegid, geteuid, getgid, getuid};

@@ -3,8 +3,8 @@
 //! not justify a D-Bus library.
 //!
 //! A scope lasts while a process is in it, and its counters vanish with it. So an idle process of
-//! ours keeps it: a cat(1) that waits for the end of a pipe, which comes when this process closes
-//! the pipe or is killed. The scope then ends with its last process.
+//! ours keeps it: a cat(1) that reads a pipe. It ends when this process closes the pipe or is
+//! killed. The scope then ends with its last process.
 
 use crate::{CgroupError, GroupLimits, Hierarchy, Version};
 use exactop_files::programs;

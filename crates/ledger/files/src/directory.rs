@@ -24,7 +24,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory for writing. For root, it must belong to root, and other users must not be
+    /// Opens a directory for writing. For root, it must belong to root. Other users must not be
     /// able to write to it, unless it has the sticky bit, which protects each user's entries.
     ///
     /// # Errors

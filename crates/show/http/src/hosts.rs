@@ -1,10 +1,10 @@
 //! Host names to which a server answers: the header Host of a request.
 //!
-//! A web page can make a browser send requests to an address of this machine under a name of the
-//! page's own domain, and then read the answer (DNS rebinding). So a server answers only requests
-//! to a loopback name or address, to its own address, and to the names in its settings. A request
-//! by address cannot be redirected that way, so a server that listens on all addresses answers each
-//! of them.
+//! A web page can point a name of its own domain at an address of this machine. The browser then
+//! sends requests here, and the page can read the answers (DNS rebinding). So a server answers only
+//! requests to a loopback name or address, to its own address, and to the names in its settings. A
+//! request by address cannot be redirected that way, so a server that listens on all addresses
+//! answers each of them.
 
 use std::net::IpAddr;
 

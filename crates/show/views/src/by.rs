@@ -1,5 +1,5 @@
-//! A window summed by container, pod, namespace, unit or user: as text, JSON lines and CSV, with a
-//! line in words for groups that were kept from running.
+//! A window summed by container, pod, namespace, unit or user, as text, JSON lines and CSV. A
+//! sentence explains the limits of each group that waited or was throttled.
 
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{self, Layout, Text};

@@ -8,8 +8,9 @@
 //! `door` decides which requests are allowed. `answer` answers them: the page at `/`, windows at
 //! `/events` as they come, and at `/look` the reports of programs on one process while a page looks
 //! at it. `hub` keeps the last windows and sends each to all readers; `looks` knows which pages
-//! look at which process. No client can block the server: requests must arrive within seconds, the
-//! numbers of connections and readers are bounded, and a reader that does not read is disconnected.
+//! look at which process. No client can block the server. Requests must arrive within seconds. The
+//! numbers of connections and readers are bounded. The server disconnects a reader that does not
+//! read.
 #![forbid(unsafe_code)]
 
 mod answer;

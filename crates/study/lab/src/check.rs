@@ -1,5 +1,5 @@
-//! Checks an experiment beyond its syntax, whether it is typed in or read back from a run: harmless
-//! names, figures within their ranges, and metrics that fit the way a trial ends.
+//! Checks an experiment beyond its syntax, from a definition or from a run: harmless names, figures
+//! within their ranges, and metrics that fit the end of a trial.
 
 use crate::bounds;
 use crate::definition::{

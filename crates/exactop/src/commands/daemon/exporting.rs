@@ -175,9 +175,9 @@ impl Export {
     }
 }
 
-/// The directory that Landlock must leave writable. If the directory is missing, or is on a file
-/// system of its own that may be mounted again, this is the directory above the existing part or
-/// above the mount point.
+/// The directory that Landlock must leave writable. A missing directory may be made later, and a
+/// file system of its own may be mounted again. Then this is the directory above the existing part
+/// or above the mount point.
 fn fenced(dir: &Path) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| std::fs::metadata(path).map(|there| there.dev()).ok();

@@ -1,5 +1,5 @@
-//! A process that cannot be confused with a later one of the same number: identified by its start
-//! time, and by a pidfd if the kernel has them.
+//! A process that cannot be confused with a later process of the same PID. Its start time
+//! identifies it, and a pidfd if the kernel has pidfds.
 
 use exactop_model::{Comm, TaskKey};
 use rustix::fd::{AsFd, OwnedFd};

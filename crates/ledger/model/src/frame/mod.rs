@@ -495,8 +495,9 @@ impl Builder<'_> {
     }
 }
 
-/// Adds counters to a row's counters. A counter that is unknown on either side becomes unknown,
-/// except the time on CPUs: the books hold the known part under the row and the rest as unnamed.
+/// Adds counters to a row's counters. A counter that is unknown on either side becomes unknown. The
+/// time on CPUs is an exception: the books have the known part under the row and the rest as
+/// unnamed.
 fn add(row: &mut Counters, other: &Counters) {
     let run = [&*row, other].into_iter().filter_map(|counters| counters.get(Counter::RunNs));
     let run = run.reduce(u64::wrapping_add);

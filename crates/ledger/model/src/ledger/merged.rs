@@ -1,10 +1,9 @@
 //! Merges consecutive snapshots into one, for a reader that looks less often than they are taken.
 //!
-//! Figures are cumulative, so the last snapshot has nearly all. Three things are missing in it:
-//! tasks with events only in earlier snapshots, exited groups that the source gave back, and the
-//! earlier use of tasks that ended. An exited group has only the use in the window of the exit. A
-//! book that takes what [`Merged::take`] returns has the windows that
-//! [`Joined`](crate::ledger::joined::Joined) would make.
+//! Figures are cumulative, so the last snapshot has nearly all. It lacks tasks with events only in
+//! earlier snapshots, exited groups that the source freed, and the earlier use of exited tasks. An
+//! exited group has only the use in the window of the exit. A book that takes what [`Merged::take`]
+//! returns has the windows that [`Joined`](crate::ledger::joined::Joined) would make.
 
 use crate::ledger::book::{life_in, Book};
 use crate::ledger::counters::Counters;

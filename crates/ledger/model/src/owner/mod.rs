@@ -1,9 +1,10 @@
 //! Decides the owner of CPU time, for every view, report, metric and table.
 //!
-//! [`charge`] hands out all time of a window, each part once: of a task, of an exited group, and of
-//! a task before it changed its control group. The parts sum to the books' tasks and exited under
-//! every key. A new [`Grouping`] is an edit in this folder: its variant, lists and words in
-//! `grouping.rs`, and its arms in [`Owner::of_exit`], `Owner::from_ident` and [`Owner::name`].
+//! [`charge`] gives each part of a window's time to one owner: the time of a task, of an exited
+//! group, and of a task before it changed its control group. The parts sum to the books' tasks and
+//! exited under every key. A new [`Grouping`] is an edit in this folder: its variant, lists and
+//! words in `grouping.rs`, and its arms in [`Owner::of_exit`], `Owner::from_ident` and
+//! [`Owner::name`].
 
 mod charge;
 mod grouping;

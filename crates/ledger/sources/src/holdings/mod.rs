@@ -5,8 +5,8 @@
 //! stays with its process. The caller compares the start time ([`Process::start_ticks`]) before it
 //! reads on, to be sure of the process.
 //!
-//! A read may block for as long as the process likes: the process may serve the file system of its
-//! own memory or of a path of its files. So only code that can afford to wait may use this.
+//! The process can block a read without limit: it may serve the file system of its own memory or of
+//! the path of one of its files. So only code that can afford to wait may use this.
 
 mod disk;
 mod environment;

@@ -33,9 +33,9 @@ pub struct ExitReader {
 }
 
 impl ExitReader {
-    /// Reads all groups as of T. A group without an exit in a whole window is freed in two steps:
-    /// it leaves the index now, and its place is reused after the next window is closed, when no
-    /// program can hold it any more.
+    /// Reads all groups as of T. A group without an exit in a whole window is freed in two steps.
+    /// It leaves the index now. Its place is reused after the next window is closed: no program can
+    /// then hold it any more.
     pub fn read(
         &mut self,
         kernel: &mut KernelSide,

@@ -22,8 +22,8 @@ impl Entries {
     /// Sets the followed processes. If there are too many, the first ones are followed.
     pub fn set(&mut self, globals: &Globals, followed: &[FollowedProcess]) {
         let change = self.change(followed);
-        // The programs look at all places while entries change: they see a new entry as soon as it
-        // is written, and an old one until it is cleared.
+        // The programs read all places while entries change. They see a new entry as soon as it is
+        // written, and an old one until it is cleared.
         globals.set_followed_n(MOST as u32);
         for (at, entry) in change.writes {
             globals.set_followed(at, entry);

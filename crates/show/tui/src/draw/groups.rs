@@ -66,8 +66,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
-/// Notes: the age of the figures if they are not the frame's, why the ledger has no part in them,
-/// and the cost of limits, the most expensive first.
+/// Notes: the age of the figures if they are not the frame's, the reason why the ledger's figures
+/// are missing, and the cost of limits, the most expensive first.
 fn words(frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
     let age_ns = Some(frame.t1_ns.saturating_sub(groups.t1_ns)).filter(|&ns| ns > 0);
     let age = age_ns.map(|ns| format!("{} old; the next window has new figures", duration(ns)));

@@ -1,5 +1,5 @@
 //! The page of totals by command, user, group, unit, container, pod or namespace: the use and the
-//! limits of each, and the rows that were kept from running.
+//! limits of each, and the rows that waited or were throttled.
 
 use super::figures::{joined, named, titled, widths};
 use super::text::put;

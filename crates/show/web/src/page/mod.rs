@@ -2,9 +2,9 @@
 //!
 //! [`read`] makes a [`Document`] of a time range. It divides the windows into slots, and holds for
 //! each slot the sums of all accounts, of each CPU and of each row, and the findings. A slot of
-//! many windows also holds the single windows with the largest figure of each account, so that a
-//! spike of one window is never averaged away. [`html`] puts the document into the page (`page/`),
-//! which loads nothing else.
+//! many windows also holds the single windows with the largest figure of each account. So a spike
+//! of one window stays visible. [`html`] puts the document into the page (`page/`), which loads
+//! nothing else.
 
 mod accounts;
 mod cells;

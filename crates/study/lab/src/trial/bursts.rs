@@ -1,5 +1,5 @@
-//! Bursts in the switch log: a task with a quota that always wants to run gets a CPU until the
-//! quota is used up, then none until the next period.
+//! Bursts in the switch log. A busy task with a quota gets a CPU until the quota is used up, then
+//! none until the next period.
 
 use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! Environments and open files, which a process outside of Landlock reads for the live view.
 //!
-//! Landlock does not let a fenced process look into others. So this process starts before the fence
-//! and does only this: it takes a request for one part of one process at a time, reads it with the
-//! rights of the user, and keeps no other rights ([`apart`]). As a separate process it can also
+//! Landlock does not let a fenced process look into others. So this process starts before landlock
+//! and seccomp apply. It takes a request for one part of one process at a time, and reads it with
+//! the rights of the user. It keeps no other rights ([`apart`]). As a separate process it can also
 //! wait alone where a process's memory or files lie on a file system that does not answer.
 
 mod apart;
