@@ -30,7 +30,7 @@ pub enum Failure {
     /// The exit code of a command that exactop ran; with an error line if it did not start.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Ended(u8, Option<String>),
-    /// `--check` found an inexact window or a finding.
+    /// A check found a problem: exit code 3.
     Found,
 }
 
@@ -122,7 +122,7 @@ fn remedy(line: &str) -> Option<&'static str> {
         Errno::AGAIN => "raise the limit of processes (ulimit -u), or try again",
         Errno::NOMEM => "free memory, or raise the memory limit",
         Errno::NOSYS | Errno::OPNOTSUPP => {
-            "use a later kernel; 'exactop doctor' says what it lacks"
+            "use a later kernel; 'exactop doctor' lists what it lacks"
         }
         Errno::ADDRINUSE => "choose another address or port, or stop its owner",
         Errno::ADDRNOTAVAIL => "choose an address of this machine",
