@@ -201,7 +201,8 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
 /// # Errors
 /// The file cannot be written; the text names it and the reason.
 pub fn save(settings: &Settings) -> Result<PathBuf, String> {
-    let path = path().ok_or("cannot save: neither XDG_CONFIG_HOME nor HOME is set: set one of them")?;
+    let path =
+        path().ok_or("cannot save: neither XDG_CONFIG_HOME nor HOME is set: set one of them")?;
     let text = toml::to_string(settings).map_err(|error| format!("cannot save: {error}"))?;
     exactop_files::replace(&path, text.as_bytes()).map_err(|error: FileError| error.to_string())?;
     Ok(path)
