@@ -140,8 +140,7 @@ fn every_example_runs_or_needs_what_a_test_lacks() {
         assert!(lines.len() >= 2, "{name}: {lines:?}");
         for line in lines {
             let begins = |begin: &&str| line.starts_with(*begin);
-            let runs =
-                RUN.iter().any(|(begin, _)| begins(begin)) || ATTACHING.iter().any(&begins);
+            let runs = RUN.iter().any(|(begin, _)| begins(begin)) || ATTACHING.iter().any(&begins);
             let needs = NEEDING.iter().flat_map(|(_, begins)| *begins).any(begins);
             assert!(runs || needs || line == "exactop", "{name}: '{line}' is in no list");
         }
