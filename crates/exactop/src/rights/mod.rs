@@ -1,4 +1,4 @@
-//! Gives up rights once everything that needs them is open, so that nobody can misuse them.
+//! Gives up rights after all sources are open, so that an attacker in exactop cannot use them.
 //!
 //! Each command calls [`reduce`] after its source is open and before its first output. The live
 //! view is an exception: it reads and draws /proc with all rights while its source opens. One table
@@ -39,8 +39,7 @@ pub struct Reduced {
 }
 
 /// Gives up the rights that a command no longer needs. `readable`: further files and directories
-/// that it keeps reading. Measures that the kernel lacks are left out; 'exactop doctor' reports
-/// them.
+/// that it keeps reading. Skips measures that the kernel lacks; 'exactop doctor' reports them.
 pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
     reduce_beside(role, source, &ExtraAccess { readable, ..ExtraAccess::default() })
 }
@@ -61,7 +60,7 @@ pub struct ExtraAccess<'a> {
 /// Gives up rights, except for these files and ports.
 pub fn reduce_beside(role: Role, source: Origin, beside: &ExtraAccess) -> Reduced {
     let rights = role.rights();
-    // Without this an ordinary user may not install a filter.
+    // Without no_new_privs, only root may install a filter.
     let no_new_privs = no_new_privs();
     let files = files::fence(rights.writes, beside);
     let capabilities = capabilities::keep(rights.kept(source), rights.asked);
@@ -70,11 +69,10 @@ pub fn reduce_beside(role: Role, source: Origin, beside: &ExtraAccess) -> Reduce
 }
 
 /// Gives up the rights that the live view's reader process does not need. It keeps root's right to
-/// look into others, and few system calls. Landlock is left out, because it would hide all
-/// processes.
+/// read other processes, and few system calls. It has no landlock, which would hide all processes.
 pub fn reduce_reader() {
     use rustix::thread::CapabilitySet as Caps;
-    // A file with capabilities must not let a user read what the user may not.
+    // The program file's capabilities must not let a user read files of other users.
     let kept = match rustix::process::geteuid().is_root() {
         true => Caps::SYS_PTRACE | Caps::DAC_READ_SEARCH,
         false => Caps::empty(),

@@ -107,7 +107,7 @@ impl Role {
             Role::Web => Rights { by_source: true, ..NOTHING },
             Role::Export => Rights { writes: Writes::Output, ..NOTHING },
             Role::Live => Rights {
-                // A process's page attaches programs for that process, whatever the source.
+                // With any source, a process's page attaches programs for that process.
                 keeps: BPF,
                 by_source: true,
                 asked: Caps::KILL.union(Caps::SYS_NICE).union(Caps::DAC_OVERRIDE),
@@ -115,7 +115,7 @@ impl Role {
             },
             Role::Replay => Rights { writes: Writes::Configuration, ..NOTHING },
             Role::OnDemand => Rights { keeps: BPF.union(SEE), ..NOTHING },
-            // The group may have been handed to another user.
+            // The group may belong to another user (delegation).
             Role::Limit => Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING },
             // exactop reads maps; kernels before 5.19 refuse even that without CAP_BPF.
             Role::Trace => Rights { keeps: Caps::BPF, ..NOTHING },

@@ -30,7 +30,7 @@ struct Day {
     tables: Vec<(TableName, Table)>,
 }
 
-/// All days, in memory: after a clock set back, windows go to an earlier day again.
+/// All days, in memory: if the clock was set back, later windows belong to an earlier day.
 pub(crate) struct Days {
     which: &'static [TableName],
     days: Vec<Day>,

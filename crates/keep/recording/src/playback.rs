@@ -1,5 +1,5 @@
-//! A recording as a timeline: back and forth, to a time, to the next change; in recorded windows or
-//! in longer ones made of them.
+//! A recording as a timeline: goes back and forward, to a time, or to the next change, in recorded
+//! or in joined windows.
 
 use crate::changes::{busy, is_spike};
 use crate::error::RecordingError;
@@ -361,7 +361,8 @@ impl Feed for Playback {
         Some(&mut self.replay)
     }
 
-    /// First the window it starts with, then each next window; at the end the last one again.
+    /// Returns the start window first, then each next window. At the end, it returns the last
+    /// window again.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         if std::mem::replace(&mut self.begun, true) {
             self.travel(Travel::By(Direction::On, 1))?;

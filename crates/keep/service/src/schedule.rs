@@ -1,13 +1,13 @@
 //! Places window ends so that one end serves many readers; pure.
 //!
 //! Each reader has its own interval, and a window's end costs the same for any number of readers.
-//! So ends lie on a grid as coarse as the interval allows (1, 2, 5 times a power of ten). The grids
-//! of all intervals share their points, and there are at most ten ends a second. A reader with an
-//! interval of one second waits up to a second for its first end. After that it asks right after a
-//! grid point, and the end is ready at once.
+//! So ends lie on a grid of 1, 0.5, 0.2 or 0.1 s, the coarsest that the interval allows. Readers
+//! share the points of their grids. There are at most ten ends a second. A reader with an interval
+//! of one second waits up to a second for its first end. From then on it asks right after a grid
+//! point, and its end is ready at once.
 //!
-//! One request may be for several ends, an interval apart ([`Beat`]). They come without further
-//! requests, so a regular reader wakes no process by asking.
+//! One request may be for several ends, an interval apart ([`Beat`]). The reader gets them without
+//! further requests, which would wake the daemon.
 
 use crate::beat::Beat;
 
@@ -44,7 +44,7 @@ struct Waiting {
     then: NextEnds,
 }
 
-/// What a reader waits for after that end.
+/// Further ends that a reader waits for.
 #[derive(Clone, Copy, Debug)]
 enum NextEnds {
     Nothing,
@@ -69,7 +69,7 @@ impl WindowRequest {
 }
 
 impl Waiting {
-    /// What the reader waits for after an end that serves it; `None`: nothing.
+    /// The further ends that the reader waits for after an end that serves it; `None`: no end.
     fn served(self, at_ns: u64) -> Option<Waiting> {
         let beat = match self.then {
             NextEnds::Nothing => return None,
@@ -144,8 +144,8 @@ impl Due {
 }
 
 impl Schedule {
-    /// Replaces the reader's request. An end that was overdue stays overdue: asking again must not
-    /// delay it.
+    /// Replaces the reader's request. An overdue end stays overdue: a new request must not delay
+    /// it.
     pub fn ask(&mut self, asker: Asker, asked: WindowRequest, now_ns: u64) {
         let is_overdue = |waiting: &Waiting| {
             waiting.asker == asker && (asked.after_ns..=now_ns).contains(&waiting.due_ns)

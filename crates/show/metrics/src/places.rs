@@ -1,9 +1,9 @@
 //! Groups with a series of their own, and the sum of all other groups.
 //!
 //! At any instant, for every figure: the groups with a place + `~other` + `~left` = all that was
-//! ever counted. `~left` is the use of groups that lost their place. Their series ends, and adding
-//! it to `~other` would make that counter leap by another group's time. So rates are taken without
-//! `~left`, sums of values with it.
+//! ever counted. `~left` is the use of groups that lost their place, whose series has ended. In
+//! `~other`, this use would make the counter jump. So include `~left` in sums of values, and
+//! exclude it from rates.
 
 use crate::candidates::Candidates;
 use crate::settings::Settings;
@@ -16,8 +16,8 @@ const HALF_LIFE_NS: f64 = 600e9;
 /// A group takes another's place only if it is larger by this factor.
 const LARGER: f64 = 2.0;
 
-/// Time in which at most all places change hands, ns: an ended series still costs the store of
-/// metrics.
+/// Time in which each place changes its group once at most, ns: an ended series still has a cost in
+/// the store of metrics.
 const TURNOVER_NS: f64 = 3600e9;
 
 /// Number of watched groups without a place, for each group with one.
@@ -27,7 +27,7 @@ const WATCHED: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Series {
     pub total: Usage,
-    /// When it was 0.
+    /// Instant at which it was 0, ns.
     pub created_ns: u64,
     /// Windows that begin here or later count.
     counts_from_ns: u64,
@@ -78,8 +78,8 @@ impl Places {
         self.candidates.trim();
     }
 
-    /// Prepares for a reader, at this boundary. The largest groups get their places: they are shown
-    /// at 0 now, and count from now on.
+    /// Prepares for a reader, at this boundary. The largest groups get their places: they are 0 on
+    /// this page and count from now on.
     pub fn look(&mut self, at_ns: u64) {
         while self.placed.len() < self.settings.groups {
             let Some((labels, score)) = self.candidates.take_largest() else { return };

@@ -1,7 +1,7 @@
 //! Reads a recording in order from some time on: windows and the gaps between them.
 //!
-//! Decoding a window needs all frames since the last keyframe. After damage the reader reports a
-//! gap up to the next keyframe. So a figure is right, or it is missing.
+//! Decoding a window needs all frames since the last keyframe. After damage, the reader reports a
+//! gap up to the next keyframe, so it never returns a wrong figure.
 
 use crate::about::Machine;
 mod told;
@@ -71,7 +71,7 @@ pub struct Reader {
     lost: Option<Lost>,
     /// A gap was reported after the last window: the next step opens a new book.
     told: bool,
-    /// Instant at which a book that took every step is current; `None` if it was not opened.
+    /// Instant of a book that has taken every step; `None` if no book was opened.
     known_ns: Option<u64>,
     /// Gap frames before the next keyframe, each with its beginning.
     stated: Vec<(Span, GapRecord)>,
@@ -260,7 +260,7 @@ impl Reader {
                 Ok(snapshot) if snapshot.at_ns == header.t1_ns => self.window(header, snapshot, at),
                 _ => self.lose(GapReason::Damaged, header.length()),
             },
-            // Details that come late, after their window was returned.
+            // Details that arrive after their window was returned.
             FrameKind::Details => {
                 if open.decoder.details(payload).is_err() {
                     self.lose(GapReason::Damaged, header.length());

@@ -1,6 +1,6 @@
-//! Findings of a window: tasks kept from running and by what, activity that polling misses, time
-//! that has no name. They come from what the source measures anyway, and each holds the figures
-//! that it rests on.
+//! Findings of a window: tasks that wait for a CPU or a quota, activity that polling misses, and
+//! time without a name. They use only figures that the source measures in any case. Each finding
+//! has the figures that support it.
 //!
 //! The constants here are the thresholds; docs/reference/findings.md explains them.
 
@@ -56,7 +56,7 @@ pub const MOST_OF_A_KIND: usize = 3;
 pub struct Finding {
     /// Kind of finding, with its figures.
     pub what: FindingKind,
-    /// CPU time or wait that the finding is about, ns; the worst finding has most.
+    /// CPU time or waits that the finding covers, ns; the worst finding has most.
     pub about_ns: u64,
     /// True if the figures come from a source that samples.
     pub sampled: bool,
@@ -67,7 +67,7 @@ pub struct Finding {
 pub enum FindingKind {
     /// A quota held back a control group's tasks.
     Throttled(Throttled),
-    /// Programs of one name waited for a CPU most of the time that they wanted one.
+    /// Programs of one name waited for a CPU for most of the time in which they wanted to run.
     Waited(Waited),
     /// Short-lived processes used much CPU time.
     ShortLived(ShortLived),
@@ -240,7 +240,7 @@ pub fn find(window: &Window, book: &Book) -> Vec<Finding> {
     found.extend(missing(window, &books));
     let sampled = !window.end.provenance.source.keeps_books();
     found.iter_mut().for_each(|finding| finding.sampled = sampled);
-    // Missed events stand first: they decide how far the other figures can be relied on.
+    // Missed events stand first: they make the other figures uncertain.
     let is_missed = |finding: &Finding| matches!(finding.what, FindingKind::Missed(_));
     found.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     found
@@ -272,8 +272,8 @@ struct Program {
 struct Losers {
     processes: FxHashMap<(TaskKey, Comm), u64>,
     exited: FxHashMap<Comm, u64>,
-    /// Time in which SCHED_DEADLINE tasks waited for their own budget, ns. The group's quota has no
-    /// part in it.
+    /// Time in which SCHED_DEADLINE tasks waited for their own budget, not for the group's quota,
+    /// ns.
     own_ns: u64,
 }
 
@@ -490,7 +490,7 @@ fn stolen(books: &Books) -> Option<Finding> {
 }
 
 /// Missing time in the accounting, of any size. A source that counts ticks always has some, so it
-/// is left out.
+/// has no such finding.
 fn missing(window: &Window, books: &Books) -> Vec<Finding> {
     let source = window.end.provenance.source;
     let residual_ns = books.residual_ns;

@@ -121,7 +121,7 @@ pub enum LostEvent {
     End = ex_event::EX_EVENTS.0,
 }
 
-/// The kind for each error that the programs count. A missing one does not compile.
+/// The kind for each error that the programs count. Without one of them, this does not compile.
 const TOLD_AS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
     (ErrorKind::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
     (ErrorKind::NoSlot, ex_error::EX_ERR_NO_SLOT),
@@ -150,7 +150,7 @@ const _: () = {
 const OPENING_EPOCH: u32 = 2;
 /// Number of the tree of this process's own children.
 pub const OWN_TREE: u32 = 1;
-/// Number of attempts to begin the first window well.
+/// Number of attempts to begin the first window without an error.
 const OPENINGS: u32 = 4;
 
 /// The exact source.
@@ -264,15 +264,15 @@ impl Ledger {
         self.errors.add(E::Torn, torn);
         self.errors.add(E::DirtyList, overflow.into());
         self.errors.add(E::Offline, closed.offline);
-        // A late end adds to one window what it takes from the next.
+        // A late end adds time to one window and takes it from the next.
         for closed in self.began.replace(*closed).iter().chain([closed]) {
             self.errors.add(E::Late, closed.late.into());
             self.errors.add(E::Unsettled, closed.unsettled);
         }
     }
 
-    /// Ends the open window. The time before the first window is not reported, so a first window
-    /// with a bad beginning begins again.
+    /// Ends the open window. A first window with a bad start restarts: no window has the time
+    /// before it.
     fn close(&self) -> Result<Closed, SourceError> {
         let mut closed = closing::close(&self.kernel, self.lead_ns)?;
         for _ in 0..OPENINGS {
@@ -290,8 +290,8 @@ impl Ledger {
         }
     }
 
-    /// Gives slots to tasks that got none at birth, as soon as there are free ones. Tasks that
-    /// still have none are shown as /proc has them.
+    /// Gives free slots to tasks that got none at birth. Tasks without a slot get the figures of
+    /// /proc.
     fn seed_again(&mut self, out: &mut Changes, slots: usize) -> Result<(), SourceError> {
         let missing =
             |errors: &ErrorCounts| errors.get(ErrorKind::NoSlot) + errors.get(ErrorKind::NoStorage);
@@ -357,8 +357,7 @@ impl Source for Ledger {
             moves,
             groups: Vec::new(),
             cpus,
-            // Tree 0 is our own children. CPUs have one sum over the trees of others, which no
-            // reader needs.
+            // Tree 0 is our own children. The CPUs' sum over the trees of readers is not used.
             watch: self.watch.or(self.follows_own.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
@@ -375,7 +374,7 @@ impl Source for Ledger {
     }
 }
 
-/// The programs leave `steal_raw` alone if the kernel has no such count.
+/// True if the kernel counts steal; otherwise the programs do not write `steal_raw`.
 fn steal_is_measured(kernel: &KernelSide) -> bool {
     (0..kernel.possible_cpus).any(|cpu| {
         let raw = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).steal_raw });
@@ -405,7 +404,7 @@ fn provenance(measured: Measured, kernel: &KernelSide) -> Provenance {
                 Quality::Missing
             }
             Counter::UtimeNs | Counter::StimeNs => Quality::Sampled,
-            // Only the kernel's own accounting has them; the ledger has exited descendants itself.
+            // Only the kernel's accounting has them; the ledger measures exited descendants itself.
             Counter::CutimeNs | Counter::CstimeNs => Quality::Missing,
             other if Counter::DELAYS.contains(&other) => Quality::Missing,
             _ => Quality::Exact,

@@ -1,9 +1,9 @@
-//! Environments and open files, which a process outside of Landlock reads for the live view.
+//! Reads environments, open files and disk I/O for the live view, in a process without landlock.
 //!
-//! Landlock does not let a fenced process look into others. So this process starts before landlock
+//! Landlock does not let a restricted process read others. So this process starts before landlock
 //! and seccomp apply. It takes a request for one part of one process at a time, and reads it with
-//! the rights of the user. It keeps no other rights ([`apart`]). As a separate process it can also
-//! wait alone where a process's memory or files lie on a file system that does not answer.
+//! the rights of the user. It keeps no other rights ([`apart`]). A read of a file system that does
+//! not answer blocks only this process.
 
 mod apart;
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Wait for an answer that was late once.
 const NO_PATIENCE: Duration = Duration::from_millis(1);
-/// Most bytes of an answer: the read is bounded, and a byte takes at most four here.
+/// Most bytes of an answer. The read is bounded, and each byte takes at most four bytes in JSON.
 const LONGEST: usize = 8 << 20;
 
 /// Most processes in one request for disk I/O.
@@ -113,8 +113,8 @@ impl Reader {
         found
     }
 
-    /// Asks. While an earlier answer is missing, it asks nothing more and names the process that
-    /// blocks the reader.
+    /// Sends a question. While an earlier answer is missing, it sends none and returns the process
+    /// that blocks the reader.
     fn ask(&mut self, asked: ReaderRequest) -> Result<ReaderReply, Refusal> {
         while self.answered < self.asked {
             if let Err(error) = self.next_answer(NO_PATIENCE) {
