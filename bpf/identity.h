@@ -45,7 +45,8 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 /* Kernel threads have no session, so 0. A reaped process has left its session: its id stays. */
 static __always_inline void identify_session(struct ex_ident *id, struct task_struct *task)
 {
-	__u32 session = BPF_CORE_READ(task, signal, pids[PIDTYPE_SID], numbers[0].nr);
+	/* BPF_CORE_READ would put each pointer on the stack. */
+	__u32 session = to_read(task)->signal->pids[PIDTYPE_SID]->numbers[0].nr;
 
 	if (session)
 		id->session = session;
