@@ -5,6 +5,7 @@ use exactop_model::owner::{charge, Grouping};
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
 use exactop_testkit::wait;
+use rustix::process::{getsid, kill_process, Pid, Signal};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -45,9 +46,9 @@ impl Leader {
         line.trim().parse().unwrap_or_else(|_| panic!("{line:?}"))
     }
 
-    /// Session id, from ps(1).
+    /// Session id, from getsid(2).
     fn session(&self) -> String {
-        session_of(self.shell.id())
+        session_of(self.shell.id() as i32)
     }
 
     /// The shell and a child that exits use CPU time; returns the sum that they print, ns.
@@ -62,9 +63,9 @@ impl Leader {
     }
 }
 
-fn session_of(pid: u32) -> String {
-    let ps = Command::new("ps").args(["-o", "sid=", "-p", &pid.to_string()]).output();
-    String::from_utf8_lossy(&ps.expect("ps(1)").stdout).trim().into()
+fn session_of(pid: i32) -> String {
+    let session = getsid(Pid::from_raw(pid)).expect("a living process");
+    session.as_raw_nonzero().to_string()
 }
 
 impl Drop for Leader {
@@ -79,8 +80,7 @@ struct Member(i32);
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let pid = rustix::process::Pid::from_raw(self.0);
-        let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        let _ = Pid::from_raw(self.0).map(|pid| kill_process(pid, Signal::KILL));
     }
 }
 
@@ -133,5 +133,5 @@ fn a_session_is_named_by_its_id_once_its_leader_has_exited() {
         close(&mut books, &mut sums);
         sums.get(&session).is_some_and(|(run_ns, _)| *run_ns > 0)
     });
-    assert_eq!(session_of(member.0 as u32), session);
+    assert_eq!(session_of(member.0), session);
 }
