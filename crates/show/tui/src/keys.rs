@@ -147,7 +147,7 @@ bindings! {
         Unfold: [ch('+')], "unfold the branch";
         Groups: [ch('g')], "show control groups: use, waits, limits; Enter: the group's processes";
         Mark: [ch('D')], "mark this window: rows show their change since; again: drop the mark";
-        Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace; Enter: the processes";
+        Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace, session; Enter: the processes";
         Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
         Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
         Calls: [ch('y')], "show the process's system calls: count, time, errors";
