@@ -88,10 +88,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("exactop run make -j2", "report what make and its children used"),
             ("exactop run --max 40% -- make -j2", "run with 40 % of a CPU"),
-            (
-                "exactop run --record DIR -- make -j2",
-                "record the machine; then: exactop replay DIR",
-            ),
+            ("exactop run --record DIR -- make -j2", "record the machine for 'exactop replay'"),
             ("exactop run --nice 5 --cpus 0 --json r.json -- ./work", "write the report as JSON"),
             ("exactop run --repeat 10 --compare nice=0 nice=5 -- ./work", "compare two conditions"),
         ],
@@ -151,7 +148,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "daemon",
         &[
-            ("exactop daemon", "serve on /run/exactop/socket, record into /var/log/exactop"),
+            ("exactop daemon", "serve on /run/exactop/socket, and record windows"),
             ("exactop daemon --metrics 127.0.0.1:9464", "also serve a page for Prometheus"),
             ("exactop daemon --export https://store:8443", "also send windows to ClickHouse"),
             ("exactop daemon --export parquet:/srv/books", "also write Parquet every ten minutes"),
@@ -204,7 +201,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "export",
         &[
-            ("exactop export parquet -t 'yesterday 00:00+24h' --to cpu", "write a day as Parquet"),
+            ("exactop export parquet -t 'yesterday 00:00+24h' --to cpu", "write one day"),
             (
                 "exactop export clickhouse --to https://store:8443 --login /etc/exactop/store",
                 "send all",
@@ -225,7 +222,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "export clickhouse",
         &[
-            ("exactop export clickhouse --to http://127.0.0.1:8123", "send what the store lacks"),
+            ("exactop export clickhouse --to http://127.0.0.1:8123", "send new windows"),
             (
                 "exactop export clickhouse --to https://store:8443 --login /etc/exactop/store",
                 "log in",

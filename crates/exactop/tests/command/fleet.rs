@@ -293,5 +293,6 @@ fn two_time_ranges_of_many_machines_are_compared() {
     run(&words).fine();
     of(&[text(&recording), text(&books)]).refused(2, "give two of one kind");
     of(&[text(&recording), text(&recording), "--changed", "x"]).refused(2, "recordings of one");
-    of(&[text(&recording), text(&recording), "--changed", ""]).refused(2, "write some text");
+    of(&[text(&recording), text(&recording), "--changed", ""])
+        .refused(2, "write a part of the names");
 }
