@@ -15,7 +15,9 @@ pub fn from_clap(error: &Error, help: &str, below: &[String]) -> Failure {
     let remedy = |near: Option<String>| {
         near.map_or_else(|| see.clone(), |near| format!("did you mean '{near}'?"))
     };
-    let found = first(error, ContextKind::InvalidArg);
+    // A command after an option conflicts with the option.
+    let found = first(error, ContextKind::InvalidArg)
+        .or_else(|| first(error, ContextKind::InvalidSubcommand));
     let value = first(error, ContextKind::InvalidValue).filter(|value| !value.is_empty());
     let line = match (error.kind(), found) {
         (ErrorKind::UnknownArgument, Some(arg)) if arg.starts_with('-') => {

@@ -190,7 +190,7 @@ fn an_error_in_an_experiment_file_is_one_line() {
     }
     let unknown = run(&["lab", "show", "speed"]);
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("there are cores, nice-class"));
+    assert!(unknown.err.contains("choose one of cores, nice-class"));
 }
 
 #[test]
