@@ -42,14 +42,17 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
-/* Kernel threads have no session, so 0. A reaped process has left its session: its id stays. */
+/*
+ * Kernel threads have session 0. A reaped process has left its session: its id stays. BPF_CORE_READ would put
+ * pointers on the stack, and Linux 6.1 follows no pointer out of an array.
+ */
 static __always_inline void identify_session(struct ex_ident *id, struct task_struct *task)
 {
-	/* BPF_CORE_READ would put each pointer on the stack. */
-	__u32 session = to_read(task)->signal->pids[PIDTYPE_SID]->numbers[0].nr;
+	struct pid *session = to_read(task)->signal->pids[PIDTYPE_SID];
 
 	if (session)
-		id->session = session;
+		bpf_probe_read_kernel(&id->session, sizeof(id->session),
+				      (void *)__builtin_preserve_access_index(&session->numbers[0].nr));
 }
 
 /* Fills in all but the control group. */

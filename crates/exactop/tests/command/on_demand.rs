@@ -218,6 +218,11 @@ fn a_missing_process_is_reported_in_one_line() {
     for command in ["syscalls", "wakeups", "waits", "moves", "switches"] {
         let done = run(&[command, "-p", "4194305", "1", "1"]);
         assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");
-        assert_eq!(done.err, format!("exactop: {command}: no process 4194305: give the PID of a process that runs\n"));
+        assert_eq!(
+            done.err,
+            format!(
+                "exactop: {command}: no process 4194305: give the PID of a process that runs\n"
+            )
+        );
     }
 }

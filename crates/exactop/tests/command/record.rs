@@ -182,7 +182,7 @@ fn options_that_do_not_fit_a_recording_are_refused() {
     run(&["replay", path, "--json", "-t", "soon"]).refused(2, "is not a time");
     run(&["replay", "/nonexistent/x", "--json"]).refused(1, "/nonexistent");
     run(&["record", "--keep", "7"]).refused(2, "12h or 7d");
-    run(&["record", "--max-size", "1"]).refused(2, "500M, 2G");
+    run(&["record", "--max-size", "1"]).refused(2, "500M or 2G");
     std::fs::write(dir.path().join("text"), "x".repeat(100)).expect("a file");
     run(&["replay", text(&dir.path().join("text")), "--json"]).refused(1, "is not a recording");
     use std::os::unix::fs::PermissionsExt;

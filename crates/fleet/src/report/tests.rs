@@ -90,7 +90,7 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
     let books = Parquet::open(dir.path()).expect("tables");
     let error =
         Report::read(&books, before, Grouping::Host, 0).expect_err("no Parquet").to_string();
-    assert!(error.contains("h0/accounts.parquet: it is not a table"), "{error}");
+    assert!(error.contains("h0/accounts.parquet: not a table"), "{error}");
 }
 
 /// A host that was exported twice counts once, in all forms of the report.

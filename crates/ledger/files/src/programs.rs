@@ -27,6 +27,9 @@ mod tests {
     fn a_program_has_an_absolute_path_or_does_not_exist() {
         assert!(system("cat").unwrap().is_absolute());
         let error = system("no-such-program").unwrap_err().to_string();
-        assert!(error.starts_with("no no-such-program in /usr/bin, /bin"), "{error}");
+        assert!(
+            error.starts_with("cannot find the program no-such-program in /usr/bin, /bin"),
+            "{error}"
+        );
     }
 }

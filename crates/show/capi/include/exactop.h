@@ -318,8 +318,7 @@ int32_t exactop_counter_number(const char *name);
  * # Safety
  * `path` must be null or a C string; `out` must be valid for writing a pointer.
  */
-enum exactop_status exactop_open_daemon(const char *path,
-                                        struct exactop_source **out);
+enum exactop_status exactop_open_daemon(const char *path, struct exactop_source **out);
 
 /**
  * Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to the
@@ -390,8 +389,7 @@ enum exactop_status exactop_table_books(const struct exactop_table *table,
  * # Safety
  * `table` must be null or come from this library; `out` must be valid for writing a number.
  */
-enum exactop_status exactop_table_outside(const struct exactop_table *table,
-                                          uint64_t *out);
+enum exactop_status exactop_table_outside(const struct exactop_table *table, uint64_t *out);
 
 /**
  * Frees a table; null does nothing.

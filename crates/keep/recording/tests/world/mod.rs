@@ -29,6 +29,9 @@ pub struct World {
     seed: u64,
     pub at_ns: u64,
     complete: bool,
+    /// False in a world of few tasks: inputs of fuzz_recording that once failed are files of such a world, from
+    /// before sessions were recorded.
+    sessions: bool,
     tasks: Vec<(TaskSample, u64)>,
     exits: Vec<ExitSample>,
     cpus: Vec<CpuSample>,
@@ -47,6 +50,7 @@ impl World {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             at_ns: 1_000_000_000,
             complete,
+            sessions: tasks > 6,
             tasks: Vec::new(),
             exits: Vec::new(),
             cpus: cpus.collect(),
@@ -85,7 +89,7 @@ impl World {
                 ppid: 1,
                 comm: Comm::new(names[self.below(4) as usize]),
                 uid: self.below(3) as u32,
-                session: (self.below(3) != 0).then_some(tgid),
+                session: (self.sessions && !tgid.is_multiple_of(3)).then_some(tgid),
                 cgroup_id: (self.below(2) == 0).then_some(77),
                 nice: -5,
                 prio: 115,

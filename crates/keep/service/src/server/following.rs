@@ -147,7 +147,7 @@ mod tests {
         following.ask(asker(3, 5)).expect("there is room");
         assert_eq!(following.begin(&book(0)), [(3, Ok(1))]);
         let same = begun(&mut following, asker(4, 5), &book(0));
-        assert!(same.contains("another connection of yours"), "{same}");
+        assert!(same.contains("on another connection"), "{same}");
         let below = |tree| {
             let mut now = samples::snapshot(SourceKind::Ledger, 1_000);
             let key = TaskKey { tgid: 8, tid: 8, start_ns: START_NS };
@@ -174,7 +174,7 @@ mod tests {
             following.ask(asker(reader, somebody)).expect("their share");
         }
         let why = following.ask(asker(9, somebody)).expect_err("no more");
-        assert!(why.contains("4 of your commands are followed already"), "{why}");
+        assert!(why.contains("4 commands are followed already for your user"), "{why}");
         following.ask(asker(10, somebody + 1)).expect("another's share");
     }
 }

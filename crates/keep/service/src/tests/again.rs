@@ -64,7 +64,7 @@ fn a_missing_daemon_is_an_error_until_it_returns() {
     while remote.snapshot(&request(100)).is_ok() {}
     for _ in 0..3 {
         let gone = remote.snapshot(&request(100)).unwrap_err().to_string();
-        assert!(gone.contains("has not come back: cannot reach an exactop daemon at"), "{gone}");
+        assert!(gone.contains("is not reachable (cannot reach an exactop daemon at"), "{gone}");
     }
     let _next = daemon.again();
     assert!(look(&mut remote, &mut book).is_none() && remote.has_begun_anew());
@@ -91,7 +91,7 @@ fn a_non_blocking_reader_does_not_wait_for_the_next_daemon() {
     assert!(look(&mut remote, &mut book).is_none());
     daemon.end();
     while remote.snapshot(&request(100)).is_ok() {}
-    assert!(failed(&mut remote).contains("has not come back: cannot reach an exactop daemon at"));
+    assert!(failed(&mut remote).contains("is not reachable (cannot reach an exactop daemon at"));
     // A daemon whose socket exists but that does not answer yet.
     std::fs::create_dir_all(daemon.path.parent().unwrap()).unwrap();
     let begins = UnixListener::bind(&daemon.path).unwrap();

@@ -40,7 +40,7 @@ fn a_user_is_refused_and_root_is_not() {
     let within = [daemon.dir.path(), daemon.path.parent().unwrap(), &daemon.path];
     within.iter().for_each(|path| chmod(*path, open).unwrap());
     let told = told_somebody(&daemon.path);
-    assert!(told.contains("hides others' processes here (hidepid): only root may ask"), "{told}");
+    assert!(told.contains("hides others' processes here (hidepid): run as root"), "{told}");
     assert_eq!(look(&daemon.path, 100, 1).len(), 2, "root may");
     let said = daemon.said();
     assert!(matches!(&said[..], [Notice::Refused(why)] if why.contains("hidepid")), "{said:?}");

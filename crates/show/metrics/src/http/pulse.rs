@@ -93,7 +93,7 @@ mod tests {
         pulse.closes();
         assert_eq!(pulse.ready_at(after(29)), Ok(()));
         let why = pulse.ready_at(after(31)).expect_err("three intervals");
-        assert!(why.ends_with("30 s are the limit"), "{why}");
+        assert!(why.contains("30 s are the limit"), "{why}");
         assert_eq!(pulse.alive_at(after(99)), Ok(()));
         assert!(pulse.alive_at(after(101)).is_err());
         pulse.set_interval(Duration::from_secs(1));

@@ -291,7 +291,7 @@ fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
     let degraded = Degraded { history: true, brief: true, threads: true };
     for width in [80, 120, 200] {
         let mut app = app(width, 24, Settings::default());
-        assert!(!picture(&app).contains("history"), "nothing is missing");
+        assert!(!picture(&app).contains("no history"), "nothing is missing");
         show(&mut app, |frame| frame.provenance.degraded = degraded);
         let page = picture(&app);
         assert!(

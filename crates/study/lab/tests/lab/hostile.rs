@@ -271,7 +271,7 @@ fn files_that_no_run_can_have_written_are_refused() {
         let first = run["experiments"][0].clone();
         run["experiments"] = json!([first, first]);
     });
-    assert!(twice.contains("is there twice"), "{twice}");
+    assert!(twice.contains("occurs twice"), "{twice}");
 }
 
 #[test]
