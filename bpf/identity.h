@@ -43,16 +43,20 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 }
 
 /*
- * Kernel threads have session 0. A reaped process has left its session: its id stays. BPF_CORE_READ would put
- * pointers on the stack, and Linux 6.1 follows no pointer out of an array.
+ * Kernel threads have session 0. A reaped process has left its session: its id stays. One pointer alone is on the
+ * stack, where BPF_CORE_READ would put three: Linux 6.1 allows 512 bytes for a chain of calls.
  */
 static __always_inline void identify_session(struct ex_ident *id, struct task_struct *task)
 {
-	struct pid *session = to_read(task)->signal->pids[PIDTYPE_SID];
+	void *at = __builtin_preserve_access_index(&task->signal);
 
-	if (session)
-		bpf_probe_read_kernel(&id->session, sizeof(id->session),
-				      (void *)__builtin_preserve_access_index(&session->numbers[0].nr));
+	bpf_probe_read_kernel(&at, sizeof(at), at);
+	at = __builtin_preserve_access_index(&((struct signal_struct *)at)->pids[PIDTYPE_SID]);
+	bpf_probe_read_kernel(&at, sizeof(at), at);
+	if (!at)
+		return;
+	at = __builtin_preserve_access_index(&((struct pid *)at)->numbers[0].nr);
+	bpf_probe_read_kernel(&id->session, sizeof(id->session), at);
 }
 
 /* Fills in all but the control group. */
