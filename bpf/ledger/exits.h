@@ -152,7 +152,6 @@ static __always_inline void note_end(struct ex_slot *s, struct task_struct *task
 {
 	flags |= EX_EXIT_NOTED;
 	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
-	identify_session(&s->id, task);
 	if (is_last(task) || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
 		flags |= EX_EXIT_WHOLE;
 	__sync_fetch_and_or(&s->exit_flags, flags);
@@ -174,6 +173,8 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 		if (st && !__sync_val_compare_and_swap(&st->process_counted, 0, 1))
 			flags |= EX_EXIT_LAST;
 	}
+	/* After an exit that was not shown, the session is the last one that was. */
+	identify_session(&s->id, task);
 	note_end(s, task, flags);
 }
 

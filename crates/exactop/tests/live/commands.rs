@@ -92,7 +92,7 @@ fn an_unknown_key_does_not_prevent_the_start() {
     std::fs::create_dir_all(file.parent().expect("a directory")).expect("made");
     std::fs::write(&file, "threads = true\nmicrostate = true\n").expect("a file");
     drawn(&terminal, "--source procfs");
-    terminal.shows("microstate: did you mean microstates? (config.toml:2)");
+    terminal.shows("microstate: did you mean 'microstates'? (config.toml:2)");
     terminal.shows("Threads ");
     terminal.keys(&["q"]);
     let screen = is_given_back(&terminal).replace('\n', "");

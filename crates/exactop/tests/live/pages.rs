@@ -99,7 +99,7 @@ fn help_explains_the_open_page_and_returns_to_it() {
     terminal.keys(&["/", "F1"]);
     terminal.shows("Search: select the next row with a text");
     terminal.escape();
-    terminal.shows("search: ");
+    terminal.shows("search:");
 }
 
 fn foot(screen: &str) -> String {

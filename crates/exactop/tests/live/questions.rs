@@ -121,11 +121,11 @@ fn a_vanished_process_is_reported_as_exited() {
         answer(t, "k", "PID to signal", &pid);
         let screen = t.wait("an answer", |t| {
             let screen = t.screen();
-            let answered = screen.contains("signal for PID") || screen.contains("it has exited");
+            let answered = screen.contains("signal for PID") || screen.contains("no process");
             answered.then_some(screen)
         });
         t.escape();
-        screen.contains(&format!("no process {pid}: it has exited")).then_some(())
+        screen.contains(&format!("no process {pid}: give the PID")).then_some(())
     });
 }
 
@@ -143,7 +143,7 @@ fn renicing_asks_too() {
     answer(&terminal, "r", "PID to renice", &pid);
     terminal.shows(", -20 to 19, now [");
     terminal.line("20");
-    terminal.shows("is not a nice value20'");
+    terminal.shows("'20' is not a nice value");
     for yes in [false, true] {
         assert_eq!(nice(), before);
         answer(&terminal, "r", "PID to renice", &pid);
@@ -169,8 +169,8 @@ fn intervals_that_make_no_sense_are_refused() {
         ("0.001", "at least 0.01 s"),
         ("soon", "'soon' is not a number of seconds"),
     ];
-    refuses(&terminal, "d", "seconds between looks", &wrong);
-    answer(&terminal, "s", "seconds between looks", "0.7");
+    refuses(&terminal, "d", "seconds from one window to the next", &wrong);
+    answer(&terminal, "s", "seconds from one window to the next", "0.7");
     terminal.shows("window 0.7");
     terminal.passes(|screen| table(&terminal, screen));
 }

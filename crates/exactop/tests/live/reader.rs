@@ -23,7 +23,7 @@ fn a_killed_reader_leaves_no_process_and_the_page_says_so() {
     send(reader, KILL);
     wait::until("it is waited for", || children(view).is_empty());
     terminal.keys(&["e"]);
-    terminal.shows("no environment: the process that reads it has been ended");
+    terminal.shows("no environment: the process that reads it has ended");
 }
 
 #[test]
