@@ -96,6 +96,6 @@ fn an_unknown_key_does_not_prevent_the_start() {
     terminal.shows("Threads ");
     terminal.keys(&["q"]);
     let screen = is_given_back(&terminal).replace('\n', "");
-    let said = "exactop: microstate: did you mean microstates? (";
+    let said = "exactop: microstate: did you mean 'microstates'? (";
     assert!(screen.contains(said), "{screen}");
 }

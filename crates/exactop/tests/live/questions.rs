@@ -161,12 +161,12 @@ fn renicing_asks_too() {
 fn intervals_that_make_no_sense_are_refused() {
     let terminal = Terminal::live(100, 24, OPTIONS);
     let wrong = [
-        ("0", "must be more than 0 s"),
-        ("-1", "must be more than 0 s, not -1"),
-        ("nan", "must be a number"),
+        ("0", "is 0 s: write more than 0"),
+        ("-1", "is -1 s: write more than 0"),
+        ("nan", "is not a number of seconds"),
         ("1e9", "at most a day"),
         ("inf", "at most a day"),
-        ("0.001", "at least 0.01 s"),
+        ("0.001", "write at least 0.01"),
         ("soon", "'soon' is not a number of seconds"),
     ];
     refuses(&terminal, "d", "seconds from one window to the next", &wrong);
