@@ -59,7 +59,7 @@ static __always_inline void identify_session(struct ex_ident *id, struct task_st
 	bpf_probe_read_kernel(&id->session, sizeof(id->session), at);
 }
 
-/* Fills in all but the control group. */
+/* Fills in all but the control group and the session. */
 static __always_inline void identify_itself(struct ex_ident *id, struct task_struct *task)
 {
 	id->tgid = task->tgid;
@@ -72,13 +72,13 @@ static __always_inline void identify_itself(struct ex_ident *id, struct task_str
 	id->prio = field_by_size(task, prio);
 	id->policy = task->policy;
 	id->flags = task->flags;
-	identify_session(id, task);
 }
 
 static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
 {
 	id->session = 0;
 	identify_itself(id, task);
+	identify_session(id, task);
 	id->cgroup = cgroup_id(task);
 }
 

@@ -174,8 +174,10 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 
 	if (first || (__s32)(c->epoch - b.epoch) < 0)
 		end_window(c, s, b.epoch);
-	if (first && task)
+	if (first && task) {
 		identify_itself(&s->id, task);
+		follow_session(s);
+	}
 	seg.ns = now - c->since;
 	if (c->cur != EX_CUR_OFFLINE)
 		take(c, &seg);

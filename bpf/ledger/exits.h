@@ -174,7 +174,7 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 			flags |= EX_EXIT_LAST;
 	}
 	/* After an exit that was not shown, the session is the last one that was. */
-	identify_session(&s->id, task);
+	follow_session(s);
 	note_end(s, task, flags);
 }
 

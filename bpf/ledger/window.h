@@ -97,6 +97,14 @@ static __always_inline __u64 slot_and_epoch(__u32 index, __u32 e)
 	return (__u64)index << 32 | e;
 }
 
+/* Reads the session of a slot's task again. A function, because callers have no stack left for it on Linux 6.1. */
+__noinline int follow_session(struct ex_slot *s)
+{
+	if (s)
+		identify_session(&s->id, (void *)s->task);
+	return 0;
+}
+
 /*
  * Sets a slot's figures aside at the boundary. The time up to it is charged to the slot's state,
  * less the time taken from it.
@@ -153,8 +161,10 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 	if (!is_before(s, b))
 		return;
 	set_aside(c, s, slot_and_epoch(index, b.epoch), 0, 0);
-	if (task)
+	if (task) {
 		identify_itself(&s->id, task);
+		follow_session(s);
+	}
 }
 
 /* Charges an off-CPU task up to now, to its state or to another one (see caller). */

@@ -2,7 +2,9 @@
 
 use crate::documents::document;
 use crate::helpers::processes::{send, TERM};
-use crate::helpers::run::{command, done, run, run_on};
+#[cfg(feature = "bpf")]
+use crate::helpers::run::done;
+use crate::helpers::run::{command, run, run_on};
 use crate::made_up_proc::tree;
 use std::io::Read;
 use std::process::Stdio;

@@ -1,6 +1,8 @@
 //! The examples of `--help` work: they run, or need more than a test has.
 
-use crate::helpers::run::{alone, command, done, run};
+#[cfg(feature = "bpf")]
+use crate::helpers::run::alone;
+use crate::helpers::run::{command, done, run};
 use std::path::Path;
 use std::process::Command;
 
