@@ -80,7 +80,7 @@ fn wrong_export_settings_are_refused_before_programs_attach() {
     };
     check("[export]\nto = \"store:8443\"\n", "not the address of a store");
     check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
-    check("[export]\nto = \"parquet:\"\n", "takes a directory or a URL");
+    check("[export]\nto = \"parquet:\"\n", "names no place: write parquet:DIR");
     check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");
     check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login does not apply");
     check(

@@ -157,5 +157,5 @@ fn figures_that_a_namespace_does_not_get_are_refused_in_one_line() {
     looks.refused(1, "your process is in a PID namespace");
     let log = daemon.path().join("theirs");
     let records = contained(&["record", "--dir", log.to_str().expect("UTF-8")]);
-    records.refused(1, "is no recording of a machine");
+    records.refused(1, "cannot record a whole machine from inside a PID namespace");
 }

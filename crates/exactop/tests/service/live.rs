@@ -143,12 +143,12 @@ fn keys_are_answered_while_the_daemon_is_away() {
     terminal.start(&format!("-d 2 --source daemon --socket {}", socket.display()));
     let view = terminal.child();
     daemon.end(KILL);
-    terminal.shows("has not come back");
+    terminal.shows("is not reachable");
     terminal.keys(&["?"]);
     terminal.shows("The most useful keys here");
     terminal.escape();
     daemon.start_again();
-    terminal.wait("the next daemon", |t| (!t.screen().contains("has not come back")).then_some(()));
+    terminal.wait("the next daemon", |t| (!t.screen().contains("is not reachable")).then_some(()));
     terminal.shows("ledger · window");
     daemon.end(KILL);
     fs::remove_file(&socket).expect("the socket that it left");

@@ -148,5 +148,5 @@ fn an_unusable_address_is_refused() {
     let daemon = ["daemon", "--socket", &path("s"), "--dir", &path("log"), "--metrics", &address];
     crate::helpers::run::run(&daemon).refused(1, "choose another address or port");
     let otlp = ["daemon", "--socket", &path("s"), "--dir", &path("log"), "--otlp", "nowhere"];
-    crate::helpers::run::run(&otlp).refused(2, "is no address to send metrics to");
+    crate::helpers::run::run(&otlp).refused(2, "is not an address to send metrics to");
 }

@@ -46,7 +46,7 @@ fn the_variable_goes_before_the_option_and_the_option_before_the_setting() {
 
 #[test]
 fn an_invalid_host_name_is_refused() {
-    run(&["daemon", "--check", "--host", "a b"]).refused(2, "is no name of a host");
+    run(&["daemon", "--check", "--host", "a b"]).refused(2, "is not a host name");
     run(&["record", "--host", ""]).refused(2, "the name of the host is empty");
     let mut check = command(&["daemon", "--check"]);
     check.env("EXACTOP_HOST", "\u{1b}[2J");
