@@ -175,7 +175,8 @@ fn worst_json(worst: &Worst) -> Json {
 pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
     // A source that sees no exits cannot know their time.
-    let exited_ns = frame.died.map(|_| books.exited_ns);
+    // Joined windows have what ended between them, of a source that sees no exits, too.
+    let exited_ns = (frame.died.is_some() || books.exited_ns > 0).then_some(books.exited_ns);
     let mut json = json!({
         "total_ns": books.total_ns,
         "tasks_ns": books.tasks_ns,
