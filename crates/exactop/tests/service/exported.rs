@@ -81,11 +81,11 @@ fn wrong_export_settings_are_refused_before_programs_attach() {
     check("[export]\nto = \"store:8443\"\n", "not the address of a store");
     check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
     check("[export]\nto = \"parquet:\"\n", "names no place: write parquet:DIR");
-    check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");
-    check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login does not apply");
+    check("[export]\nto = \"parquet:httpx://s/b\"\n", "cannot send files by this protocol");
+    check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login does not fit");
     check(
         "[export]\nto = \"parquet:http://s/b\"\ndatabase = \"x\"\n",
-        "export.database does not apply",
+        "export.database does not fit",
     );
     check("[export]\nto = \"parquet:/dev/null\"\n", "give a directory");
     check("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", "set record.enabled");

@@ -254,7 +254,7 @@ fn a_root_that_is_no_proc_is_refused_with_its_path() {
     let (proc, mut source, _) = fake();
     proc.write("stat", "nonsense\n");
     let error = source.snapshot(&Request::default()).unwrap_err().to_string();
-    assert!(error.contains("expected") && error.contains("nonsense"), "{error}");
+    assert!(error.contains("cannot parse") && error.contains("nonsense"), "{error}");
 }
 
 #[test]
