@@ -296,12 +296,34 @@ static __always_inline void not_late(struct thread *t)
 	t->chain_ns = 0;
 }
 
+static __always_inline void come_to_cpu(struct thread *t, __u64 now)
+{
+	t->on_since = now;
+	if (t->asleep && !t->shown) {
+		/* The waker is unknown, so no chain begins with this wake-up. */
+		__sync_fetch_and_add(&unseen, 1);
+		t->asleep = 0;
+		t->late |= !t->in_chain;
+	}
+	t->shown = 0;
+	if (t->asleep && !t->in_chain && !t->late && t->asleep_in.nr != NO_CALL) {
+		t->in_chain = 1;
+		t->chain_ns = 0;
+		t->home = t->asleep_in;
+		t->began = t->woken_by;
+	}
+	t->asleep = 0;
+}
+
 /* A thread leaves its CPU: a chain may end here, and a wait may begin. */
 static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev, bool sleeps,
 				      __u64 now)
 {
 	struct wait wait;
 
+	/* A kernel may hide the switch that brought the thread here. Its wait ends now at last. */
+	if (t->asleep)
+		come_to_cpu(t, now);
 	if ((t->in_chain || t->late) && t->on_since)
 		t->chain_ns += now - t->on_since;
 	t->on_since = 0;
@@ -322,25 +344,6 @@ static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev
 		end_chain(t, prev, false);
 }
 
-static __always_inline void come_to_cpu(struct thread *t, __u64 now)
-{
-	t->on_since = now;
-	if (t->asleep && !t->shown) {
-		/* The waker is unknown, so no chain begins with this wake-up. */
-		__sync_fetch_and_add(&unseen, 1);
-		t->asleep = 0;
-		t->late |= !t->in_chain;
-	}
-	t->shown = 0;
-	if (t->asleep && !t->in_chain && !t->late && t->asleep_in.nr != NO_CALL) {
-		t->in_chain = 1;
-		t->chain_ns = 0;
-		t->home = t->asleep_in;
-		t->began = t->woken_by;
-	}
-	t->asleep = 0;
-}
-
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 					 struct task_struct *next, unsigned int state)
 {
@@ -355,7 +358,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		else if (t && t->in_chain)
 			end_chain(t, prev, false);
 	}
-	if (next->pid && is_chosen(next)) {
+	if (next->pid && is_chosen(next) && !is_hidden()) {
 		t = thread_of(next);
 		if (t)
 			come_to_cpu(t, now);

@@ -15,9 +15,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 fn open(pids: Vec<u32>) -> Wakeups {
+    open_with(Options { pids, ..Options::default() })
+}
+
+fn open_with(options: Options) -> Wakeups {
     // An emulated CPU needs milliseconds for work of microseconds.
     let work_ns = if crate::emulated() { 100 * WORK_NS } else { WORK_NS };
-    Wakeups::open_with(&Options { pids, work_ns, ..Options::default() })
+    Wakeups::open_with(&Options { work_ns, ..options })
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
@@ -162,12 +166,24 @@ impl Drop for Build {
 #[test]
 fn an_interrupt_has_no_waking_task() {
     let Some(_machine) = crate::machine() else { return };
-    let mut source = open(vec![std::process::id()]);
-    // A timer's interrupt ends each of these sleeps. A timer that runs out before the thread has
-    // left its CPU ends none.
-    let sleeper = std::thread::spawn(|| {
+    sleeps_are_accounted_for(&Options::default(), 50);
+}
+
+#[test]
+fn a_hidden_wakeup_is_unseen_even_if_the_switch_after_it_is_hidden() {
+    let Some(_machine) = crate::machine() else { return };
+    let unseen = sleeps_are_accounted_for(&Options { hide_one_in: 4, ..Options::default() }, 400);
+    assert!(unseen > 0, "no wake-up was hidden");
+}
+
+/// Sleeps this number of times in a new thread, and holds the programs against the kernel's count.
+/// A timer's interrupt ends each of these sleeps. A timer that runs out before the thread has left
+/// its CPU ends none. Returns the number of wake-ups unseen.
+fn sleeps_are_accounted_for(options: &Options, sleeps: u32) -> u64 {
+    let mut source = open_with(Options { pids: vec![std::process::id()], ..options.clone() });
+    let sleeper = std::thread::spawn(move || {
         let before = slept_so_far("/proc/thread-self");
-        for _ in 0..50 {
+        for _ in 0..sleeps {
             sleep(Duration::from_millis(2));
         }
         (
@@ -184,6 +200,7 @@ fn an_interrupt_has_no_waking_task() {
     let edges: Vec<_> = window.edges.iter().filter(of).collect();
     let unseen = window.losses.unseen;
     assert!(by_interrupt + unseen >= slept, "slept {slept} times, {unseen} unseen: {edges:?}");
+    unseen
 }
 
 /// Number of sleeps of a thread, by the kernel's count (proc_pid_status(5)).
