@@ -83,7 +83,7 @@ fn completed(path: &str, command: Command) -> Command {
         command.mut_subcommand(name, |below| completed(path.trim_start(), below))
     });
     let options = command.get_arguments().filter(|arg| is_listed(arg)).count();
-    let command = match options > FEW && path != "prstat" {
+    let command = match options > FEW {
         true => command.mut_args(under_heading),
         false => command,
     };

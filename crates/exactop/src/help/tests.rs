@@ -94,7 +94,7 @@ fn each_example_is_of_its_command_and_parses() {
 fn many_options_stand_below_headings() {
     for (path, one) in all() {
         let listed: Vec<_> = one.get_arguments().filter(|arg| is_listed(arg)).collect();
-        if listed.len() <= FEW || path == "prstat" {
+        if listed.len() <= FEW {
             continue;
         }
         let bare = listed.iter().filter(|arg| arg.get_help_heading().is_none());

@@ -19,6 +19,12 @@ const INTERVAL_S: u32 = 5;
 /// Length of a window for an interval of 0, which asks for one window right after the other.
 const SHORTEST: Duration = Duration::from_millis(10);
 
+// Headings of `--help`. The options have the ids of prstat's manual page, so the headings stand
+// here.
+const ROWS: &str = "Rows";
+const COLUMNS: &str = "Columns and order";
+const OUTPUT: &str = "Output";
+
 /// Options of `exactop prstat`.
 ///
 /// `-t` has the meaning of prstat's manual page; the time of a recording has only the long name.
@@ -26,58 +32,58 @@ const SHORTEST: Duration = Duration::from_millis(10);
 #[command(mut_arg("time", |option| option.short(None::<char>)))]
 pub struct PrstatArgs {
     /// Show users below the processes, in a screen of two parts
-    #[arg(short = 'a')]
+    #[arg(short = 'a', help_heading = ROWS)]
     all: bool,
     /// Print one report below the other, without cursor movement
-    #[arg(short = 'c')]
+    #[arg(short = 'c', help_heading = OUTPUT)]
     append: bool,
     /// Print the time before each report: u seconds since the epoch, d a date
-    #[arg(short = 'd', value_name = "u|d", value_parser = parse::one_of(DATES))]
+    #[arg(short = 'd', value_name = "u|d", value_parser = parse::one_of(DATES), help_heading = OUTPUT)]
     date: Option<Date>,
     /// Print a line for each thread
-    #[arg(short = 'L')]
+    #[arg(short = 'L', help_heading = ROWS)]
     threads: bool,
     /// Show microstates: per cent of a thread's time in each (also -v)
-    #[arg(short = 'm', short_alias = 'v')]
+    #[arg(short = 'm', short_alias = 'v', help_heading = COLUMNS)]
     microstates: bool,
     /// Show this number of lines above and below [default: what fits, 15,5 with -c]
-    #[arg(short = 'n', value_name = "NTOP[,NBOTTOM]", value_parser = lines, allow_hyphen_values = true)]
+    #[arg(short = 'n', value_name = "NTOP[,NBOTTOM]", value_parser = lines, allow_hyphen_values = true, help_heading = ROWS)]
     lines: Option<Lines>,
     /// Show only these processes
-    #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
+    #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true, help_heading = ROWS)]
     pids: Vec<u32>,
     /// Show only what is or last was on these CPUs
-    #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',', value_parser = parse::number::<u32>)]
+    #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',', value_parser = parse::number::<u32>, help_heading = ROWS)]
     cpus: Vec<u32>,
     /// Show users as numbers
-    #[arg(short = 'r')]
+    #[arg(short = 'r', help_heading = COLUMNS)]
     numeric: bool,
     /// Run as a real-time process, so that reports come in time on a busy machine
     #[arg(short = 'R')]
     pub real_time: bool,
     /// Sort by this, largest first [default: cpu]
-    #[arg(short = 's', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "ascending")]
+    #[arg(short = 's', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "ascending", help_heading = COLUMNS)]
     descending: Option<Order>,
     /// Sort by this, smallest first
-    #[arg(short = 'S', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "descending")]
+    #[arg(short = 'S', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "descending", help_heading = COLUMNS)]
     ascending: Option<Order>,
     /// Show only users
-    #[arg(short = 't')]
+    #[arg(short = 't', help_heading = ROWS)]
     users: bool,
     /// Show only these effective users
-    #[arg(short = 'u', value_name = "EUIDLIST", value_delimiter = ',')]
+    #[arg(short = 'u', value_name = "EUIDLIST", value_delimiter = ',', help_heading = ROWS)]
     effective: Vec<String>,
     /// Show only these real users
-    #[arg(short = 'U', value_name = "UIDLIST", value_delimiter = ',')]
+    #[arg(short = 'U', value_name = "UIDLIST", value_delimiter = ',', help_heading = ROWS)]
     real: Vec<String>,
     /// Cut long names with -c, too
-    #[arg(short = 'W')]
+    #[arg(short = 'W', help_heading = COLUMNS)]
     cut: bool,
     /// Show only these cgroups: paths or ids
-    #[arg(short = 'z', value_name = "CGROUPLIST", value_delimiter = ',')]
+    #[arg(short = 'z', value_name = "CGROUPLIST", value_delimiter = ',', help_heading = ROWS)]
     cgroups: Vec<String>,
     /// Show cgroups below the processes: Linux's nearest thing to a zone
-    #[arg(short = 'Z')]
+    #[arg(short = 'Z', help_heading = ROWS)]
     zones: bool,
     /// Take the figures from this source; microstates need the ledger
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
