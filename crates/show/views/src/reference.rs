@@ -40,16 +40,16 @@ pub fn json() -> String {
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Columns\n\n\
-         Written by `exactop columns --markdown`; do not edit.\n\n\
+         `exactop columns --markdown` writes this page; do not edit it.\n\n\
          The id is the name in `--columns`, `-o`, `--filter`, JSON and CSV; the title works there \
-         too. `~` marks figures sampled by the kernel's tick. A figure that cannot be had is `-` \
-         on screen, `null` in JSON and empty in CSV.\n\n\
+         too. `~`\nmarks figures that the kernel samples at its tick. An unknown figure is `-` on \
+         screen, `null` in\nJSON and empty in CSV.\n\n\
          | id | title | unit | meaning | source | needs |\n|---|---|---|---|---|---|\n",
     );
     for c in COLUMNS {
         let needs = needs(c).unwrap_or_default();
-        let cells = [c.name, c.title, unit(c.unit), c.help, c.source, &needs].map(markdown_cell);
-        let _ = writeln!(out, "| `{}` | {} |", cells[0], cells[1..].join(" | "));
+        let cells = [c.title, unit(c.unit), c.help, c.source, &needs].map(markdown_cell);
+        let _ = writeln!(out, "| `{}` | {} |", c.name, cells.join(" | "));
     }
     out
 }

@@ -66,10 +66,8 @@ const CHILDREN: &str = "ledger: exited groups / taskstats: exit records / snapsh
 const DELAYS: &str = "taskstats, while the sysctl kernel.task_delayacct is 1 / others: -";
 const STAT: &str = "/proc/PID/stat";
 const DISK: &str = "read_bytes and write_bytes of /proc/PID/io; live view and batch mode";
-const STATES: &str =
-    "ledger: sched_switch, sched_waking, pt_regs.orig_ax, sys_enter and sys_exit / \
-                      procfs: -";
-const EVENTS: &str = "ledger: sched_switch and sched_waking, exact / procfs: -";
+const STATES: &str = "ledger: switches, wake-ups, pt_regs.orig_ax, system calls / procfs: -";
+const EVENTS: &str = "ledger: switches and wake-ups / procfs: -";
 
 /// Default values; an entry of the registry sets only what differs.
 const PLAIN: Column = Column {
@@ -126,8 +124,7 @@ macro_rules! named_column {
             $name, $title, Text, Identity,
             needs: Needs::NAMES,
             help: $help,
-            source: "cgroup_mkdir, /sys/fs/cgroup, /proc/PID/cgroup; files of runtimes \
-                     (docs/how-to/containers.md)",
+            source: "cgroups and files of runtimes (docs/how-to/containers.md)",
             value: |row, _| named(row, $by),
             text_width: 20,
         )
@@ -268,16 +265,16 @@ columns! {
     );
     CpuPct = column!(
         "cpu_pct", "%CPU", Pct, Cpu,
-        help: "CPU time executed in the window, per cent of one CPU (key I: of the machine). \
-               Steal is set apart; interrupt time is part of the task it hit.",
+        help: "CPU time in the window, per cent of one CPU (key I: of the machine). It excludes \
+               steal, and interrupts where they are measured (--irq).",
         source: "ledger: sched_switch, exact / procfs: utime + stime of /proc/PID/stat (ticks)",
         value: |row, ctx| ctx.cpu_share(row.delta.get(Counter::RunNs)),
         rank: 240, rounding: Rounding::Own, of_branch: true,
     );
     CpuPlusPct = column!(
         "cpu_plus_pct", "CPU+", Pct, Cpu,
-        help: "%CPU, plus that of descendants that exited in the window and have this row as \
-               nearest living ancestor, reaped or not.",
+        help: "%CPU plus that of descendants that exited in the window, if this row is their \
+               nearest living ancestor.",
         source: "ledger: exited groups / procfs: -",
         value: |row, ctx| living(row, || {
             let own = row.delta.get(Counter::RunNs);
@@ -287,35 +284,32 @@ columns! {
     );
     UsrPct = column!(
         "usr_pct", "%USR", Pct, User,
-        help: "User mode, per cent of one CPU; measured at system calls while that is cheap, else \
-               ~ %CPU split by the kernel's tick-sampled ratio.",
+        help: "User mode, per cent of one CPU. Measured at system calls within the cost budget; \
+               else ~: %CPU split by the kernel's tick-sampled ratio.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(user, _)| user),
         rank: 175, rounding: Rounding::User,
     );
     SysPct = column!(
         "sys_pct", "%SYS", Pct, System,
-        help: "Kernel mode, per cent of one CPU; measured at system calls while that is cheap, \
-               else ~ %CPU split by the kernel's tick-sampled ratio. Kernel threads are always \
-               in kernel mode.",
+        help: "Kernel mode, per cent of one CPU; measured or sampled as %USR. Kernel threads are \
+               always in kernel mode.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(_, system)| system),
         rank: 175, rounding: Rounding::System,
     );
     StlPct = column!(
         "stl_pct", "%STL", Pct, Steal,
-        help: "Time the hypervisor took while this task was on its virtual CPU, per cent of one \
-               CPU.",
+        help: "Time that the hypervisor took from this task, per cent of one CPU.",
         source: "ledger: rq.prev_steal_time_rq where the kernel has it / procfs: -",
         value: |row, ctx| ctx.cpu_share(row.delta.get(Counter::StealNs)),
         rank: 80,
     );
     CusrPct = column!(
         "cusr_pct", "CUSR", Pct, User,
-        help: "User time of children, per cent of one CPU. Ledger and taskstats: of descendants \
-               that exited in the window, what they took in it. Snapshot and procfs: of children \
-               waited for in the window, the kernel's count of their whole lives, so it may be far \
-               above 100.",
+        help: "User time of children, per cent of one CPU. Ledger and taskstats: in the window, \
+               by descendants that exited in it. Snapshot and procfs: the whole lives of children \
+               waited for in the window, so it can exceed 100.",
         source: CHILDREN,
         value: |row, ctx| {
             living(row, || cpu_part(row.children_split_ns(), ctx, |(user, _)| user))
@@ -331,21 +325,21 @@ columns! {
     );
     CstlPct = column!(
         "cstl_pct", "CSTL", Pct, Steal,
-        help: "Time the hypervisor took from descendants that exited in the window, per cent of \
-               one CPU.",
+        help: "Time that the hypervisor took from descendants that exited in the window, per cent \
+               of one CPU.",
         source: "ledger: exited groups / others: -",
         value: |row, ctx| living(row, || ctx.cpu_share(of_children(row, Counter::StealNs))),
     );
     TotalPct = column!(
         "total_pct", "TOTAL", Pct, Cpu,
-        help: "%CPU, %STL and both of the children, per cent of one CPU: what the row took from \
-               the CPUs in the window.",
+        help: "%CPU, %STL and the same of children, per cent of one CPU: all time that the row \
+               took from the CPUs.",
         source: "the sum of the others, as far as they are known",
         value: |row, ctx| ctx.cpu_share(row.taken_ns()),
     );
     Elapsed = column!(
         "elapsed", "ELAP+", Time, Identity,
-        help: "Time since it was started, minutes:seconds.hundredths.",
+        help: "Time since the start, minutes:seconds.hundredths.",
         source: "task_struct.start_boottime and the window's end",
         value: |row, ctx| living(row, || {
             let elapsed = ctx.boottime_ns.map(|now| now.saturating_sub(row.key.start_ns));
@@ -395,9 +389,8 @@ columns! {
     ReadRate = column!(
         "read_rate", "RD/s", Bytes, Events,
         needs: Needs::DISK,
-        help: "Bytes a second read from disks, without reads from the page cache. Sampled, between \
-               two reads about a window apart, so from the second window on. For other users' \
-               processes this needs root.",
+        help: "Bytes per second read from disks, without the page cache. Sampled once a window, \
+               so unknown in the first. Other users' processes need root.",
         source: DISK,
         value: |row, _| disk_rate(row, |rate| rate.read),
         rank: 192, silent_if_exited: true,
@@ -405,7 +398,7 @@ columns! {
     WriteRate = column!(
         "write_rate", "WR/s", Bytes, Events,
         needs: Needs::DISK,
-        help: "Bytes a second given to disks to write; the write may come later. See read_rate.",
+        help: "Bytes per second given to disks to write, perhaps later. See read_rate.",
         source: DISK,
         value: |row, _| disk_rate(row, |rate| rate.written),
         rank: 191, silent_if_exited: true,
@@ -413,7 +406,7 @@ columns! {
     Time = column!(
         "time", "TIME+", Time, Life,
         needs: Needs::STAT,
-        help: "CPU time of the whole life, minutes:seconds.hundredths; for exited groups that of \
+        help: "CPU time since the start, minutes:seconds.hundredths; for exited groups that of \
                the window.",
         source: "utime + stime of /proc/PID/stat",
         value: |row, _| match row.kind {
@@ -431,7 +424,7 @@ columns! {
     );
     LastCpu = column!(
         "last_cpu", "P", Int, Identity,
-        help: "The CPU it is on or last was on.",
+        help: "The CPU on which the task runs or last ran.",
         source: "sched_switch / proc_pid_stat(5) field 39",
         value: |row, _| match row.last_cpu {
             Some(cpu) => Value::Known(Datum::Int(cpu.into())),
@@ -447,8 +440,7 @@ columns! {
     MsSys = share_column!(
         "ms_sys", "SYS", System, SPLIT,
         |row| row.split_ns().map(|(_, system)| system),
-        "In the kernel on its behalf, per cent of the thread's own time; ~ where not measured at \
-         system calls."
+        "Kernel mode, per cent of the thread's own time; ~ where not measured at system calls."
     );
     MsTrp = share_column!(
         "ms_trp", "TRP", System, NONE,
@@ -458,13 +450,12 @@ columns! {
     MsIrq = share_column!(
         "ms_irq", "IRQ", Interrupt, INTERRUPTS,
         |row| state(row, Counter::IrqNs),
-        "Its CPU was taken by an interrupt, per cent of the thread's own time; - where not \
-         measured."
+        "Interrupts on its CPU, per cent of the thread's own time; - where not measured."
     );
     MsStl = share_column!(
         "ms_stl", "STL", Steal, NONE,
         |row| state(row, Counter::StealNs),
-        "Its virtual CPU was stolen, per cent of the thread's own time."
+        "Steal, per cent of the thread's own time."
     );
     MsTfl = share_column!(
         "ms_tfl", "TFL", Sleep, NONE,
@@ -537,8 +528,8 @@ columns! {
     );
     Repairs = column!(
         "repairs", "REPR", Count, Events,
-        help: "How often something of it was repaired after an event that the kernel did not show; a task that exited counts once.",
-        source: "ledger: what a repair takes from sum_exec_runtime, last_queued and last_arrival / others: -",
+        help: "Repairs after events that the kernel did not show; an exited task counts once.",
+        source: "ledger: sum_exec_runtime, last_queued and last_arrival at a repair / others: -",
         value: |row, _| Value::count(row.repairs, Missing::Source),
     );
     Exited = column!(
@@ -567,18 +558,17 @@ columns! {
     );
     Container = named_column!(
         "container", "CONTAINER", Grouping::Container,
-        "The container it runs in: its name, in a pod NAMESPACE/POD/CONTAINER; or the first digits of \
-         its id."
+        "Container by name, in a pod NAMESPACE/POD/CONTAINER; else the first digits of its id."
     );
     Pod = named_column!(
-        "pod", "POD", Grouping::Pod, "The pod it runs in, as NAMESPACE/POD; or the pod's UID."
+        "pod", "POD", Grouping::Pod, "Pod, as NAMESPACE/POD; else the pod's UID."
     );
     Namespace = named_column!(
-        "namespace", "NAMESPACE", Grouping::Namespace, "The kubernetes namespace of its pod."
+        "namespace", "NAMESPACE", Grouping::Namespace, "Kubernetes namespace of the pod."
     );
     SystemdUnit = named_column!(
         "unit", "UNIT", Grouping::Unit,
-        "The unit of systemd it runs in, the innermost outside of containers; else the slice."
+        "systemd unit, the outermost of the path; else the innermost slice."
     );
     StartNs = column!(
         "start_ns", "START", Ns, Identity,
@@ -588,7 +578,7 @@ columns! {
     );
     LifeNs = column!(
         "life_ns", "LIFE", Ns, Identity,
-        help: "The part of its life inside the window, summed over threads.",
+        help: "Life inside the window, summed over threads.",
         source: "the window and the task's birth and death",
         value: |row, _| Value::Known(Datum::Ns(row.life_ns)),
     );

@@ -47,15 +47,15 @@ macro_rules! counters {
 }
 
 counters! {
-    RunNs, "run_ns", Ns, "Time on a CPU, executing (steal set apart).";
+    RunNs, "run_ns", Ns, "Time on a CPU, without steal.";
     UserNs, "user_ns", Ns, "The part of run_ns in user mode, from system call entry and exit.";
     SystemNs, "system_ns", Ns, "The part of run_ns in the kernel, from system call entry and exit.";
     StealNs, "steal_ns", Ns, "Time on a virtual CPU while the hypervisor ran something else on it.";
     IrqNs, "irq_ns", Ns, "Time on a CPU that was taken by interrupts.";
     LatNs, "lat_ns", Ns, "Time runnable and waiting for a CPU (run-queue latency).";
-    LatPreemptNs, "lat_preempt_ns", Ns, "The part of lat_ns that came after losing the CPU, not after a wake-up.";
+    LatPreemptNs, "lat_preempt_ns", Ns, "Part of lat_ns after a preemption, not after a wake-up.";
     ThrottleNs, "throttle_ns", Ns, "Time runnable while the cgroup's CPU quota was used up.";
-    SleepNs, "sleep_ns", Ns, "Time asleep, interruptibly (locks and page faults set apart).";
+    SleepNs, "sleep_ns", Ns, "Time asleep, interruptibly, without locks and page faults.";
     LockNs, "lock_ns", Ns, "Time asleep on a user-level lock (futex wait).";
     TextFaultNs, "text_fault_ns", Ns, "Time asleep in a page fault on an instruction.";
     DataFaultNs, "data_fault_ns", Ns, "Time asleep in any other page fault.";
