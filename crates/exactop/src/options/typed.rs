@@ -88,7 +88,7 @@ pub struct WatchArgs {
         conflicts_with_all = ["json", "csv"]
     )]
     pub width: Option<Option<usize>>,
-    /// Show only these processes and what exited below them; separate by commas
+    /// Show only these processes and their exited descendants; separate by commas
     #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
     pub pid: Vec<u32>,
     /// Show only this effective user, a name or a number; ! in front: all others

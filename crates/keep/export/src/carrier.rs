@@ -33,7 +33,7 @@ impl fmt::Display for SentCounts {
         let windows = if self.windows == 1 { "window" } else { "windows" };
         write!(f, "{} {windows} sent", self.windows)?;
         let others = [
-            (self.there, "were there already"),
+            (self.there, "already in the store"),
             (self.overlapping, "left out: the store has others of the same time"),
             (self.old, "left out: older than the 7 days that the store keeps windows"),
         ];

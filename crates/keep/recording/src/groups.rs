@@ -72,9 +72,8 @@ fn samples(paths: &BTreeMap<u64, String>, used: impl Iterator<Item = u64>) -> Ve
     let named = names.into_iter().map(|name| (ids.get(name.as_str()).copied(), name));
     let unnamed = used.filter(|id| !paths.contains_key(id));
     let unnamed: BTreeSet<u64> = unnamed.collect();
-    let unnamed = unnamed
-        .into_iter()
-        .map(|id| (Some(id), format!("(control group {id}, whose path was not read)")));
+    let unnamed =
+        unnamed.into_iter().map(|id| (Some(id), format!("(control group {id}, path not read)")));
     named
         .chain(unnamed)
         .map(|(id, name)| GroupSample { name, id, ..GroupSample::default() })
@@ -91,7 +90,7 @@ mod tests {
         let samples = samples(&paths, [7, 9, 12].into_iter());
         let told: Vec<(&str, Option<u64>)> =
             samples.iter().map(|sample| (sample.name.as_str(), sample.id)).collect();
-        let unread = "(control group 12, whose path was not read)";
+        let unread = "(control group 12, path not read)";
         let expected =
             [("/", Some(1)), ("/a", None), ("/a/b", Some(7)), ("/c", Some(9)), (unread, Some(12))];
         assert_eq!(told, expected);

@@ -6,7 +6,7 @@ const THROTTLED = 0.1, WAITED = 0.5;
 const GROUP_ROWS = 300;
 const [RUN, LAT, THROTTLE, EXITED, USAGE, , PERIODS, NR_THROTTLED, PRESSURE] = Array.from({ length: 9 }, (_, i) => i);
 
-const groupName = group => group.key === 'other' ? '~other' : group.path ?? `(control group ${group.key.split('.')[1]}, whose path was not read)`;
+const groupName = group => group.key === 'other' ? '~other' : group.path ?? `(control group ${group.key.split('.')[1]}, path not read)`;
 
 // The path and all paths above it: '/', '/a', '/a/b'.
 const pathsTo = path => {
@@ -27,7 +27,7 @@ const groupNodes = (model, by) => {
   const root = by === 'path' ? node('path:/', '/', null) : null;
   for (const group of model.groups.values()) {
     if (by !== 'path') {
-      const name = group.key === 'other' ? '~other' : group[by] ?? NOBODY;
+      const name = group.key === 'other' ? '~other' : group[by] ?? NO_NAME;
       const made = node(`${by}:${name}`, name, null);
       made.members.push(group);
       // The head is the group that was made for the name, which is above the groups made in it.
@@ -92,7 +92,7 @@ const groupPlot = (model, view) => {
     return 1.05 * most;
   };
   return {
-    label: `What ${view.node.name} got and asked for, in CPUs`,
+    label: `CPUs that ${view.node.name} got and asked for`,
     lane: true,
     height: () => 150,
     left: () => [[view.most?.toFixed(2) ?? '', 0.05], ['0', 0.95]],
@@ -136,7 +136,7 @@ class GroupsView {
   // The name under which findings know a group.
   keyOf(id) {
     const group = this.model.groups.get(id);
-    return `path:${group ? groupName(group) : `(control group ${id.split('.')[1]}, whose path was not read)`}`;
+    return `path:${group ? groupName(group) : `(control group ${id.split('.')[1]}, path not read)`}`;
   }
 
   show(state, view, chosen, one, other) {
@@ -184,7 +184,7 @@ class GroupsView {
       ['MAY USE', 'CPUs that the tightest quota on the way to it allows'], ['WEIGHT', 'cpu.weight of the group itself'],
       ['WAITED', 'For a CPU, % of the time it wanted to run'], ['THROTTLED', 'By a quota, % of the time it wanted to run'],
       ['PERIODS', 'Periods in which its quota ran out, of all periods'], ['KERNEL', 'CPUs by the kernel’s own count (cpu.stat)'], ['PSI', 'Time in which some task waited for a CPU, % (cpu.pressure)'],
-      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs that it got more in the second stretch']] : []),
+      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs more than in the first stretch']] : []),
     ];
     const rows = lines.slice(0, GROUP_ROWS).map(node => {
       const { sums, may } = node, share = ns => sums.wanted ? percent(ns / sums.wanted) : sums.wanted === 0 ? '0' : NONE;
@@ -268,8 +268,8 @@ class GroupsView {
     $('group-title').textContent = name;
     const quota = may.cpus === null ? may.known ? 'no quota' : `${NONE} ${NOT_READ}`
       : `${may.cpus.toFixed(2)} CPUs${may.by ? ` by the quota of ${may.by}` : ''}${may.max && !may.by ? ` (cpu.max ${may.max})` : ''}, as last read`;
-    const facts = [['What it is', head?.meaning], ['Unit', head?.unit], ['Container', head?.container], ['Pod', head?.pod], ['Namespace', head?.namespace],
-      ['May use', quota], ['Weight', may.weight === null ? null : count(may.weight)], ['What it costs', costWords(sums, may, this.model.lengthNs(one))]];
+    const facts = [['Kind', head?.meaning], ['Unit', head?.unit], ['Container', head?.container], ['Pod', head?.pod], ['Namespace', head?.namespace],
+      ['May use', quota], ['Weight', may.weight === null ? null : count(may.weight)], ['Cost of its limits', costWords(sums, may, this.model.lengthNs(one))]];
     const search = part('button', { onclick: () => this.act.processesOf(name), text: 'Its processes' });
     fill($('group-facts'), ...facts.filter(([, text]) => text).flatMap(([word, text]) => [part('dt', { text: word }), part('dd', { text })]), part('dt', { text: 'Who' }), part('dd', {}, search));
     showLegend($('group-legend'), [['tasks', 'got'], ['lat', 'waited for a CPU'], ['throttle', 'throttled'], ['ink', 'may use']]);

@@ -126,7 +126,7 @@ class LookView {
     const ns = told.window.t1_ns - told.window.t0_ns, heads = ['Thread', 'Waits in', 'Queued after wake-up', 'after preemption', 'Ran meanwhile', 'Woken by'];
     const rows = told.rows.slice(0, 200).map(row => [`${row.comm} ${row.tid ?? row.pid}`, ...waitCells(row, ns)]);
     if (told.rows.length > 1) rows.unshift([`all ${count(told.rows.length)} threads`, ...waitCells(allThreads(told.rows), ns)]);
-    this.say(told.rows.length ? `Of the last ${duration(ns)}, in per cent of a thread's time.${this.lost(told)}` : `Nothing waited in the last ${duration(ns)}.`);
+    this.say(told.rows.length ? `Of the last ${duration(ns)}, in per cent of a thread's time.${this.lost(told)}` : `No thread waited in the last ${duration(ns)}.`);
     tableOf($('row-waits'), heads, rows);
   }
 

@@ -146,7 +146,7 @@ class Page {
     document.title = `exactop: ${about.host}`;
     $('title').textContent = `exactop: ${about.host}`;
     $('about').textContent = `${count(about.cpus)} CPUs, kernel ${about.kernel}, source ${about.source || NONE}${this.isLive ? ', live' : ''}${about.anonymous ? ', names replaced' : ''}`;
-    $('foot').textContent = `exactop ${about.exactop}. Times of day are those of where this page is read. ${this.model.slots.peaks.length ? 'Where a column stands for many windows, it shows the busiest of them, and the line is their mean; each CPU’s busiest window stands above its mean.' : 'Each column is a window as it was.'}`;
+    $('foot').textContent = `exactop ${about.exactop}. Times are in this browser’s time zone. ${this.model.slots.peaks.length ? 'Where a column stands for many windows, it shows the busiest of them, and the line is their mean; each CPU’s busiest window stands above its mean.' : 'Each column is a window as it was.'}`;
     const { model } = this, isNowhere = i => model.n > 0 && model.unmeasured(i, 0, model.n) === model.n;
     const entries = model.accounts.map((account, i) => [isNowhere(i) ? 'gap' : account.id, model.accountTitle(i, 0, model.n), account.help]);
     showLegend($('legend'), this.model.slots.peaks.length ? [...entries, ['mean', 'mean in use', 'The mean of the windows that a column stands for']] : entries);

@@ -26,7 +26,7 @@ const statesOf = (model, row, from, to) => {
 };
 
 const statePlot = (model, row) => ({
-  label: `What ${nameOf(row)} did all the time, in per cent of its own time`,
+  label: `States of ${nameOf(row)}, in per cent of its own time`,
   height: () => 150,
   left: () => [['100 %', 0.04], ['0', 0.96]],
   paint: plot => {
@@ -75,7 +75,7 @@ class RowView {
     $('row-title').textContent = row.pid === null ? `${nameOf(row)} (exited)` : `${nameOf(row)} ${row.pid}`;
     const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
       ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
-      ['What it is', { kernel: 'A thread of the kernel', exited: 'Processes of one name below one parent that exited' }[row.kind]]];
+      ['Kind', { kernel: 'Kernel thread', exited: 'Exited processes of one name below one parent' }[row.kind]]];
     const openGroup = row.cgroup && part('button', { class: 'link', onclick: () => this.openGroup(`path:${row.cgroup}`), text: row.cgroup });
     const told = ([name, text]) => [part('dt', { text: name }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text })];
     fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(told));

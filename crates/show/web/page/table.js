@@ -6,15 +6,15 @@ const BY = {
   pod: 'pod', namespace: 'namespace', cgroup: 'control group', parent: 'parent',
 };
 const USUAL = ['run_ns', 'user_ns', 'system_ns', 'lat_ns', 'throttle_ns', 'block_ns', 'steal_ns', 'dispatches', 'icx', 'syscalls', 'exited'];
-const NOBODY = '(none, or not told)';
+const NO_NAME = '(none, or unknown)';
 
 const nameOf = row => row.kind === 'kernel' ? `[${row.comm}]` : row.comm;
 
 const groupOf = (row, by) => {
   if (row.kind === 'other') return '~other';
   if (by === 'command') return row.kind === 'kernel' ? `[${row.comm.replace(/\/.*/, '')}]` : row.comm;
-  if (by === 'parent') return row.parent ? `${row.parent} (${row.ppid})` : NOBODY;
-  return row[by] ?? NOBODY;
+  if (by === 'parent') return row.parent ? `${row.parent} (${row.ppid})` : NO_NAME;
+  return row[by] ?? NO_NAME;
 };
 
 const wordsOf = row => [row.comm, row.command, row.user, row.cgroup, row.unit, row.container, row.pod, row.pid, row.parent]
@@ -173,7 +173,7 @@ class Table {
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
     this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
     const left = this.all - members.length;
-    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second stretch less the first, counts per second' : ''}`;
   }
 
   // If a sum is unknown, shows its known part as a lower bound.
@@ -193,7 +193,7 @@ class Table {
 
   line(line) {
     const row = line.row, chosen = row && this.state.row === row.key;
-    const open = () => row ? this.open(row.key) : this.address.go({ by: 'process', q: line.name === NOBODY ? '' : line.name });
+    const open = () => row ? this.open(row.key) : this.address.go({ by: 'process', q: line.name === NO_NAME ? '' : line.name });
     const exited = row?.kind === 'exited' && this.ranges.length === 1 ? together([row], this.model.column('exited'), this.ranges[0]) : 0;
     const button = part('button', { title: row?.command ?? line.name, onclick: row?.kind === 'other' ? null : open }, exited ? `${count(exited)} × ${line.name}` : line.name);
     const who = row

@@ -122,12 +122,12 @@ impl Names {
                     .map_or("?".into(), Comm::to_string),
                 process: Some((process.tgid, process.start_ns)),
             },
-            Owner::User(None) => named("(exited, whose is not recorded)".into()),
+            Owner::User(None) => named(Grouping::User.none().into()),
             Owner::User(Some(uid)) => named(
                 boot.and_then(|boot| self.users.get(&(boot, uid)))
                     .map_or_else(|| uid.to_string(), String::clone),
             ),
-            Owner::Group(None) => named("(no control group told)".into()),
+            Owner::Group(None) => named(UNKNOWN.into()),
             Owner::Group(Some(id)) => {
                 named(boot.map_or_else(|| UNKNOWN.into(), |boot| self.group_by(by, (boot, id))))
             }
@@ -141,8 +141,8 @@ impl Names {
     /// In two boots one number may be two groups.
     fn without_path(&self, (boot, number): Numbered<u64>) -> String {
         match self.boots.len() {
-            0 | 1 => format!("(control group {number}, whose path was not read)"),
-            _ => format!("(control group {number} of boot {}, whose path was not read)", boot + 1),
+            0 | 1 => format!("(control group {number}, path not read)"),
+            _ => format!("(control group {number} of boot {}, path not read)", boot + 1),
         }
     }
 }

@@ -95,17 +95,19 @@ impl Grouping {
 
     /// Name, help and name of the row for the rest.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
-        const UNTOLD: &str = "(exited, owner unknown)";
+        const UNKNOWN_EXITED: &str = "(exited, owner unknown)";
         match self {
             Grouping::Command => (
                 "command",
-                "Command names, what exited included; the kernel's workers by pool",
-                UNTOLD,
+                "Command names, exited processes included; the kernel's workers by pool",
+                UNKNOWN_EXITED,
             ),
-            Grouping::User => ("user", "Users; of what exited, at its end", UNTOLD),
-            Grouping::Cgroup => ("cgroup", "Control groups, each for itself", UNKNOWN),
+            Grouping::User => ("user", "Users; exited processes as of their exit", UNKNOWN_EXITED),
+            Grouping::Cgroup => {
+                ("cgroup", "Control groups, each without the groups below it", UNKNOWN)
+            }
             Grouping::Unit => {
-                ("unit", "Units of systemd, the innermost outside of containers", "(in no unit)")
+                ("unit", "systemd units, the outermost of each path; else slices", "(in no unit)")
             }
             Grouping::Container => (
                 "container",
@@ -115,7 +117,7 @@ impl Grouping {
             Grouping::Pod => ("pod", "Pods, as NAMESPACE/POD", "(in no pod)"),
             Grouping::Namespace => ("namespace", "Namespaces of kubernetes", "(in no namespace)"),
             Grouping::Process => {
-                ("process", "Single processes; what exited by command name", UNTOLD)
+                ("process", "Single processes; exited ones by command name", UNKNOWN_EXITED)
             }
             Grouping::Session => {
                 ("session", "Sessions, by id and leader; exited tasks as of their exit", "-")

@@ -124,7 +124,7 @@ impl App {
             KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Weight | KeyCommand::Limit => {
                 let kept = self.is_looking_back();
                 let what = if kept { "this window is over" } else { "this is a recording" };
-                self.complain(format!("{what}: its processes cannot be acted on"));
+                self.complain(format!("{what}: signals and limits work only on the present"));
                 Some(Action::Draw)
             }
             _ => None,

@@ -58,7 +58,7 @@ fn groups_and_users_of_two_boots_are_not_mixed() {
             }
         }
         let users = read(&path, Grouping::User, None);
-        let exited = by_name(&users)["(exited, whose is not recorded)"];
+        let exited = by_name(&users)[Grouping::User.none()];
         let named: u64 = by_name(&users).values().sum();
         assert_eq!(named, used.iter().sum::<u64>());
         if told {

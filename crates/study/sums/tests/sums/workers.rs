@@ -78,7 +78,7 @@ fn record(path: &Path, windows: u64) {
     }
 }
 
-fn told(path: &Path, by: Grouping) -> BTreeMap<String, u64> {
+fn totals(path: &Path, by: Grouping) -> BTreeMap<String, u64> {
     let recording = Recording::open(path).expect("it");
     let stretch = Stretch::read(recording, TimeRange::default(), by, None).expect("it");
     stretch.rows.iter().map(|row| (row.group.to_string(), row.sum.run_ns)).collect()
@@ -103,11 +103,11 @@ fn a_pool_is_one_row_for_all_names_of_its_workers() {
         ("true", 8192),
     ];
     let expected = expected.map(|(name, ns)| (name.to_string(), 3 * ns));
-    assert_eq!(told(&path, Grouping::Command), BTreeMap::from(expected));
+    assert_eq!(totals(&path, Grouping::Command), BTreeMap::from(expected));
     let all = 3 * ((1 << 14) - 1);
-    assert_eq!(told(&path, Grouping::Command).values().sum::<u64>(), all);
+    assert_eq!(totals(&path, Grouping::Command).values().sum::<u64>(), all);
     // By process each keeps its own time.
-    let single = told(&path, Grouping::Process);
+    let single = totals(&path, Grouping::Process);
     assert_eq!(single["kworker/0:1 (12)"], 3 * 4);
     assert_eq!(single.values().sum::<u64>(), all);
 }
