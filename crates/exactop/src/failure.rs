@@ -26,7 +26,7 @@ pub enum Failure {
     /// A signal ended the command, after it cleaned up.
     Signal(i32),
     /// The error has already been printed.
-    Told,
+    Reported,
     /// The exit code of a command that exactop ran; with an error line if it did not start.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Ended(u8, Option<String>),
@@ -82,7 +82,7 @@ pub fn report(failure: &Failure) -> ExitCode {
             ExitCode::from(FAILED)
         }
         Failure::Signal(signal) => ExitCode::from(exit_code::of_signal(*signal)),
-        Failure::Told => ExitCode::from(FAILED),
+        Failure::Reported => ExitCode::from(FAILED),
         Failure::Ended(status, why) => {
             if let Some(why) = why {
                 complain(why);

@@ -22,15 +22,15 @@ use std::rc::Rc;
 ///
 /// # Errors
 /// The source cannot be opened.
-pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
-    let (session, origin) = opened(wanted, role == Role::Live)?;
+pub fn open(options: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
+    let (session, origin) = opened(options, role == Role::Live)?;
     let record = |path| Shared::open(path, machine::this(None)?, recorded::kept());
-    let recorder = wanted.record.as_deref().map(record);
+    let recorder = options.record.as_deref().map(record);
     let recorder = recorder.transpose()?;
     let kept = role == Role::Live;
     let kept = kept.then(|| machine::this(None).map(RecentWindows::new)).transpose()?;
-    let root = wanted.root.as_deref();
-    let written = wanted.record.as_deref();
+    let root = options.root.as_deref();
+    let written = options.record.as_deref();
     let beside = ExtraAccess {
         readable: root.as_slice(),
         written: written.as_slice(),
@@ -59,36 +59,36 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
 ///
 /// # Errors
 /// The source cannot be opened.
-pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
-    opened(wanted, false)
+pub fn session(options: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    opened(options, false)
 }
 
 /// Same; `has_keys`: a thread that handles keys requests the windows.
-fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
-    if let Some(root) = &wanted.root {
-        if !matches!(wanted.whose, FigureSource::Own(Choice::Auto | Choice::Procfs)) {
+fn opened(options: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
+    if let Some(root) = &options.root {
+        if !matches!(options.whose, FigureSource::Own(Choice::Auto | Choice::Procfs)) {
             return Err(Failure::usage("--proc-root needs the source procfs: leave --source out"));
         }
         let session = at(root).map_err(|error| unopened(Choice::Procfs, error))?;
         return Ok((session, Origin::Procfs));
     }
-    let socket = wanted.socket.as_deref().unwrap_or(SOCKET.as_ref());
-    match wanted.whose {
-        FigureSource::Daemon => on_socket(socket, wanted, has_keys),
-        FigureSource::Own(Choice::Auto) if wanted.socket.is_some() => {
-            on_socket(socket, wanted, has_keys)
+    let socket = options.socket.as_deref().unwrap_or(SOCKET.as_ref());
+    match options.whose {
+        FigureSource::Daemon => on_socket(socket, options, has_keys),
+        FigureSource::Own(Choice::Auto) if options.socket.is_some() => {
+            on_socket(socket, options, has_keys)
         }
         // A daemon measures with its own split of time, which a reader cannot change.
-        AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
-            on_socket(socket, wanted, has_keys).or_else(|refused| instead(&refused, wanted))
+        AUTO if options.split == SplitOptions::default() && may_be_there(socket) => {
+            on_socket(socket, options, has_keys).or_else(|refused| instead(&refused, options))
         }
-        FigureSource::Own(choice) => own(choice, wanted),
+        FigureSource::Own(choice) => own(choice, options),
     }
 }
 
 fn on_socket(
     socket: &Path,
-    wanted: &SourceOptions,
+    options: &SourceOptions,
     has_keys: bool,
 ) -> Result<(Session, Origin), Failure> {
     let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
@@ -97,7 +97,7 @@ fn on_socket(
         remote.waits_for_nobody();
     }
     // A later sum of this recording would take its tasks for all tasks of the machine.
-    if wanted.record.is_some() && remote.is_inside() {
+    if options.record.is_some() && remote.is_inside() {
         return Err(Failure::failed(
             "cannot record a whole machine from inside a PID namespace: \
              run exactop outside of it, or with --source procfs",
@@ -139,22 +139,22 @@ fn may_be_there(socket: &Path) -> bool {
 
 /// Opens a source of our own after a daemon refused. If that fails, too, the error also has the
 /// remedy for the daemon.
-fn instead(refused: &Failure, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+fn instead(refused: &Failure, options: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let refused = match refused {
         Failure::Failed(error) => format!("{error:#}"),
         other => format!("{other:?}"),
     };
-    let session = session::open_instead(&refused, wanted.split);
-    named(session.map_err(|error| unopened(Choice::Auto, error))?, wanted)
+    let session = session::open_instead(&refused, options.split);
+    named(session.map_err(|error| unopened(Choice::Auto, error))?, options)
 }
 
-fn own(choice: Choice, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
-    let session = session::open(choice, wanted.split);
-    named(session.map_err(|error| unopened(choice, error))?, wanted)
+fn own(choice: Choice, options: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    let session = session::open(choice, options.split);
+    named(session.map_err(|error| unopened(choice, error))?, options)
 }
 
-fn named(mut session: Session, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
-    if wanted.names {
+fn named(mut session: Session, options: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    if options.names {
         session.name_groups();
     }
     let origin = session.provenance().source.into();

@@ -24,7 +24,7 @@ pub fn none_left(before: &BTreeSet<Object>) -> Result<(), String> {
     loop {
         // Reads the holders second: a new object has a holder by then.
         let now = all();
-        let held = held();
+        let held = kernel_objects();
         let orphans: Vec<_> =
             now.iter().filter(|o| !before.contains(o) && !held.contains(o)).collect();
         if orphans.is_empty() {
@@ -38,7 +38,7 @@ pub fn none_left(before: &BTreeSet<Object>) -> Result<(), String> {
 }
 
 /// Objects that processes have open.
-fn held() -> BTreeSet<Object> {
+fn kernel_objects() -> BTreeSet<Object> {
     let mut held = BTreeSet::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     for process in processes {

@@ -33,7 +33,7 @@ mod tests {
     use std::path::Path;
 
     /// The script's directory for this request.
-    fn asked(wanted: &Path, target: &Path) -> PathBuf {
+    fn chosen(wanted: &Path, target: &Path) -> PathBuf {
         said(script().env("EXACTOP_CACHE", wanted).env("CARGO_TARGET_DIR", target)).unwrap()
     }
 
@@ -43,7 +43,7 @@ mod tests {
         let dir = dir.path().canonicalize().unwrap();
         let wanted = dir.join("new/cache");
         let both = std::thread::scope(|scope| {
-            [0, 1].map(|_| scope.spawn(|| asked(&wanted, &dir))).map(|one| one.join().unwrap())
+            [0, 1].map(|_| scope.spawn(|| chosen(&wanted, &dir))).map(|one| one.join().unwrap())
         });
         assert_eq!(both, [wanted.join("vm"), wanted.join("vm")]);
         let mode = fs::metadata(&wanted).unwrap().permissions().mode();
@@ -63,16 +63,16 @@ mod tests {
         let set =
             |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         set(&real, 0o700);
-        assert_eq!(asked(&real, &dir), real.join("vm"));
+        assert_eq!(chosen(&real, &dir), real.join("vm"));
         symlink(&real, &link).unwrap();
-        assert_eq!(asked(&link, &dir), instead);
+        assert_eq!(chosen(&link, &dir), instead);
         set(&open, 0o770);
-        assert_eq!(asked(&open, &dir), instead);
+        assert_eq!(chosen(&open, &dir), instead);
         // A user who may rename files in a directory can replace the cache.
         set(&shared, 0o777);
-        assert_eq!(asked(&shared.join("cache"), &dir), instead);
+        assert_eq!(chosen(&shared.join("cache"), &dir), instead);
         set(&shared, 0o1777);
-        assert_eq!(asked(&shared.join("cache"), &dir), shared.join("cache/vm"));
-        assert_eq!(asked(Path::new("not/absolute"), &dir), instead);
+        assert_eq!(chosen(&shared.join("cache"), &dir), shared.join("cache/vm"));
+        assert_eq!(chosen(Path::new("not/absolute"), &dir), instead);
     }
 }

@@ -46,7 +46,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
         false => text(&report, &objects, &tried, &others),
     };
     output::print(told)?;
-    tried.map(|_| ()).map_err(|_| Failure::Told)
+    tried.map(|_| ()).map_err(|_| Failure::Reported)
 }
 
 fn open(choice: Choice, split: SplitOptions) -> OpenResult {

@@ -19,18 +19,18 @@ pub fn names(command: clap::Command) -> String {
 ///
 /// # Errors
 /// No page has that name.
-pub fn page(command: clap::Command, wanted: Option<&str>) -> Result<Vec<u8>, Failure> {
-    let Some(wanted) = wanted.filter(|wanted| *wanted != command.get_name()) else {
+pub fn page(command: clap::Command, title: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let Some(title) = title.filter(|title| *title != command.get_name()) else {
         return Ok(whole(command));
     };
     let all = all(command);
     let short = |one: &clap::Command| name(one).trim_start_matches("exactop-").to_string();
-    let found = all.iter().find(|one| name(one) == wanted || short(one) == wanted);
+    let found = all.iter().find(|one| name(one) == title || short(one) == title);
     found.map(one).ok_or_else(|| {
         let names: Vec<String> = all.iter().map(short).collect();
-        let near = nearest(wanted, names.iter().map(String::as_str));
+        let near = nearest(title, names.iter().map(String::as_str));
         let near = near.map(|near| format!(" (did you mean '{near}'?)")).unwrap_or_default();
-        Failure::usage(format!("no manual page '{wanted}'{near}: see exactop man --list"))
+        Failure::usage(format!("no manual page '{title}'{near}: see exactop man --list"))
     })
 }
 

@@ -17,7 +17,7 @@ pub fn keep(kept: Caps, asked: Caps) -> Measure {
 
 /// Runs an action that the user requested, with the capabilities that it needs. They are permitted
 /// but otherwise not in force. Without permission the action runs without them.
-pub fn asked<T>(caps: Caps, deed: impl FnOnce() -> T) -> T {
+pub fn with<T>(caps: Caps, deed: impl FnOnce() -> T) -> T {
     let before = capabilities(None);
     if let Ok(sets) = before {
         let effective = sets.effective | (sets.permitted & caps);
@@ -50,7 +50,7 @@ mod tests {
             let now = || capabilities(None).expect("capget");
             assert_eq!(now().permitted, had & (kept | wanted));
             assert_eq!(now().effective, had & kept);
-            let during = asked(wanted | Caps::SYS_ADMIN, || now().effective);
+            let during = with(wanted | Caps::SYS_ADMIN, || now().effective);
             assert_eq!(during, had & (kept | wanted), "never more than is permitted");
             assert_eq!(now().effective, had & kept);
             let all = CapabilitySets { effective: had, permitted: had, inheritable: had };

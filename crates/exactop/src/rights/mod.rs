@@ -12,7 +12,7 @@ mod files;
 pub mod setuid;
 mod table;
 
-pub use capabilities::asked;
+pub use capabilities::with as with_capabilities;
 pub use table::{Origin, Role};
 
 use exactop_sources::probe::{Capability, Status};

@@ -22,7 +22,7 @@ fn ns(window: &Value, key: &str) -> u64 {
 }
 
 /// Bytes of a window.
-fn told(window: &Value, pid: u32) -> f64 {
+fn written_bytes(window: &Value, pid: u32) -> f64 {
     let rows = window["tasks"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["pid"] == pid).expect("a row");
     let rate = row["write_rate"].as_f64().expect("it was looked at before");
@@ -62,7 +62,7 @@ fn a_row_shows_the_bytes_that_its_worker_writes() {
     while !is_over {
         let window = windows.next().expect("a window");
         is_over = ns(&window, "t0_ns") > ended_ns;
-        all += told(&window, pid);
+        all += written_bytes(&window, pid);
     }
     // Compared with all written bytes. Rates use the times of reading, which on a busy machine are
     // not exactly a window apart.

@@ -40,7 +40,7 @@ impl Web {
         stream
     }
 
-    fn told(&self, address: &str, path: &str, host: &str) -> String {
+    fn get(&self, address: &str, path: &str, host: &str) -> String {
         let mut told = String::new();
         self.ask(address, path, host).read_to_string(&mut told).expect("an answer");
         told
@@ -58,11 +58,11 @@ impl Drop for Web {
 fn windows_are_served_to_this_machine_until_a_signal_comes() {
     let mut web = Web::start(&["--listen", "127.0.0.1:0", "--source", "procfs", "-d", "0.1"]);
     let (address, _) = web.place();
-    let page = web.told(address, "/", address);
+    let page = web.get(address, "/", address);
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("connect-src 'self'"), "{page}");
     assert!(page.contains("id=\"data\">null</script>"), "data come later");
-    assert!(web.told(address, "/", "evil.example").starts_with("HTTP/1.1 403"));
-    assert!(web.told(address, "/etc/passwd", address).starts_with("HTTP/1.1 404"));
+    assert!(web.get(address, "/", "evil.example").starts_with("HTTP/1.1 403"));
+    assert!(web.get(address, "/etc/passwd", address).starts_with("HTTP/1.1 404"));
     let lines = BufReader::new(web.ask(address, "/events", address)).lines();
     let data = lines
         .map_while(Result::ok)
@@ -92,9 +92,9 @@ fn other_machines_need_a_token_and_are_warned_of() {
     let token = query.strip_prefix("?token=").expect("a token");
     assert_eq!(token.len(), 32, "{query}");
     let address = format!("127.0.0.1:{port}");
-    assert!(web.told(&address, "/", &address).starts_with("HTTP/1.1 403"));
-    assert!(web.told(&address, "/events", &address).starts_with("HTTP/1.1 403"));
-    assert!(web.told(&address, &format!("/{query}"), &address).starts_with("HTTP/1.1 200"));
+    assert!(web.get(&address, "/", &address).starts_with("HTTP/1.1 403"));
+    assert!(web.get(&address, "/events", &address).starts_with("HTTP/1.1 403"));
+    assert!(web.get(&address, &format!("/{query}"), &address).starts_with("HTTP/1.1 200"));
     let _ = web.child.kill();
     let mut said = String::new();
     web.child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
@@ -112,11 +112,11 @@ fn a_recording_is_served_as_it_is() {
     run(&["--json", "-n", "3", "-d", "0.1", "--source", "procfs", "--record", &path]).fine();
     let web = Web::start(&["--listen", "127.0.0.1:0", "--replay", &path]);
     let (address, _) = web.place();
-    let page = web.told(address, "/", address);
+    let page = web.get(address, "/", address);
     assert!(
         page.contains("\"schema\":{\"name\":\"exactop.page\"") && !page.contains("connect-src")
     );
-    assert!(web.told(address, "/events", address).starts_with("HTTP/1.1 404"));
+    assert!(web.get(address, "/events", address).starts_with("HTTP/1.1 404"));
     run(&["web", "--replay", &path, "--source", "procfs"]).refused(2, "conflicts with");
     run(&["web", "-t", "14:03"]).refused(2, "--replay");
     run(&["web", "--listen", "localhost"]).refused(2, "--listen");

@@ -49,7 +49,7 @@ fn has_brief(window: &Value) -> bool {
 }
 
 /// Runs the script inside, and a reader outside, until both have enough windows of the same time.
-fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
+fn windows(daemon: &Daemon) -> [Vec<Value>; 2] {
     let outside = Looking::start(daemon, "outside", &["-d", "0.5"]);
     let mut story = Command::new(CONTAINED[0]);
     story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
@@ -79,15 +79,15 @@ fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes namespaces");
     }
-    if !numbers_are_told() {
-        return eprintln!("left out: before Linux 6.11 no numbers are told");
+    if !kernel_reports_pids() {
+        return eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
     }
     let daemon = Daemon::start(&[]);
     shells(daemon.path());
     let outside = daemon.path().join("outsider");
     let script = format!("while :; do {}/passing -c :; done", daemon.path().display());
     let _outsider = Load::start(Command::new(outside).args(["-c", &script]));
-    let [inside, everyone] = told(&daemon);
+    let [inside, everyone] = windows(&daemon);
     let number = fs::read_to_string(daemon.path().join("pid")).expect("a number");
     let number: u64 = number.trim().parse().expect("one");
     let worker = |window: &Value, comm: &str| {
@@ -110,7 +110,7 @@ fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
 }
 
 /// True if this kernel reports the PID of a task in a PID namespace.
-fn numbers_are_told() -> bool {
+fn kernel_reports_pids() -> bool {
     let own = PidNamespace::from_file(pid_namespace::own().expect("a file")).expect("a namespace");
     own.number(std::process::id()).is_ok()
 }
@@ -140,8 +140,8 @@ fn figures_that_a_namespace_does_not_get_are_refused_in_one_line() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes namespaces");
     }
-    if !numbers_are_told() {
-        return eprintln!("left out: before Linux 6.11 no numbers are told");
+    if !kernel_reports_pids() {
+        return eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
     }
     let daemon = Daemon::start(&[]);
     let socket = daemon.socket();

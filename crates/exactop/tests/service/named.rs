@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The host in the output of `daemon --check` with these settings, options and this variable.
-fn told(settings: &str, options: &[&str], variable: Option<&str>) -> Option<String> {
+fn host_name(settings: &str, options: &[&str], variable: Option<&str>) -> Option<String> {
     let dir = tempfile::tempdir().expect("a directory");
     let config = dir.path().join("config.toml");
     fs::write(&config, settings).expect("settings");
@@ -39,7 +39,7 @@ fn the_variable_goes_before_the_option_and_the_option_before_the_setting() {
         // An empty variable counts as not set.
         (set, option, Some(""), Some("of-the-option")),
     ] {
-        let said = told(settings, options, variable);
+        let said = host_name(settings, options, variable);
         assert_eq!(said.as_deref(), host, "{settings:?} {options:?} {variable:?}");
     }
 }

@@ -34,7 +34,7 @@ fn all_programs() -> Option<BTreeSet<u32>> {
 }
 
 /// The balance of a window, and the time of each of its processes.
-fn told(window: &Value) -> (Value, BTreeSet<(u64, u64, u64)>) {
+fn content(window: &Value) -> (Value, BTreeSet<(u64, u64, u64)>) {
     let ns = |row: &Value, name: &str| row[name].as_u64().unwrap_or(u64::MAX);
     let rows = ["tasks", "exited"].into_iter().flat_map(|list| window[list].as_array());
     let rows = rows.flatten().filter(|row| row["run_ns"] != 0);
@@ -75,7 +75,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     let (mut twice, mut ran) = (0, 0);
     for window in readers.into_iter().flat_map(Looking::stop) {
         assert_eq!(window["window"]["residual_ns"], 0);
-        let (span, told) = (span(&window), told(&window));
+        let (span, told) = (span(&window), content(&window));
         ran += told.1.len();
         match spans.get(&span) {
             Some(same) if *same == told => twice += 1,

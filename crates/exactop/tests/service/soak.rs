@@ -20,7 +20,7 @@ const PIECES_KIB: usize = 2 << 10;
 /// The minimum of each resource: KiB of own memory, threads, descriptors by kind.
 type ResourceCounts = BTreeMap<String, usize>;
 
-fn held(pid: u32) -> ResourceCounts {
+fn resource_counts(pid: u32) -> ResourceCounts {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a status file");
     let line = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
@@ -76,7 +76,7 @@ fn round(daemon: &Daemon, programs: usize, port: u16) -> ResourceCounts {
     let look = |_| {
         // Looks are spread over windows.
         std::thread::sleep(Duration::from_millis(130));
-        held(pid)
+        resource_counts(pid)
     };
     least(&(0..LOOKS).map(look).collect::<Vec<_>>())
 }

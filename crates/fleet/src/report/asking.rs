@@ -7,32 +7,32 @@ use crate::store::{unescaped, Store, WINDOWS};
 use crate::FleetError;
 
 impl Figures for Store {
-    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+    fn groups(&self, query: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
         let told = |column| {
             format!("if(countIf(isNull({column})) > 0, NULL, sum(toUInt128(ifNull({column}, 0))))")
         };
         let (lat, throttle) = (told("lat"), told("throttle"));
-        let columns = columns(asked.by)?;
+        let columns = columns(query.by)?;
         let sql = |which: &str| {
             format!(
                 "SELECT host, name, sum(toUInt128(once_ns)), sum(all_ns), {lat}, {throttle}, sum(toUInt128(exited)) \
                  FROM ({}) GROUP BY host, name FORMAT TSV",
-                self.rows(asked, columns, which)
+                self.rows(query, columns, which)
             )
         };
         let names = columns.join(", ");
-        let names = if asked.by_boot() { format!("{names}, boot_id") } else { names };
+        let names = if query.by_boot() { format!("{names}, boot_id") } else { names };
         // Columns that identify the rows of an answer, to keep it below its limit.
         let parts =
-            if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
-        let keys = keys('s', asked.shared.len());
-        let given = parameters(&keys, asked.shared.iter().map(String::as_str));
-        self.each(("charges", &parts), asked.when, &given, &mut |line| group(line, tell), &sql)
+            if query.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
+        let keys = keys('s', query.shared.len());
+        let given = parameters(&keys, query.shared.iter().map(String::as_str));
+        self.each(("charges", &parts), query.when, &given, &mut |line| group(line, tell), &sql)
     }
 
     fn drawn(
         &self,
-        asked: &ReportQuery,
+        query: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
@@ -40,11 +40,11 @@ impl Figures for Store {
         if names.is_empty() {
             return Ok(());
         }
-        let (drawn_keys, shared_keys) = (keys('d', names.len()), keys('s', asked.shared.len()));
-        let shared = parameters(&shared_keys, asked.shared.iter().map(String::as_str));
+        let (drawn_keys, shared_keys) = (keys('d', names.len()), keys('s', query.shared.len()));
+        let shared = parameters(&shared_keys, query.shared.iter().map(String::as_str));
         let given = [parameters(&drawn_keys, names.iter().copied()), shared].concat();
         let any = any(&drawn_keys);
-        let columns = columns(asked.by)?;
+        let columns = columns(query.by)?;
         // As in `Cut::at`; a forged row may have any length.
         let piece = format!(
             "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
@@ -54,11 +54,11 @@ impl Figures for Store {
             format!(
                 "SELECT {piece} AS piece, indexOf([{any}], toString(name)) - 1 AS at, sum(toUInt128(once_ns)) FROM ({}) \
                  WHERE at >= 0 GROUP BY piece, at FORMAT TSV",
-                self.rows(asked, columns, which)
+                self.rows(query, columns, which)
             )
         };
         let mut row = |line: &str| drawn(line, tell);
-        self.each(("charges", WINDOWS), asked.when, &given, &mut row, &sql)
+        self.each(("charges", WINDOWS), query.when, &given, &mut row, &sql)
     }
 
     fn tells_strays(&self) -> bool {
@@ -69,9 +69,9 @@ impl Figures for Store {
 impl Store {
     /// Query for rows of `charges`; if there are duplicates, each window counts once, beside the
     /// sum of all its rows.
-    fn rows(&self, asked: &ReportQuery, columns: &[&str], which: &str) -> String {
-        let (name, known) = (name(asked, columns), self.known(which));
-        if asked.doubled.is_empty() {
+    fn rows(&self, query: &ReportQuery, columns: &[&str], which: &str) -> String {
+        let (name, known) = (name(query, columns), self.known(which));
+        if query.doubled.is_empty() {
             return format!(
                 "SELECT host, {name} AS name, window_end AS end, run_ns AS once_ns, toUInt128(run_ns) AS all_ns, \
                  lat_ns AS lat, throttle_ns AS throttle, exited_processes AS exited FROM charges WHERE {known}"
@@ -105,11 +105,11 @@ fn any(keys: &[String]) -> String {
 }
 
 /// SQL for a row's name, as [`crate::by::join`] and [`crate::by::with_boot`] make it.
-fn name(asked: &ReportQuery, columns: &[&str]) -> String {
-    if asked.by_boot() {
+fn name(query: &ReportQuery, columns: &[&str]) -> String {
+    if query.by_boot() {
         return format!(
             "if(host IN ({}), concat(host, ' (boot ', substringUTF8(boot_id, 1, {BRIEF}), ')'), host)",
-            any(&keys('s', asked.shared.len()))
+            any(&keys('s', query.shared.len()))
         );
     }
     let Some((last, before)) = columns.split_last().filter(|(_, before)| !before.is_empty()) else {

@@ -1,7 +1,7 @@
 //! Figures of `charges` that a report needs beyond those of a balance, and how files provide them.
 
 use super::cut::Cut;
-use super::once::{Deduplicator, TOLD_BY};
+use super::once::{Deduplicator, ROW_KEY};
 use super::Grouping;
 use crate::by::{columns, join, with_boot};
 use crate::chunks::Chunk;
@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// First columns of `charges`. The columns of the name follow, and if windows are there twice,
-/// [`TOLD_BY`].
+/// [`ROW_KEY`].
 const FIGURES: [&str; 6] =
     ["window_end", "host", "run_ns", "lat_ns", "throttle_ns", "exited_processes"];
 
@@ -64,13 +64,13 @@ pub struct GroupSums {
 /// Books that a report can be made of.
 pub trait Figures: Books {
     /// Passes the figures of groups to `tell`, in no order.
-    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
+    fn groups(&self, query: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
 
     /// Passes the CPU time of these names to `tell`, each window once: index of the piece, index of
     /// the name, ns.
     fn drawn(
         &self,
-        asked: &ReportQuery,
+        query: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
@@ -82,8 +82,8 @@ pub trait Figures: Books {
 }
 
 impl Figures for Parquet {
-    fn groups(&self, asked: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
-        of_charges(self, asked, &mut |chunk, row, name, is_first| {
+    fn groups(&self, query: &ReportQuery, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+        of_charges(self, query, &mut |chunk, row, name, is_first| {
             let known = |column| chunk.unsigned(column, row).map(u128::from);
             let did = GroupSums {
                 run_ns: known(2).unwrap_or(0),
@@ -98,14 +98,14 @@ impl Figures for Parquet {
 
     fn drawn(
         &self,
-        asked: &ReportQuery,
+        query: &ReportQuery,
         names: &[&str],
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
     ) -> Result<(), FleetError> {
         let places: FxHashMap<&str, usize> =
             names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
-        of_charges(self, asked, &mut |chunk, row, name, is_first| {
+        of_charges(self, query, &mut |chunk, row, name, is_first| {
             let end = chunk.number(0, row).filter(|_| is_first);
             if let Some((end, &at)) = end.zip(places.get(name)) {
                 tell(cut.at(end.into()), at, chunk.unsigned(2, row).unwrap_or(0).into());
@@ -121,23 +121,23 @@ impl Figures for Parquet {
 /// Passes each row of `charges` to `tell`, with its name and whether it is the first of its window.
 fn of_charges(
     books: &Parquet,
-    asked: &ReportQuery,
+    query: &ReportQuery,
     tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
 ) -> Result<(), FleetError> {
     let mut wanted = FIGURES.to_vec();
-    wanted.extend(columns(asked.by)?);
+    wanted.extend(columns(query.by)?);
     let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
-    let boot = asked.by_boot().then_some(parts.end);
+    let boot = query.by_boot().then_some(parts.end);
     wanted.extend(boot.map(|_| "boot_id"));
     let told_by = wanted.len();
-    if !asked.doubled.is_empty() {
-        wanted.extend(TOLD_BY);
+    if !query.doubled.is_empty() {
+        wanted.extend(ROW_KEY);
     }
-    let mut once = Deduplicator::new(asked.doubled);
+    let mut once = Deduplicator::new(query.doubled);
     books.each(TableName::Charges, &wanted, &mut |chunk| {
-        for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, asked.when)) {
+        for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, query.when)) {
             join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
-            if let Some(boot) = boot.filter(|_| asked.shared.contains(&name)) {
+            if let Some(boot) = boot.filter(|_| query.shared.contains(&name)) {
                 with_boot(&mut name, chunk.text(boot, row));
             }
             tell(chunk, row, &name, once.is_charged_first(chunk, row, told_by));

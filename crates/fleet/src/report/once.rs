@@ -8,7 +8,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
 
 /// Columns of `charges` that identify a row: the window's, then the group's.
-pub(super) const TOLD_BY: [&str; 8] =
+pub(super) const ROW_KEY: [&str; 8] =
     ["boot_id", "t1_ns", "length_ns", "namespace", "pod", "container", "unit", "command"];
 
 /// Windows seen in a pass, of hosts with duplicates only.
@@ -46,7 +46,7 @@ impl<'a> Deduplicator<'a> {
     }
 
     /// The same for `charges`; all rows of a window are in one file. `told_by`: index of the first
-    /// [`TOLD_BY`] column.
+    /// [`ROW_KEY`] column.
     pub(super) fn is_charged_first(&mut self, chunk: &Chunk, row: usize, told_by: usize) -> bool {
         let host = chunk.text(1, row);
         if !self.hosts.contains(host) {

@@ -34,11 +34,11 @@ impl Report {
         }
         let cut = Cut::from_span(from, to);
         let shared = shared(&balance);
-        let asked = ReportQuery { when, by, doubled: &doubled(&balance), shared: &shared };
+        let query = ReportQuery { when, by, doubled: &doubled(&balance), shared: &shared };
         let mut pieces = cut.pieces();
         // Sums of all rows, as in the balance.
         let mut there = Sums::default();
-        let mut once = Deduplicator::new(asked.doubled);
+        let mut once = Deduplicator::new(query.doubled);
         of_accounts(books, when, &mut |row| {
             there.add(row);
             if let Some(piece) = pieces.get_mut(cut.at(row.end_ns.into())) {
@@ -48,7 +48,7 @@ impl Report {
             }
         })?;
         let mut groups = Groups::default();
-        books.groups(&asked, &mut |group| {
+        books.groups(&query, &mut |group| {
             there.charged_ns += group.rows_ns;
             groups.add(&group);
         })?;
@@ -58,7 +58,7 @@ impl Report {
         let rows = groups.rows();
         let drawn: Vec<&str> = rows.iter().take(DRAWN).map(|row| &*row.name).collect();
         pieces.iter_mut().for_each(|piece| piece.run_ns = vec![0; drawn.len()]);
-        books.drawn(&asked, &drawn, &cut, &mut |piece, at, run_ns| {
+        books.drawn(&query, &drawn, &cut, &mut |piece, at, run_ns| {
             if let Some(sum) = pieces.get_mut(piece).and_then(|piece| piece.run_ns.get_mut(at)) {
                 *sum += run_ns;
             }

@@ -141,11 +141,11 @@ fn a_server_that_loses_answers_has_each_window_once() {
     let mut recorded = 0;
     for fares in [Fares::Away, Fares::Moody, Fares::Well, Fares::Moody] {
         server.fares(fares);
-        let asked = server.asked();
+        let asked = server.requests();
         let exporter = follow(&log.path, to(&server.url));
         log.windows(50);
         recorded += 50;
-        until("some of it", &exporter, |status| server.asked() > asked + 3 || known(status) > 0);
+        until("some of it", &exporter, |status| server.requests() > asked + 3 || known(status) > 0);
         exporter.finish(wait::LIMIT);
     }
     let exporter = follow(&log.path, to(&server.url));

@@ -35,10 +35,10 @@ fn an_unreliable_store_has_each_window_once() {
     let moods = [Mood::Busy, Mood::Moody, Mood::Well, Mood::Away, Mood::Moody];
     for (mood, recorded) in moods.into_iter().zip((105..).step_by(100)) {
         store.fares(mood);
-        let asked = store.asked();
+        let asked = store.requests();
         log.windows(100);
         wait::until("four requests, or nothing left to send", || {
-            store.asked() >= asked + 4 || known(&exporter.status()) >= recorded
+            store.requests() >= asked + 4 || known(&exporter.status()) >= recorded
         });
     }
     store.fares(Mood::Well);
@@ -135,11 +135,11 @@ fn a_restarted_exporter_resumes_where_the_store_ends() {
         let exporter = follow(&log.path, &store.url);
         log.windows(50);
         recorded += 50;
-        let asked = store.asked();
+        let asked = store.requests();
         // Stop in the middle, each time at another point: it ends after the current batch, or sends
         // the next ones, too.
         wait::until("some of it", || {
-            store.asked() > asked + round || (store.windows().len() as u64) >= recorded
+            store.requests() > asked + round || (store.windows().len() as u64) >= recorded
         });
         exporter.finish(wait::LIMIT);
         if round == 6 {
@@ -156,9 +156,9 @@ fn a_restarted_exporter_resumes_where_the_store_ends() {
     assert!(balance.holds(), "{:?}", balance.hosts);
     assert_eq!(balance.windows(), recorded);
     // With its cursor it does not ask for what was sent long ago.
-    let asked = store.asked();
+    let asked = store.requests();
     let exporter = follow(&log.path, &store.url);
     log.windows(1);
     until("one more", &exporter, |status| known(status) == 1);
-    assert!(store.asked() - asked <= 2 * 4, "{}", store.asked() - asked);
+    assert!(store.requests() - asked <= 2 * 4, "{}", store.requests() - asked);
 }

@@ -58,7 +58,7 @@ impl Puts {
 
     /// Number of requests.
     #[allow(dead_code)]
-    pub fn asked(&self) -> usize {
+    pub fn requests(&self) -> usize {
         self.kept.lock().expect("no thread panicked").asked
     }
 }

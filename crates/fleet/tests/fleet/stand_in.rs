@@ -84,7 +84,7 @@ impl StandIn {
 
     /// Number of requests.
     #[allow(dead_code)]
-    pub fn asked(&self) -> usize {
+    pub fn requests(&self) -> usize {
         self.taken.lock().expect("no thread panicked").asked
     }
 

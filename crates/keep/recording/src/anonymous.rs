@@ -208,8 +208,8 @@ impl Masks {
     }
 
     /// Masks what was measured on demand.
-    pub fn looks(&mut self, looked: PageData) -> PageData {
-        let PageData { waits, groups } = looked;
+    pub fn page(&mut self, page: PageData) -> PageData {
+        let PageData { waits, groups } = page;
         let mut files =
             |files: Vec<GroupSample>| files.into_iter().map(|group| self.file(group)).collect();
         let groups = groups.map(|GroupFiles { before, after }| GroupFiles {

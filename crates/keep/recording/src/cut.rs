@@ -142,7 +142,7 @@ impl Scissors<'_> {
     }
 
     fn window(&mut self, recorded: Recorded, reader: &Reader) -> Result<(), CutError> {
-        let Recorded { span, snapshot, details, looked, at: _ } = recorded;
+        let Recorded { span, snapshot, details, page, at: _ } = recorded;
         if self.fresh || self.cut.windows.is_multiple_of(KEYFRAME_WINDOWS) {
             self.keyframe(span, reader)?;
         }
@@ -150,11 +150,11 @@ impl Scissors<'_> {
         let mut facts: Vec<(DetailKey, Facts)> = details.into_iter().collect();
         facts.sort_by_key(|(key, _)| (key.is_task, key.account));
         let facts = self.masked_facts(facts);
-        let looked = self.masked_looks(looked);
+        let page = self.masked_page(page);
         let Some((file, last)) = &mut self.file else { return Ok(()) };
         let mut bytes = file.window(span, &shown)?;
-        if !facts.is_empty() || !looked.is_empty() {
-            bytes.extend(file.details(span, facts, &looked)?);
+        if !facts.is_empty() || !page.is_empty() {
+            bytes.extend(file.details(span, facts, &page)?);
         }
         *last = span;
         self.put(&bytes)?;
@@ -233,10 +233,10 @@ impl Scissors<'_> {
         }
     }
 
-    fn masked_looks(&mut self, looked: PageData) -> PageData {
+    fn masked_page(&mut self, page: PageData) -> PageData {
         match &mut self.masks {
-            Some(masks) => masks.looks(looked),
-            None => looked,
+            Some(masks) => masks.page(page),
+            None => page,
         }
     }
 

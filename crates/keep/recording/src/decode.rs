@@ -79,8 +79,8 @@ impl Decoder {
                 details.insert(DetailKey { is_task, account: row.key }, facts);
             }
         }
-        let looked = PageData::from_tables(|which| &tables[which as usize], &self.state.strings)?;
-        Ok((details, looked))
+        let page = PageData::from_tables(|which| &tables[which as usize], &self.state.strings)?;
+        Ok((details, page))
     }
 
     /// Details that were read in an earlier window and still hold.

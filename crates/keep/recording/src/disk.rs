@@ -201,7 +201,7 @@ fn lock(directory: &Directory) -> Result<File, RecordingError> {
             || "(unknown)".into(),
             |bytes| String::from_utf8_lossy(&bytes).trim().to_string(),
         );
-        return Err(RecordingError::Held { path: directory.path().into(), pid });
+        return Err(RecordingError::InUse { path: directory.path().into(), pid });
     };
     unless_full(say_who(directory))?;
     Ok(lock)

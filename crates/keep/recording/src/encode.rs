@@ -43,10 +43,10 @@ impl Encoder {
     pub fn details(
         &mut self,
         facts: impl IntoIterator<Item = (DetailKey, Facts)>,
-        looked: &PageData,
+        page: &PageData,
     ) -> Result<Payload, FrameError> {
         let mut tables = self.detail_rows(facts.into_iter());
-        tables.extend(looked.rows(&mut self.state.strings));
+        tables.extend(page.rows(&mut self.state.strings));
         self.payload(&tables)
     }
 

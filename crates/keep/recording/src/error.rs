@@ -47,7 +47,7 @@ pub enum RecordingError {
     },
     /// Another process records into the directory.
     #[error("process {pid} records into {} already: stop it, or give another directory", path.display())]
-    Held {
+    InUse {
         path: PathBuf,
         /// PID of that process, or `(unknown)`.
         pid: String,

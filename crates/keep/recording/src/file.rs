@@ -89,9 +89,9 @@ impl FileBytes {
         &mut self,
         span: Span,
         facts: impl IntoIterator<Item = (DetailKey, Facts)>,
-        looked: &PageData,
+        page: &PageData,
     ) -> Result<Vec<u8>, FrameError> {
-        let payload = self.encoder.details(facts, looked)?;
+        let payload = self.encoder.details(facts, page)?;
         self.frame(FrameKind::Details, span, &payload)
     }
 

@@ -19,7 +19,7 @@
 //! - `kept`: the last windows of a live view, in memory; `remembering`: the feed that goes back to
 //!   them.
 //! - `feed_recorder`: records a feed while a view shows it.
-//! - `parts`, `reader`: windows and gaps in order; `reader/told` and `lost` report missing time.
+//! - `parts`, `reader`: windows and gaps in order; `reader/gaps` and `lost` report missing time.
 //! - `replay`: a recording as a `Feed`; `playback`: as a `Timeline`; `index` and `changes` find
 //!   windows and spikes for it.
 //! - `windows`: the windows of a time; `cut`: a file of them, with `anonymous` names; `verify`.

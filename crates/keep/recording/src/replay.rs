@@ -39,7 +39,7 @@ pub struct Replay {
     span: Option<Span>,
     at: Option<RecordingPosition>,
     details: Details,
-    looked: PageData,
+    page: PageData,
 }
 
 /// Result of [`Replay::forward`].
@@ -65,7 +65,7 @@ impl Replay {
             span: None,
             at: None,
             details: Details::default(),
-            looked: PageData::default(),
+            page: PageData::default(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Replay {
         self.span = Some(recorded.span);
         self.at = Some(recorded.at);
         self.details = recorded.details;
-        self.looked = recorded.looked;
+        self.page = recorded.page;
     }
 
     /// Goes to the end of a window and joins it to the windows before; `first`: there are none.
@@ -116,10 +116,10 @@ impl Replay {
         self.begin();
         joined.before(&recorded.snapshot, &self.book);
         let read = if first { Details::default() } else { std::mem::take(&mut self.details) };
-        let looked = std::mem::take(&mut self.looked);
+        let page = std::mem::take(&mut self.page);
         self.pass(recorded);
         if !first {
-            self.looked = looked.and(std::mem::take(&mut self.looked));
+            self.page = page.and(std::mem::take(&mut self.page));
         }
         // Later details replace earlier ones.
         self.details = read.into_iter().chain(std::mem::take(&mut self.details)).collect();
@@ -214,13 +214,13 @@ impl Replay {
     /// PID and waits of the process whose page was open in the current window, or why they are
     /// unknown.
     pub fn waits(&self) -> Option<(u32, &Result<WaitWindow, String>)> {
-        self.looked.waits.as_ref().map(|waited| (waited.tgid, &waited.waits))
+        self.page.waits.as_ref().map(|waited| (waited.tgid, &waited.waits))
     }
 
     /// Values of the kernel's files of control groups at both ends of the window, if a live view
     /// displayed them.
     pub(crate) fn group_files(&self) -> Option<&GroupFiles> {
-        self.looked.groups.as_ref()
+        self.page.groups.as_ref()
     }
 
     fn waits_of(&self, tgid: u32) -> Result<WaitWindow, String> {

@@ -25,7 +25,7 @@ pub enum ServiceError {
     },
     /// Another daemon already listens on the socket.
     #[error("another daemon serves {} already: stop it, or give another socket", .0.display())]
-    Held(PathBuf),
+    InUse(PathBuf),
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     Io { what: &'static str, error: io::Error },

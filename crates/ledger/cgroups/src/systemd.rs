@@ -45,7 +45,7 @@ impl Scope {
     pub fn new(
         hierarchy: &Hierarchy,
         name: &str,
-        wanted: &GroupLimits,
+        limits: &GroupLimits,
     ) -> Result<Scope, CgroupError> {
         let cat = programs::system("cat").map_err(|error| refused("keep a scope", error))?;
         let mut keeper = Command::new(cat);
@@ -54,7 +54,7 @@ impl Scope {
         let unit = format!("{name}.scope");
         let directory = hierarchy.root.clone();
         let mut scope = Scope { unit, directory, keeper };
-        call(&start(&scope.unit, scope.keeper.id(), wanted))
+        call(&start(&scope.unit, scope.keeper.id(), limits))
             .map_err(|why| refused("make a scope", why))?;
         scope.directory = scope.arrive(hierarchy)?;
         Ok(scope)
@@ -137,7 +137,7 @@ fn call(method: &[String]) -> Result<(), String> {
 
 /// Arguments of `StartTransientUnit`: name, mode, properties (each a name and a typed value), no
 /// auxiliary units.
-fn start(unit: &str, keeper: u32, wanted: &GroupLimits) -> Vec<String> {
+fn start(unit: &str, keeper: u32, limits: &GroupLimits) -> Vec<String> {
     let mut properties = vec![
         ["Description", "s", "a command under exactop run"].map(String::from).to_vec(),
         ["PIDs", "au", "1", &keeper.to_string()].map(String::from).to_vec(),
@@ -149,10 +149,10 @@ fn start(unit: &str, keeper: u32, wanted: &GroupLimits) -> Vec<String> {
     let mut number = |name: &str, value: u64| {
         properties.push(vec![name.into(), "t".into(), value.to_string()]);
     };
-    if let Some(weight) = wanted.weight {
+    if let Some(weight) = limits.weight {
         number("CPUWeight", weight);
     }
-    if let Some((quota_us, max)) = wanted.max.and_then(|max| Some((max.quota_us?, max))) {
+    if let Some((quota_us, max)) = limits.max.and_then(|max| Some((max.quota_us?, max))) {
         let second = u128::from(quota_us) * 1_000_000 / u128::from(max.period_us.max(1));
         number("CPUQuotaPerSecUSec", u64::try_from(second).unwrap_or(u64::MAX));
         number("CPUQuotaPeriodUSec", max.period_us);

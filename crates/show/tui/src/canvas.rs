@@ -278,13 +278,13 @@ mod tests {
                 // A covered cell of the test backend keeps its old content, so the test compares
                 // the visible text.
                 let alone = written(&mut Canvas::new(8, 2), &[second]);
-                assert_eq!(seen(&shown[1]), seen(&alone[1]), "{first} then {second}");
+                assert_eq!(visible(&shown[1]), seen(&alone[1]), "{first} then {second}");
             }
         }
     }
 
     /// The row without the cells under wide characters.
-    fn seen(row: &str) -> String {
+    fn visible(row: &str) -> String {
         let (mut text, mut covered) = (String::new(), 0);
         for symbol in row.chars() {
             if covered > 0 {

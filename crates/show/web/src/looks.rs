@@ -63,7 +63,7 @@ impl Looks {
     /// Adds a page. `None`: too many pages, or too many processes.
     pub(crate) fn join(&self, look: Look) -> Option<Windows> {
         let mut lookers = self.lookers();
-        let mut looked_at = wanted(&lookers);
+        let mut looked_at = open_processes(&lookers);
         looked_at.insert(look.pid, look.calls);
         if lookers.len() >= LOOKERS || looked_at.len() > PROCESSES {
             return None;
@@ -76,16 +76,16 @@ impl Looks {
     }
 
     /// The open processes by PID, each with true if its system calls are counted.
-    pub fn wanted(&self) -> BTreeMap<u32, bool> {
-        wanted(&self.lookers())
+    pub fn open_processes(&self) -> BTreeMap<u32, bool> {
+        open_processes(&self.lookers())
     }
 
-    /// Waits until [`Looks::wanted`] differs from `known`, or for `until`, and returns it. While no
+    /// Waits until [`Looks::open_processes`] differs from `known`, or for `until`, and returns it. While no
     /// process is open, it ignores `until`.
     pub fn wait(&self, known: &BTreeMap<u32, bool>, until: Instant) -> BTreeMap<u32, bool> {
         let mut lookers = self.lookers();
         loop {
-            let now = wanted(&lookers);
+            let now = open_processes(&lookers);
             let left = until.saturating_duration_since(Instant::now());
             if now != *known || (left.is_zero() && !now.is_empty()) {
                 return now;
@@ -114,12 +114,12 @@ impl Looks {
     }
 }
 
-fn wanted(lookers: &[Looker]) -> BTreeMap<u32, bool> {
-    let mut wanted = BTreeMap::new();
+fn open_processes(lookers: &[Looker]) -> BTreeMap<u32, bool> {
+    let mut open = BTreeMap::new();
     for Looker { look, .. } in lookers {
-        *wanted.entry(look.pid).or_insert(false) |= look.calls;
+        *open.entry(look.pid).or_insert(false) |= look.calls;
     }
-    wanted
+    open
 }
 
 #[cfg(test)]
@@ -140,11 +140,11 @@ mod tests {
     fn a_process_is_wanted_while_a_page_looks_at_it() {
         let looks = looks();
         let (one, two) = (looks.join(look(7, false)), looks.join(look(7, true)));
-        assert_eq!(looks.wanted(), BTreeMap::from([(7, true)]));
+        assert_eq!(looks.open_processes(), BTreeMap::from([(7, true)]));
         drop(two);
-        assert_eq!(looks.wanted(), BTreeMap::from([(7, false)]));
+        assert_eq!(looks.open_processes(), BTreeMap::from([(7, false)]));
         drop(one);
-        assert!(looks.wanted().is_empty());
+        assert!(looks.open_processes().is_empty());
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         let more: Vec<_> = (0..9).filter_map(|_| looks.join(look(1, false))).collect();
         assert_eq!(more.len(), LOOKERS - PROCESSES);
         (0..=BEHIND).for_each(|_| looks.tell(2, false, "waits", "1"));
-        assert!(!looks.wanted().contains_key(&2));
+        assert!(!looks.open_processes().contains_key(&2));
         let told = four[1].let_go.as_mut().map(oneshot::Receiver::try_recv);
         assert_eq!(told, Some(Err(oneshot::error::TryRecvError::Closed)));
         assert!(looks.join(look(5, false)).is_some(), "there is room again");

@@ -41,7 +41,7 @@ impl Served {
         stream
     }
 
-    fn told(&self, request: &str) -> String {
+    fn answer(&self, request: &str) -> String {
         let mut told = String::new();
         self.ask(request).read_to_string(&mut told).expect("an answer");
         told
@@ -51,7 +51,7 @@ impl Served {
 #[test]
 fn the_page_comes_with_strict_headers_and_nothing_else_is_there() {
     let served = served(None);
-    let page = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
+    let page = served.answer("GET / HTTP/1.1\nHost: HERE\n\n");
     assert!(page.starts_with("HTTP/1.1 200") && page.ends_with("<p>the page</p>"), "{page}");
     for header in [
         "content-security-policy: default-src 'none'; frame-ancestors 'none'",
@@ -73,7 +73,7 @@ fn the_page_comes_with_strict_headers_and_nothing_else_is_there() {
         ("GET / HTTP/1.0\n\n", "403"),
         ("GET /events HTTP/1.1\nHost: HERE\nSec-Fetch-Site: cross-site\n\n", "403"),
     ] {
-        let told = served.told(request);
+        let told = served.answer(request);
         assert!(
             told.starts_with(&format!("HTTP/1.1 {status}"))
                 || told.starts_with(&format!("HTTP/1.0 {status}")),
@@ -87,11 +87,11 @@ fn the_page_comes_with_strict_headers_and_nothing_else_is_there() {
 fn a_request_without_the_token_gets_nothing() {
     let served = served(Some("secret"));
     for path in ["/", "/?token=", "/?token=secres", "/events", "/events?token=x"] {
-        let told = served.told(&format!("GET {path} HTTP/1.1\nHost: HERE\n\n"));
+        let told = served.answer(&format!("GET {path} HTTP/1.1\nHost: HERE\n\n"));
         assert!(told.starts_with("HTTP/1.1 403") && !told.contains("the page<"), "{told}");
         assert!(!told.contains("secret"), "{told}");
     }
-    let told = served.told("GET /?token=secret HTTP/1.1\nHost: HERE\n\n");
+    let told = served.answer("GET /?token=secret HTTP/1.1\nHost: HERE\n\n");
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }
 
@@ -124,14 +124,14 @@ fn a_reader_that_reads_nothing_is_disconnected() {
         // More data than queues and sockets hold for a reader.
         (0..400).for_each(|_| served.hub.publish(&window));
     }
-    let told = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
+    let told = served.answer("GET / HTTP/1.1\nHost: HERE\n\n");
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }
 
 /// Waits until exactly these processes are looked at.
 fn until_looked_at(looks: &Looks, pids: &[u32]) {
-    let look = || looks.wanted().keys().eq(pids).then_some(());
-    wait::find_or_say(&format!("{pids:?}"), look, || format!("{:?}", looks.wanted()));
+    let look = || looks.open_processes().keys().eq(pids).then_some(());
+    wait::find_or_say(&format!("{pids:?}"), look, || format!("{:?}", looks.open_processes()));
 }
 
 #[test]
@@ -174,12 +174,12 @@ fn no_other_page_has_programs_attached() {
         ("GET /look?key=0a1b&pid=4294967295 HTTP/1.1\nHost: HERE\n\n", "400"),
         ("GET /look?key=0a1b HTTP/1.1\nHost: HERE\n\n", "400"),
     ] {
-        let told = served.told(request);
+        let told = served.answer(request);
         assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {told}");
-        assert!(!told.contains("0a1b") && served.looks.wanted().is_empty(), "{told}");
+        assert!(!told.contains("0a1b") && served.looks.open_processes().is_empty(), "{told}");
     }
     let windows = "GET /events HTTP/1.1\nHost: HERE\nOrigin: http://evil.example\n\n";
-    assert!(served.told(windows).starts_with("HTTP/1.1 403"));
+    assert!(served.answer(windows).starts_with("HTTP/1.1 403"));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn the_number_of_watched_processes_is_bounded() {
     let look = |pid: u32| format!("GET /look?key=0a1b&pid={pid} HTTP/1.1\nHost: HERE\n\n");
     let streams: Vec<TcpStream> = (1..=4).map(|pid| served.ask(&look(pid))).collect();
     until_looked_at(&served.looks, &[1, 2, 3, 4]);
-    assert!(served.told(&look(5)).starts_with("HTTP/1.1 503"));
+    assert!(served.answer(&look(5)).starts_with("HTTP/1.1 503"));
     drop(streams);
     until_looked_at(&served.looks, &[]);
 }

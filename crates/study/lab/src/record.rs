@@ -78,7 +78,7 @@ pub struct Point {
     pub errors: Option<u64>,
     /// CPU time of exactop itself, per cent of a CPU.
     pub cost_pct: Option<f64>,
-    pub workers: Vec<WorkerSeen>,
+    pub workers: Vec<WorkerFigures>,
     /// Causes of the first worker's migrations, if they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Vec<(Cause, MoveSums)>>,
@@ -110,7 +110,7 @@ pub struct Strip {
 /// ledger does not know here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct WorkerSeen {
+pub struct WorkerFigures {
     pub name: String,
     pub run_ns: Option<u64>,
     pub lat_ns: Option<u64>,

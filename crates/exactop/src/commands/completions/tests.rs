@@ -81,7 +81,7 @@ fn is_here(shell: &str) -> bool {
 }
 
 /// Output of a shell that runs these arguments without any user's settings.
-fn told(shell: &str, args: &[&str], home: &Path) -> String {
+fn completed(shell: &str, args: &[&str], home: &Path) -> String {
     let mut program = Program::new(shell);
     program.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     program.env("HOME", home).env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
@@ -142,7 +142,11 @@ fn zsh_completes_lists_conditions_users_and_processes() {
     hold("zsh", |lines| {
         fs::write(dir.path().join("lines"), lines.join("\n")).expect("written");
         let here = dir.path().to_string_lossy();
-        told("zsh", &["-f", "-c", include_str!("tests/terminal.zsh"), "zsh", &here], dir.path());
+        completed(
+            "zsh",
+            &["-f", "-c", include_str!("tests/terminal.zsh"), "zsh", &here],
+            dir.path(),
+        );
         let offered = fs::read_to_string(dir.path().join("offered")).expect("what was offered");
         let each = offered.split("--end\n").map(|words| sorted(words.lines()));
         each.take(lines.len()).collect()
@@ -161,7 +165,7 @@ fn fish_completes_lists_conditions_users_and_processes() {
         let ask = "source $argv[1]; for line in $argv[2..]; complete -C $line; echo --end; end";
         let mut args = vec!["--no-config", "-c", ask, path.to_str().expect("a path")];
         args.extend(lines.iter().map(String::as_str));
-        let offered = told("fish", &args, dir.path());
+        let offered = completed("fish", &args, dir.path());
         let name = |words: &str| {
             sorted(words.lines().map(|line| line.split('\t').next().unwrap_or_default()))
         };

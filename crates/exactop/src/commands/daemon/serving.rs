@@ -140,7 +140,7 @@ impl Serving {
     fn end_window(&mut self) -> Result<(), Failure> {
         let t0_ns = self.session.book().at_ns();
         self.follow();
-        let wanted = self.server.wanted();
+        let wanted = self.server.reader_needs();
         let needs = wanted.needs | NEEDS.without(Needs::SPLIT.with(Needs::INTERRUPTS));
         let request = Request { needs, watch: wanted.watch, interval_ns: None };
         self.session.advance(&request).map_err(Failure::failed)?;

@@ -55,7 +55,7 @@ pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
         Ok(()) => reported,
         Err(LabError::Stopped) => {
             let _ = reported;
-            Err(ended.into_inner().unwrap_or(Failure::Told))
+            Err(ended.into_inner().unwrap_or(Failure::Reported))
         }
         Err(error) => {
             let _ = reported;

@@ -45,9 +45,9 @@ pub fn is_meant(args: &[OsString]) -> bool {
 /// # Errors
 /// The failure. As on illumos, wrong use has the exit code of other failures.
 pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
-    let shown = typed.resolve().and_then(|wanted| match &typed.of.replay {
-        Some(path) => replay(wanted, path, typed.of.time.as_deref()),
-        None => show(wanted, typed.real_time),
+    let shown = typed.resolve().and_then(|plan| match &typed.of.replay {
+        Some(path) => replay(plan, path, typed.of.time.as_deref()),
+        None => show(plan, typed.real_time),
     });
     match shown {
         Err(Failure::Signal(SIGINT | SIGTERM)) => Ok(()),
@@ -63,7 +63,7 @@ pub fn failed(failure: Failure) -> Failure {
     }
 }
 
-fn show(wanted: ReportPlan, real_time: bool) -> Result<(), Failure> {
+fn show(plan: ReportPlan, real_time: bool) -> Result<(), Failure> {
     if real_time {
         become_real_time().map_err(|why| {
             Failure::failed(format!(
@@ -71,31 +71,30 @@ fn show(wanted: ReportPlan, real_time: bool) -> Result<(), Failure> {
             ))
         })?;
     }
-    are_there(wanted.source.root.as_deref(), &wanted.rows.chosen.pids)?;
-    let mut feed =
-        source::open(&wanted.source, Role::Windows).map_err(|failure| match failure {
-            Failure::Failed(why) if wanted.style.microstates => Failure::failed(format!(
-                "cannot measure microstates (-m) without the ledger: {why:#}"
-            )),
-            other => other,
-        })?;
-    let screen = Screen::open(match (wanted.print.append, wanted.print.lines) {
+    are_there(plan.source.root.as_deref(), &plan.rows.chosen.pids)?;
+    let mut feed = source::open(&plan.source, Role::Windows).map_err(|failure| match failure {
+        Failure::Failed(why) if plan.style.microstates => {
+            Failure::failed(format!("cannot measure microstates (-m) without the ledger: {why:#}"))
+        }
+        other => other,
+    })?;
+    let screen = Screen::open(match (plan.print.append, plan.print.lines) {
         (true, _) => Mode::Append,
         (false, Some(_)) => Mode::Fixed,
         (false, None) => Mode::Whole,
     })?;
-    let mut reports = Reports { wanted, screen };
+    let mut reports = Reports { plan, screen };
     // A report on a screen always cuts long names.
-    reports.wanted.style.cut |= reports.screen.is_drawn();
+    reports.plan.style.cut |= reports.screen.is_drawn();
     reports.show_all(&mut *feed)
 }
 
 /// Prints reports of a recording, one below the other.
-fn replay(wanted: ReportPlan, path: &Path, time: Option<&str>) -> Result<(), Failure> {
+fn replay(plan: ReportPlan, path: &Path, time: Option<&str>) -> Result<(), Failure> {
     let mut windows = Windows::open(path, time)?;
     let screen = Screen::open(Mode::Append)?;
-    let mut reports = Reports { wanted, screen };
-    let (ask, mut left) = (reports.ask(), reports.wanted.pace.windows);
+    let mut reports = Reports { plan, screen };
+    let (ask, mut left) = (reports.ask(), reports.plan.pace.windows);
     while left != Some(0) && windows.next()? {
         let Some(frame) = windows.replay.same_frame(&ask) else { continue };
         reports.show(frame, &mut windows.replay)?;
@@ -106,19 +105,19 @@ fn replay(wanted: ReportPlan, path: &Path, time: Option<&str>) -> Result<(), Fai
 
 /// Prints reports, one after the other.
 struct Reports {
-    wanted: ReportPlan,
+    plan: ReportPlan,
     screen: Screen,
 }
 
 impl Reports {
     fn ask(&self) -> Ask {
-        let style = &self.wanted.style;
-        let interval_ns = Some(self.wanted.pace.interval_ns());
+        let style = &self.plan.style;
+        let interval_ns = Some(self.plan.pace.interval_ns());
         Ask { options: style.options(), needs: style.needs(), interval_ns, ..Ask::default() }
     }
 
     fn show_all(&mut self, feed: &mut dyn Feed) -> Result<(), Failure> {
-        let (pace, ask) = (self.wanted.pace, self.ask());
+        let (pace, ask) = (self.plan.pace, self.ask());
         feed.next_frame(&ask).map_err(|error| self.screen.or(Failure::failed(error)))?;
         let interval = pace.interval;
         let mut due = Instant::now() + interval.min(FIRST);
@@ -140,8 +139,8 @@ impl Reports {
     }
 
     fn show(&mut self, mut frame: Frame, feed: &mut dyn Feed) -> Result<(), Failure> {
-        self.wanted.style.width = self.screen.width();
-        let ReportPlan { source, rows, style, print, .. } = &self.wanted;
+        self.plan.style.width = self.screen.width();
+        let ReportPlan { source, rows, style, print, .. } = &self.plan;
         let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
         keep(&rows.real, root, &mut frame.rows);
         let date = print.date.map(|date| written(date, frame.system.wall_s));
@@ -153,9 +152,9 @@ impl Reports {
 
     /// Lines of the lists, with `beside` further lines in the report.
     fn room(&self, beside: usize) -> Result<Room, Failure> {
-        let lists = self.wanted.style.lists;
+        let lists = self.plan.style.lists;
         let room = screen::room(&self.screen, lists, beside)?;
-        let Some(lines) = self.wanted.print.lines else { return Ok(room) };
+        let Some(lines) = self.plan.print.lines else { return Ok(room) };
         let bottom = match (lines.bottom, lists) {
             (_, ReportSections::Groups(_)) => lines.top,
             (bottom, _) => bottom.unwrap_or(room.bottom),

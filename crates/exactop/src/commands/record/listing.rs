@@ -71,7 +71,7 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
     output::print(text)?;
     match report.is_whole() {
         true => Ok(()),
-        false => Err(Failure::Told),
+        false => Err(Failure::Reported),
     }
 }
 

@@ -4,7 +4,7 @@ use super::held_process::{self as held, ProcessHandle, Reniced, Stat};
 use super::reader::Reader;
 use crate::commands::cgroups;
 use crate::options::{config, time};
-use crate::rights::asked;
+use crate::rights::with_capabilities;
 use exactop_model::cgroups::limits::Max;
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest, Refusal};
 use exactop_model::text::escape::unescape;
@@ -40,21 +40,21 @@ impl Host for LiveHost {
         !held::process_is_there(task)
     }
 
-    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
+    fn look_into(&mut self, request: HoldingsRequest) -> Result<Holdings, String> {
         let told = match &self.reader {
-            Some(reader) => reader.borrow_mut().read(wanted),
+            Some(reader) => reader.borrow_mut().read(request),
             None => {
                 Err(Refusal::Because("the reader of processes has ended: restart exactop".into()))
             }
         };
-        told.map_err(|refusal| holdings::refused(wanted.part, &refusal))
+        told.map_err(|refusal| holdings::refused(request.part, &refusal))
     }
 
     fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String> {
         let signal = Signal::from_named_raw(signal)
             .ok_or_else(|| format!("cannot send signal {signal}: it has no name"))?;
         let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
-        asked(Caps::KILL, || process.signal(signal)).map_err(|error| match error {
+        with_capabilities(Caps::KILL, || process.signal(signal)).map_err(|error| match error {
             Errno::SRCH => target.gone(),
             error => format!("cannot signal {}: {}", target.shown(), reason(error)),
         })
@@ -63,7 +63,7 @@ impl Host for LiveHost {
     fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String> {
         let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
         let number = held::number(target.pid).ok_or_else(|| target.gone())?;
-        match asked(Caps::SYS_NICE, || process.renice(number, nice)) {
+        match with_capabilities(Caps::SYS_NICE, || process.renice(number, nice)) {
             Ok(Reniced::It) => Ok(()),
             Ok(Reniced::Perhaps) => Err(format!(
                 "{} exited during the change: check if another process has its PID",
@@ -86,7 +86,7 @@ impl Host for LiveHost {
         let group = Path::new(OsStr::from_bytes(&group));
         // The group may have been handed to another user.
         let set = || cgroups::set_if(group, limit.id, limit.weight, max);
-        match asked(Caps::DAC_OVERRIDE, set) {
+        match with_capabilities(Caps::DAC_OVERRIDE, set) {
             Ok(Some((before, after))) => Ok(format!("{before} -> {after}")),
             Ok(None) => {
                 Err(format!("group {} does not exist any more: choose another", limit.group))

@@ -112,8 +112,8 @@ const BEGUN_ANEW: &str =
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
-pub fn run(wanted: &Windows) -> Result<(), Failure> {
-    let Windows { source, plan, format, pace, check, draws } = wanted;
+pub fn run(windows: &Windows) -> Result<(), Failure> {
+    let Windows { source, plan, format, pace, check, draws } = windows;
     let mut check = Check::new(*check);
     let mut feed = opened(source, format.ask(plan).needs)?;
     let mut screen = Screen::open(if *draws { Mode::Whole } else { Mode::Plain })?;

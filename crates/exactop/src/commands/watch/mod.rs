@@ -16,13 +16,13 @@ use exactop_model::columns::COLUMNS;
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
-pub fn run(wanted: OutputMode) -> Result<(), Failure> {
-    match wanted {
+pub fn run(mode: OutputMode) -> Result<(), Failure> {
+    match mode {
         OutputMode::Fields => {
             let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.name, c.title));
             output::print(lines.collect::<String>())
         }
-        OutputMode::Live(wanted) => live::run(wanted),
-        OutputMode::Windows(wanted) => batch::run(&wanted),
+        OutputMode::Live(mode) => live::run(mode),
+        OutputMode::Windows(mode) => batch::run(&mode),
     }
 }

@@ -233,7 +233,8 @@ fn windows(
         if let Some(mut frame) = frame.map_err(|error| signals.or(Failure::failed(error)))? {
             let details = details(&mut session, &mut frame, typed.details());
             if let Some(window) = session.window() {
-                let watched = looks.as_ref().map(|looks| looks.wanted().into_keys().collect());
+                let watched =
+                    looks.as_ref().map(|looks| looks.open_processes().into_keys().collect());
                 let watched: Vec<u32> = watched.unwrap_or_default();
                 // Figures read during an earlier look do not belong to this window.
                 let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());

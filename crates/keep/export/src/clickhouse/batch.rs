@@ -23,43 +23,43 @@ struct Part {
 
 /// Windows of one host, boot and time slot.
 pub(super) struct Batch {
-    pub whose: HostBoot,
+    pub host_boot: HostBoot,
     slot: u64,
     /// In the order of sending.
     parts: [Part; 2],
 }
 
 impl Batch {
-    pub fn new(whose: HostBoot, slot: u64) -> Result<Batch, ExportError> {
+    pub fn new(host_boot: HostBoot, slot: u64) -> Result<Batch, ExportError> {
         Ok(Batch {
-            whose,
+            host_boot,
             slot,
             parts: [Part::new(TableName::Charges)?, Part::new(TableName::Accounts)?],
         })
     }
 
     /// True if a window of this host and slot fits into the batch.
-    pub fn goes_on(&self, whose: &HostBoot, slot: u64) -> bool {
+    pub fn goes_on(&self, host_boot: &HostBoot, slot: u64) -> bool {
         // The store inserts a table's rows at once: all or none are there.
         let full = self.parts.iter().any(|part| part.table.is_long());
-        !full && self.slot == slot && self.whose == *whose
+        !full && self.slot == slot && self.host_boot == *host_boot
     }
 
     /// Adds a window, with or without its charges.
-    pub fn put(&mut self, told: &WindowFacts, with_charges: bool) -> Result<(), ExportError> {
+    pub fn put(&mut self, facts: &WindowFacts, with_charges: bool) -> Result<(), ExportError> {
         let [charges, accounts] = &mut self.parts;
         if with_charges {
-            charges.put(told)?;
+            charges.put(facts)?;
         }
-        accounts.put(told)
+        accounts.put(facts)
     }
 
     /// Sends the batch; returns the number of its windows.
     pub fn send(self, client: &Client) -> Result<u64, ExportError> {
-        let Batch { whose, parts: [charges, accounts], .. } = self;
+        let Batch { host_boot, parts: [charges, accounts], .. } = self;
         let windows = accounts.windows;
-        charges.send(client, &whose)?;
-        accounts.send(client, &whose)?;
+        charges.send(client, &host_boot)?;
+        accounts.send(client, &host_boot)?;
         Ok(windows)
     }
 }
@@ -70,17 +70,17 @@ impl Part {
         Ok(Part { which, table, seqs: None, windows: 0 })
     }
 
-    fn put(&mut self, told: &WindowFacts) -> Result<(), ExportError> {
-        let seq = told.window.t1_ns;
+    fn put(&mut self, facts: &WindowFacts) -> Result<(), ExportError> {
+        let seq = facts.window.t1_ns;
         let (first, _) = self.seqs.unwrap_or((seq, seq));
         self.seqs = Some((first, seq));
         self.windows += 1;
-        told.put(self.which, &mut self.table)
+        facts.put(self.which, &mut self.table)
     }
 
-    fn send(self, client: &Client, whose: &HostBoot) -> Result<(), ExportError> {
+    fn send(self, client: &Client, host_boot: &HostBoot) -> Result<(), ExportError> {
         let Some(seqs) = self.seqs else { return Ok(()) };
-        let token = token(whose, seqs, self.windows);
+        let token = token(host_boot, seqs, self.windows);
         let fields = fields(self.which);
         let columns: Vec<&str> = fields.iter().map(|Field { name, .. }| &**name).collect();
         client.insert(self.which.name(), &columns, &token, &self.table.finish()?)?;
@@ -90,6 +90,6 @@ impl Part {
 
 /// Deduplication token, HOST:BOOT:FIRST-LAST/COUNT: first and last window and their number. The
 /// number matters because windows that the store already has are left out.
-fn token(whose: &HostBoot, (first, last): (u64, u64), windows: u64) -> String {
-    format!("{}:{}:{first}-{last}/{windows}", whose.host, whose.boot_id)
+fn token(host_boot: &HostBoot, (first, last): (u64, u64), windows: u64) -> String {
+    format!("{}:{}:{first}-{last}/{windows}", host_boot.host, host_boot.boot_id)
 }

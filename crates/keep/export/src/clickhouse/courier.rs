@@ -83,7 +83,7 @@ impl Carrier for Courier<'_> {
                 let book = replay.book();
                 let named = groups(window, book, self.sending.groups);
                 let (host, boot_id) =
-                    (Some(batch.whose.host.clone()), Some(batch.whose.boot_id.clone()));
+                    (Some(batch.host_boot.host.clone()), Some(batch.host_boot.boot_id.clone()));
                 let (names, waiting, named) = (&self.names, &[][..], &named[..]);
                 let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
                 batch.put(&told, !charged)?;

@@ -65,13 +65,13 @@ impl Fake {
         Fake { url, asked }
     }
 
-    pub fn asked(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<Request> {
         self.asked.lock().expect("no thread panicked").clone()
     }
 
     /// The received INSERTs.
     pub fn inserts(&self) -> Vec<Request> {
-        self.asked().into_iter().filter(|request| request.table().is_some()).collect()
+        self.requests().into_iter().filter(|request| request.table().is_some()).collect()
     }
 }
 

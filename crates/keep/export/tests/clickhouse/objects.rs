@@ -99,7 +99,7 @@ fn files_on_a_server_equal_those_in_a_directory() {
     // Send again: files are replaced, unless windows would be lost.
     put(&path, objects(&format!("{}/books", fake.url), None, None)).expect("taken");
     assert_eq!(*kept.lock().expect("it"), expected);
-    let asked = fake.asked();
+    let asked = fake.requests();
     assert!(asked.iter().all(|request| ["GET", "PUT", "MKCOL"].contains(&line(request).0)));
     let later = TimeRange { from: Some(first_end(&path)), to: None };
     let part =
@@ -133,7 +133,7 @@ fn a_refused_put_is_not_repeated() {
         assert!(error.contains(words) && error.contains("why"), "{error}");
         assert!(!error.contains('\x1b') && !error.contains("more"), "{error}");
         let of = |request: &&Request| line(request).0 != "GET";
-        assert_eq!(fake.asked().iter().filter(of).count(), requests, "{status}");
+        assert_eq!(fake.requests().iter().filter(of).count(), requests, "{status}");
     }
     // Servers that do not say what they have.
     for status in [403, 405, 501] {
@@ -143,7 +143,7 @@ fn a_refused_put_is_not_repeated() {
         });
         let error = put(&path, objects(&fake.url, None, None)).expect_err("it does not say");
         assert!(error.to_string().contains("unchecked with --replace"), "{status}: {error}");
-        assert_eq!(fake.asked().len(), 1, "nothing was written");
+        assert_eq!(fake.requests().len(), 1, "nothing was written");
         let recording = Recording::open(&path).expect("a recording");
         let mut server = objects(&fake.url, None, None);
         export(recording, TimeRange::default(), &mut Replacing(&mut server)).expect("it was said");
@@ -164,7 +164,7 @@ fn a_password_is_sent_in_a_header_and_only_encrypted() {
     let login = Login::read(&file).expect("a login");
     let fake = Fake::start(|_| Reply::fine());
     put(&path, objects(&fake.url, Some(&login), None)).expect("taken");
-    for request in fake.asked() {
+    for request in fake.requests() {
         // jo:se:cret, encoded as in RFC 7617.
         let header = "authorization: Basic am86c2U6Y3JldA==";
         assert!(request.head.to_lowercase().contains(&header.to_lowercase()), "{}", request.head);

@@ -52,7 +52,7 @@ fn a_refusal_is_not_retried_and_gives_advice() {
         let error = done.expect_err("refused").to_string();
         assert!(error.contains(hint) && error.contains("why"), "{error}");
         assert!(!error.contains('\x1b') && !error.contains("more"), "{error}");
-        assert_eq!((fake.asked().len(), sent), (1, SentCounts::default()));
+        assert_eq!((fake.requests().len(), sent), (1, SentCounts::default()));
     }
 }
 
@@ -65,7 +65,7 @@ fn a_store_that_stays_away_is_an_error() {
     let (done, sent) = send(&path, &client(&fake.url, None, None, patience), now_ns());
     let error = done.expect_err("away").to_string();
     assert!(error.contains("attempts") && error.contains("down"), "{error}");
-    assert!(fake.asked().len() > 1);
+    assert!(fake.requests().len() > 1);
     assert_eq!(sent, SentCounts::default());
     // A server that does not listen.
     let nobody = client("http://127.0.0.1:1", None, None, patience);
@@ -90,7 +90,7 @@ fn a_password_is_never_in_an_address() {
     let login = Login::read(&file).expect("a login");
     let fake = Fake::start(|_| Reply::fine());
     send(&path, &client(&fake.url, Some(login), None, HASTY), now_ns()).0.expect("taken");
-    for request in fake.asked() {
+    for request in fake.requests() {
         let mut lines = request.head.lines();
         assert!(!lines.next().expect("a line").contains("cret"));
         let said: Vec<&str> =
@@ -140,7 +140,7 @@ fn windows_that_the_store_forgets_are_not_sent() {
     let (done, sent) = send(&path, &client(&fake.url, None, None, HASTY), later);
     done.expect("nothing to send");
     assert_eq!(sent, SentCounts { old: WINDOWS, ..SentCounts::default() });
-    assert!(fake.asked().is_empty());
+    assert!(fake.requests().is_empty());
     assert!(sent.to_string().contains("older than the 7 days"), "{sent}");
 }
 
@@ -152,7 +152,7 @@ fn hostile_names_stay_values() {
     let fake = Fake::start(|_| Reply::fine());
     send(&path, &client(&fake.url, None, None, HASTY), now_ns()).0.expect("taken");
     let escaped = r"a'; DROP TABLE accounts --\x09\\&x=\x0a";
-    for request in fake.asked() {
+    for request in fake.requests() {
         match request.table() {
             // ClickHouse reads parameters of a query as tab-separated values.
             None => assert_eq!(request.given["param_host"], escaped.replace('\\', r"\\")),

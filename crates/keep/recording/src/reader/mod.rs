@@ -4,7 +4,7 @@
 //! gap up to the next keyframe, so it never returns a wrong figure.
 
 use crate::about::Machine;
-mod told;
+mod gaps;
 
 use crate::bounds::Payload;
 use crate::decode::Decoder;
@@ -42,7 +42,7 @@ pub struct Recorded {
     pub snapshot: Snapshot,
     pub(crate) details: Details,
     /// What was measured on demand.
-    pub(crate) looked: PageData,
+    pub(crate) page: PageData,
     pub(crate) at: RecordingPosition,
 }
 
@@ -314,8 +314,8 @@ impl Reader {
         let (span, at) = (header.span(), RecordingPosition { part: self.part, at });
         point.span = span;
         self.known_ns = Some(span.t1_ns);
-        let (details, looked) = self.details_of(header);
-        let recorded = Recorded { span, snapshot, details, looked, at };
+        let (details, page) = self.details_of(header);
+        let recorded = Recorded { span, snapshot, details, page, at };
         self.ready.push_back(Step::Window(Box::new(recorded)));
     }
 

@@ -57,7 +57,7 @@ pub struct Recorder {
     last: Option<Span>,
     pending: Vec<(DetailKey, Facts)>,
     places: FxHashMap<DetailKey, usize>,
-    looked: PageData,
+    page: PageData,
     synced_ns: u64,
     windows: u64,
     notices: Vec<Notice>,
@@ -96,7 +96,7 @@ impl Recorder {
             last: None,
             pending: Vec::new(),
             places: FxHashMap::default(),
-            looked: PageData::default(),
+            page: PageData::default(),
             synced_ns: 0,
             windows: 0,
             notices,
@@ -127,9 +127,9 @@ impl Recorder {
     /// Writes the details of the last window. Otherwise they are written before the next window.
     pub fn settle(&mut self) {
         let facts = std::mem::take(&mut self.pending);
-        let looked = std::mem::take(&mut self.looked);
+        let page = std::mem::take(&mut self.page);
         self.places.clear();
-        if facts.is_empty() && looked.is_empty() {
+        if facts.is_empty() && page.is_empty() {
             return;
         }
         let (Some(span), Some(running)) = (self.last, &mut self.running) else {
@@ -138,7 +138,7 @@ impl Recorder {
             let _ = self.known.details(facts, &PageData::default());
             return;
         };
-        let bytes = running.bytes.details(span, facts, &looked);
+        let bytes = running.bytes.details(span, facts, &page);
         let written = self.put(bytes).and_then(|()| self.sync(span.t1_ns));
         self.note_outcome(written);
     }

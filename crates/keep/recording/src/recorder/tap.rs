@@ -13,11 +13,11 @@ impl Tap for Recorder {
     }
 
     fn waits(&mut self, tgid: u32, waits: &Result<WaitWindow, String>) {
-        self.looked.waits = Some(Waited { tgid, waits: waits.clone() });
+        self.page.waits = Some(Waited { tgid, waits: waits.clone() });
     }
 
     fn groups(&mut self, before: &[GroupSample], after: &[GroupSample]) {
-        self.looked.groups = Some(GroupFiles { before: before.into(), after: after.into() });
+        self.page.groups = Some(GroupFiles { before: before.into(), after: after.into() });
     }
 
     fn details(&mut self, row: &Row) {

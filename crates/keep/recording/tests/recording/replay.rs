@@ -98,7 +98,7 @@ fn a_second_recorder_is_refused_by_name_and_pid() {
     let second = Recorder::open(&path, machine("boot"), options()).map(drop);
     let error = second.expect_err("refused");
     assert!(
-        matches!(&error, RecordingError::Held { pid, .. } if *pid == std::process::id().to_string())
+        matches!(&error, RecordingError::InUse { pid, .. } if *pid == std::process::id().to_string())
     );
     assert!(error.to_string().contains(&path.display().to_string()), "{error}");
     drop(first);
@@ -263,7 +263,7 @@ fn removing_the_pid_file_does_not_release_the_lock() {
     let mut first = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
     std::fs::remove_file(path.join("writer.lock")).expect("the file");
     let second = Recorder::open(&path, machine("boot"), options()).map(drop);
-    assert!(matches!(second, Err(RecordingError::Held { .. })), "{second:?}");
+    assert!(matches!(second, Err(RecordingError::InUse { .. })), "{second:?}");
     // A foreign file under the next file's name is left alone.
     std::fs::write(path.join("exactop-00000001.rec"), "theirs").expect("a file");
     let mut live = Live::new(31, false);

@@ -7,12 +7,12 @@ mod pids;
 mod readers;
 mod ready;
 mod refused_file;
-mod seen;
 mod shares;
 mod socket;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod visibility;
 
 use crate::ask::{self, Look, Window};
 use crate::beat::MOST_ENDS;
@@ -32,7 +32,6 @@ use readers::{Reader, ReaderCommand, ReaderStage};
 use ready::{Readiness, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
-use seen::Visibility;
 use shares::READERS;
 use socket::Socket;
 use std::os::fd::BorrowedFd;
@@ -40,6 +39,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use telling::{SnapshotStream, WindowEnd};
+use visibility::Visibility;
 
 /// The combined needs of all readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -122,11 +122,11 @@ impl Server {
     }
 
     /// Needs of the next window.
-    pub fn wanted(&self) -> ReaderNeeds {
-        self.wanted_at(now_ns())
+    pub fn reader_needs(&self) -> ReaderNeeds {
+        self.reader_needs_at(now_ns())
     }
 
-    fn wanted_at(&self, now_ns: u64) -> ReaderNeeds {
+    fn reader_needs_at(&self, now_ns: u64) -> ReaderNeeds {
         let asks = self.readers.iter().filter_map(|reader| reader.wants_at(now_ns));
         // In a reader's PID namespace, this PID is another process.
         let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
@@ -235,7 +235,8 @@ impl Server {
 
     /// Refuses readers in PID namespaces above the limit.
     fn refuse_namespaces(&mut self) {
-        let told = self.readers.iter_mut().filter(|reader| reader.is_told() && !reader.is_over());
+        let told =
+            self.readers.iter_mut().filter(|reader| reader.has_requested() && !reader.is_over());
         let mut told: Vec<&mut Reader> = told.filter(|reader| reader.namespace.is_some()).collect();
         // Readers with an unknown user count as one user.
         let user = |reader: &Reader| socket::user(reader.stream()).unwrap_or(u32::MAX);

@@ -28,13 +28,13 @@ const UNREAD: usize = 32 << 20;
 /// The same limit while the daemon is short of memory.
 const LITTLE_UNREAD: usize = 1 << 20;
 /// Most bytes held back until the reader's own window ends: one write of the socket.
-const HELD: usize = 64 << 10;
+const MOST_HELD_BACK: usize = 64 << 10;
 /// Idle timeout of a reader without a request, ns.
 const IDLE_NS: u64 = 60_000_000_000;
 /// Assumed interval of a reader that does not state one, ns.
-const UNSAID_NS: u64 = 10_000_000_000;
+const ASSUMED_INTERVAL_NS: u64 = 10_000_000_000;
 /// Longest interval by which needs are kept, ns.
-const SELDOM_NS: u64 = 3_600_000_000_000;
+const LONGEST_INTERVAL_NS: u64 = 3_600_000_000_000;
 /// Most pieces per write.
 const PIECES: usize = 32;
 
@@ -161,9 +161,12 @@ impl Reader {
     /// come.
     pub fn wants_at(&self, now_ns: u64) -> Option<&Window> {
         let window = self.wants.as_ref()?;
-        let interval_ns = window.interval_ns.unwrap_or(UNSAID_NS).clamp(SHORTEST_NS, SELDOM_NS);
+        let interval_ns = window
+            .interval_ns
+            .unwrap_or(ASSUMED_INTERVAL_NS)
+            .clamp(SHORTEST_NS, LONGEST_INTERVAL_NS);
         let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
-        let for_ns = interval_ns * (u64::from(ends) + 2) + UNSAID_NS;
+        let for_ns = interval_ns * (u64::from(ends) + 2) + ASSUMED_INTERVAL_NS;
         (now_ns <= self.asked_ns.saturating_add(for_ns)).then_some(window)
     }
 
@@ -178,7 +181,7 @@ impl Reader {
     }
 
     /// True if the reader has requested windows: before that nothing is sent.
-    pub fn is_told(&self) -> bool {
+    pub fn has_requested(&self) -> bool {
         self.wants.is_some()
     }
 
@@ -310,7 +313,7 @@ impl Reader {
         self.keep(bytes);
         let is_awaited = std::mem::take(&mut self.is_awaited);
         // With a full socket, wait until the reader makes room.
-        if !self.is_full && (is_awaited || self.unread_bytes > HELD) {
+        if !self.is_full && (is_awaited || self.unread_bytes > MOST_HELD_BACK) {
             self.write();
         }
     }

@@ -35,7 +35,7 @@ impl Socket {
             }
         }
         match UnixStream::connect(path) {
-            Ok(_) => return Err(ServiceError::Held(path.into())),
+            Ok(_) => return Err(ServiceError::InUse(path.into())),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 remove_stale(path).map_err(failed("listen on"))?;
             }

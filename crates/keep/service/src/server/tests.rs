@@ -117,7 +117,7 @@ fn extra_figures_are_measured_only_while_requested() {
     });
     let now_ns = now_ns();
     let wanted = |server: &Server, s: u64| {
-        let wanted = server.wanted_at(now_ns + s * 1_000_000_000);
+        let wanted = server.reader_needs_at(now_ns + s * 1_000_000_000);
         (wanted.needs.has(Needs::SPLIT), wanted.watch)
     };
     assert_eq!(wanted(&server, 0), (true, Some(7)));
@@ -138,10 +138,10 @@ fn a_slow_reader_has_extra_figures_in_every_window() {
         let ask =
             format!("{{\"window\":{{\"interval_ns\":{interval_ns},\"needs\":[\"split\"]}}}}\n");
         let _one = comes(&dir, &format!("{HELLO}{ask}"));
-        until(&mut server, "one asked", |server| server.wanted().needs.has(Needs::SPLIT));
+        until(&mut server, "one asked", |server| server.reader_needs().needs.has(Needs::SPLIT));
         let now_ns = now_ns();
         let wanted =
-            |server: &Server, at_ns| server.wanted_at(now_ns + at_ns).needs.has(Needs::SPLIT);
+            |server: &Server, at_ns| server.reader_needs_at(now_ns + at_ns).needs.has(Needs::SPLIT);
         assert!(wanted(&server, interval_ns + interval_ns / 2), "until the next question");
         assert!(!wanted(&server, 10 * interval_ns), "and not for ever");
         drop(_one);

@@ -281,7 +281,7 @@ fn ends_of_one_request_come_unasked_and_then_stop() {
 fn a_missing_or_second_daemon_is_named() {
     let mut daemon = Daemon::start();
     let twice = Server::listen(&daemon.path, None, machine()).unwrap_err();
-    assert!(matches!(twice, ServiceError::Held(_)), "{twice}");
+    assert!(matches!(twice, ServiceError::InUse(_)), "{twice}");
     let mut remote = Remote::connect(&daemon.path, "x").unwrap();
     daemon.end();
     remote.away = Duration::from_millis(1);

@@ -36,15 +36,15 @@ impl OwnGroup {
     ///
     /// # Errors
     /// Why no group can be made, and what would permit it.
-    pub fn new(hierarchy: &Hierarchy, wanted: &GroupLimits) -> Result<OwnGroup, CgroupError> {
+    pub fn new(hierarchy: &Hierarchy, limits: &GroupLimits) -> Result<OwnGroup, CgroupError> {
         if !systemd_runs() {
-            return Ok(OwnGroup::Made(made(hierarchy, wanted)?, None));
+            return Ok(OwnGroup::Made(made(hierarchy, limits)?, None));
         }
-        let systemd = match Scope::new(hierarchy, &maker::own_name(), wanted) {
+        let systemd = match Scope::new(hierarchy, &maker::own_name(), limits) {
             Ok(scope) => return Ok(OwnGroup::Scope(scope)),
             Err(error) => Box::new(error),
         };
-        match made(hierarchy, wanted) {
+        match made(hierarchy, limits) {
             Ok(group) => Ok(OwnGroup::Made(group, Some(systemd))),
             Err(here) => Err(CgroupError::NoWay { systemd, here: Box::new(here) }),
         }
@@ -93,12 +93,12 @@ impl OwnGroup {
     }
 }
 
-fn made(hierarchy: &Hierarchy, wanted: &GroupLimits) -> Result<Transient, CgroupError> {
+fn made(hierarchy: &Hierarchy, limits: &GroupLimits) -> Result<Transient, CgroupError> {
     let group = Transient::new(hierarchy)?;
-    if let Some(weight) = wanted.weight {
+    if let Some(weight) = limits.weight {
         hierarchy.set_weight(group.directory(), weight)?;
     }
-    if let Some(max) = wanted.max {
+    if let Some(max) = limits.max {
         hierarchy.set_max(group.directory(), max)?;
     }
     Ok(group)

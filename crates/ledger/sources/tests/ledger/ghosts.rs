@@ -20,7 +20,7 @@ fn hidden(one_in: u32) -> Options {
 }
 
 /// All tasks of the book: only zombies, or only others.
-fn held(book: &Book, zombies: bool) -> HashSet<TaskKey> {
+fn keys(book: &Book, zombies: bool) -> HashSet<TaskKey> {
     let accounts = book.processes().flat_map(|(_, process)| &process.tasks);
     let tasks = accounts.filter_map(|&account| book.task(account));
     let wanted = tasks.filter(|task| (task.state == MicroState::Zombie) == zombies);
@@ -51,7 +51,7 @@ fn a_zombie_whose_release_is_hidden_goes_when_it_is_reaped() {
         let mut children: Vec<_> = (0..count).map(spawn).collect();
         let pids: HashSet<u32> = children.iter().map(|child| child.id()).collect();
         let shown = |books: &Books| {
-            held(&books.book, true).iter().filter(|key| pids.contains(&key.tgid)).count()
+            keys(&books.book, true).iter().filter(|key| pids.contains(&key.tgid)).count()
         };
         books.find("every child as a zombie", |books, _| (shown(books) == count).then_some(()));
         let lost = books.ledger.lost_on_purpose();
@@ -79,7 +79,7 @@ fn a_storm_with_hidden_releases_leaves_no_task_behind() {
     let mut ended = 0;
     books.window(Duration::from_millis(50));
     while Instant::now() < end || ended < 1_000 {
-        let (tasks, zombies) = (held(&books.book, false).len(), held(&books.book, true));
+        let (tasks, zombies) = (keys(&books.book, false).len(), keys(&books.book, true));
         let living = living();
         std::thread::sleep(Duration::from_millis(50));
         let next = books.close().expect("a window is open");
@@ -90,7 +90,7 @@ fn a_storm_with_hidden_releases_leaves_no_task_behind() {
             "{tasks} are held, {} live, {exited} exited since; {ended} in all",
             living.len()
         );
-        let both = held(&books.book, true).into_iter().filter(|key| zombies.contains(key));
+        let both = keys(&books.book, true).into_iter().filter(|key| zombies.contains(key));
         let ghosts: Vec<_> = both.filter(|key| !living.contains(&(key.tgid, key.tid))).collect();
         assert!(ghosts.is_empty(), "reaped and held: {ghosts:?}");
     }

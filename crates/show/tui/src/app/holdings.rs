@@ -8,8 +8,8 @@ use exactop_model::frame::holdings::{Holdings, HoldingsRequest, Part};
 /// The holdings, or the reason why they could not be read.
 #[derive(Clone, Debug)]
 pub(crate) struct HoldingsAnswer {
-    wanted: HoldingsRequest,
-    told: Result<Holdings, String>,
+    request: HoldingsRequest,
+    answer: Result<Holdings, String>,
 }
 
 impl Shows {
@@ -34,20 +34,21 @@ impl App {
     /// The holdings that must be read now. Drops those that are no longer shown, because they may
     /// be secret.
     pub fn has_to_look_into(&mut self) -> Option<HoldingsRequest> {
-        let wanted = self.looks_into();
-        self.holdings.take_if(|told| Some(told.wanted) != wanted);
-        wanted.filter(|_| self.holdings.is_none())
+        let request = self.looks_into();
+        self.holdings.take_if(|answer| Some(answer.request) != request);
+        request.filter(|_| self.holdings.is_none())
     }
 
     /// Takes the result of a read.
-    pub fn looked_into(&mut self, wanted: HoldingsRequest, told: Result<Holdings, String>) {
-        self.holdings = Some(HoldingsAnswer { wanted, told });
+    pub fn looked_into(&mut self, request: HoldingsRequest, answer: Result<Holdings, String>) {
+        self.holdings = Some(HoldingsAnswer { request, answer });
     }
 
     /// Holdings of the page's process.
     pub(crate) fn held_by(&self, page: &ProcessPage) -> Option<&Result<Holdings, String>> {
-        let told = self.holdings.as_ref()?;
-        let is_its = told.wanted.key == page.key && Some(told.wanted.part) == page.shows.part();
-        is_its.then_some(&told.told)
+        let answer = self.holdings.as_ref()?;
+        let is_its =
+            answer.request.key == page.key && Some(answer.request.part) == page.shows.part();
+        is_its.then_some(&answer.answer)
     }
 }

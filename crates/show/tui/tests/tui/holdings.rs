@@ -81,7 +81,7 @@ impl Host for Tells {
     }
 }
 
-fn told(part: Part) -> Result<Holdings, String> {
+fn holdings_of(part: Part) -> Result<Holdings, String> {
     let file = |number, kind, name: &[u8], size, position| File {
         number,
         kind,
@@ -147,7 +147,7 @@ const FILES: KeyCode = KeyCode::Char('l');
 
 #[test]
 fn an_environment_at_80x24() {
-    let (screen, asked) = shown(told, 80, &[ENVIRONMENT]);
+    let (screen, asked) = shown(holdings_of, 80, &[ENVIRONMENT]);
     insta::assert_snapshot!("environment_at_80x24", screen);
     assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'));
     let path: String = screen.split_whitespace().collect();
@@ -158,8 +158,8 @@ fn an_environment_at_80x24() {
 
 #[test]
 fn open_files_at_80x24_and_40x24() {
-    insta::assert_snapshot!("open_files_at_80x24", shown(told, 80, &[FILES]).0);
-    insta::assert_snapshot!("open_files_at_40x24", shown(told, 40, &[FILES]).0);
+    insta::assert_snapshot!("open_files_at_80x24", shown(holdings_of, 80, &[FILES]).0);
+    insta::assert_snapshot!("open_files_at_40x24", shown(holdings_of, 40, &[FILES]).0);
 }
 
 #[test]
@@ -174,9 +174,10 @@ fn a_refusal_is_shown_and_escaped() {
 #[test]
 fn only_the_open_pages_process_is_read() {
     use KeyCode::{Char, Enter, Esc};
-    let (_, asked) = shown(told, 80, &[Enter, Char('y'), Esc, Esc, Char('H')]);
+    let (_, asked) = shown(holdings_of, 80, &[Enter, Char('y'), Esc, Esc, Char('H')]);
     assert_eq!(asked, []);
-    let parts = |keys| shown(told, 80, keys).1.into_iter().map(|w| w.part).collect::<Vec<_>>();
+    let parts =
+        |keys| shown(holdings_of, 80, keys).1.into_iter().map(|w| w.part).collect::<Vec<_>>();
     let mut both = parts(&[Enter, ENVIRONMENT, FILES, FILES, Esc]);
     both.dedup();
     assert_eq!(both, [Part::Environment, Part::Files]);
@@ -185,7 +186,7 @@ fn only_the_open_pages_process_is_read() {
 /// The view keeps holdings only while the page shows them, and shows them on no other page.
 #[test]
 fn holdings_are_dropped_with_their_page() {
-    let (mut feed, mut host) = (MadeUp, Tells { told, asked: Vec::new() });
+    let (mut feed, mut host) = (MadeUp, Tells { told: holdings_of, asked: Vec::new() });
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
     assert!(screen(&mut desk, 80, &[ENVIRONMENT]).contains("HOME=/root"));

@@ -12,7 +12,7 @@ fn planted() -> Planted {
 const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
 /// The accessibility tree: role and name of each element.
-fn told(page: &mut Shown) -> Vec<(String, String)> {
+fn announced(page: &mut Shown) -> Vec<(String, String)> {
     page.browser.call("Accessibility.enable", json!({}));
     let tree = page.browser.call("Accessibility.getFullAXTree", json!({}));
     let word = |node: &Value, of: &str| node[of]["value"].as_str().unwrap_or_default().to_string();
@@ -30,7 +30,7 @@ fn each_picture_has_a_table_for_screen_readers() {
     page.browser.ask("exactop.openGroup('path:/shop/capped')");
     page.browser.ask("[...document.querySelectorAll('details.behind')].forEach(details => { details.open = true; })");
     page.browser.ask(FRAME);
-    let heard = told(&mut page);
+    let heard = announced(&mut page);
     let of = |role: &str| -> Vec<&String> {
         heard.iter().filter(|(of, _)| of == role).map(|(_, name)| name).collect()
     };

@@ -58,7 +58,7 @@ impl Machine {
                 now.tasks.retain(|task| task.key.tgid != 1);
             }
             let window = self.book.advance(now);
-            let watched: Vec<u32> = self.looks.wanted().into_keys().collect();
+            let watched: Vec<u32> = self.looks.open_processes().into_keys().collect();
             let groups = self.planted.quota.map(|_| {
                 exactop_model::cgroups::rows(&group_files(self.at - 1), &group_files(self.at), None)
             });

@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 /// Waits until these processes are looked at; true: with system calls.
 fn until_wanted(machine: &Machine, wanted: &[(u32, bool)]) {
     let wanted = BTreeMap::from_iter(wanted.iter().copied());
-    let look = || (machine.looks.wanted() == wanted).then_some(());
-    wait::find_or_say(&format!("{wanted:?}"), look, || format!("{:?}", machine.looks.wanted()));
+    let look = || (machine.looks.open_processes() == wanted).then_some(());
+    wait::find_or_say(&format!("{wanted:?}"), look, || {
+        format!("{:?}", machine.looks.open_processes())
+    });
 }
 
 fn until_shown(browser: &mut Browser, id: &str, words: &str) -> String {

@@ -3,10 +3,10 @@
 mod bursts;
 mod groups;
 mod guard;
+mod ledger;
 mod metric;
 mod moved;
 mod progress;
-mod seen;
 mod strip;
 mod top;
 mod workers;
@@ -176,7 +176,7 @@ impl<'a> Lab<'a> {
         if let Some(session) = &self.session {
             let window = taken.window.as_ref();
             let none = || Trouble::Trial("the ledger gave no window".into());
-            seen::fill(point, window.ok_or_else(none)?, session.book(), &workers, &cpus);
+            ledger::fill(point, window.ok_or_else(none)?, session.book(), &workers, &cpus);
         }
         workers.note_niceness();
         workers.end();

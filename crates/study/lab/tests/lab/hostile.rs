@@ -3,7 +3,7 @@
 use exactop_files::Directory;
 use exactop_lab::definition::Experiment;
 use exactop_lab::machine::MachineFacts;
-use exactop_lab::record::{Point, Run, Schema, Strip, WorkerSeen};
+use exactop_lab::record::{Point, Run, Schema, Strip, WorkerFigures};
 use exactop_lab::report;
 use exactop_lab::{built_in, compare, read_back};
 use serde_json::{json, Value};
@@ -88,7 +88,7 @@ fn points(run: &Run) -> Vec<Point> {
                 value: Some(0.4 + f64::from(repeat) / 1000.0),
                 invalid: (repeat == 7).then(|| HOSTILE.into()),
                 window_ns: 1_000_000_000,
-                workers: vec![WorkerSeen { name: HOSTILE.into(), ..WorkerSeen::default() }],
+                workers: vec![WorkerFigures { name: HOSTILE.into(), ..WorkerFigures::default() }],
                 progress: vec![vec![0.0, 5.0, 9.0]],
                 ..Point::default()
             });

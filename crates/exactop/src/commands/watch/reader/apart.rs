@@ -92,14 +92,14 @@ fn answer(socket: UnixStream, root: &Path) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let Ok(Question { number, asked }) = serde_json::from_slice(&line) else { return };
-        let told = match asked {
-            ReaderRequest::Holdings(wanted) => ReaderReply::Holdings(look(root, &wanted)),
+        let Ok(Question { number, request }) = serde_json::from_slice(&line) else { return };
+        let reply = match request {
+            ReaderRequest::Holdings(request) => ReaderReply::Holdings(look(root, &request)),
             ReaderRequest::Disk(all) => {
                 ReaderReply::Disk(all.iter().map(|of| disk(root, of)).collect())
             }
         };
-        let Ok(mut answer) = serde_json::to_vec(&Answer { number, told }) else { return };
+        let Ok(mut answer) = serde_json::to_vec(&Answer { number, reply }) else { return };
         answer.push(b'\n');
         if (&socket).write_all(&answer).is_err() {
             return;
@@ -108,12 +108,12 @@ fn answer(socket: UnixStream, root: &Path) {
 }
 
 /// Reads one part of the named process; refuses if the number belongs to another process.
-fn look(root: &Path, wanted: &HoldingsRequest) -> Result<Holdings, Refusal> {
-    let process = Process::open(root, wanted.key.tgid)?;
-    if !held_process::is_its_start(wanted.key, process.start_ticks()?) {
+fn look(root: &Path, request: &HoldingsRequest) -> Result<Holdings, Refusal> {
+    let process = Process::open(root, request.key.tgid)?;
+    if !held_process::is_its_start(request.key, process.start_ticks()?) {
         return Err(Refusal::Exited);
     }
-    process.read(wanted.part)
+    process.read(request.part)
 }
 
 /// Reads disk I/O in the same way.

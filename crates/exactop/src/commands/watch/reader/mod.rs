@@ -28,7 +28,7 @@ const MOST: usize = 1024;
 #[derive(Serialize, Deserialize)]
 struct Question {
     number: u64,
-    asked: ReaderRequest,
+    request: ReaderRequest,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,7 +40,7 @@ enum ReaderRequest {
 #[derive(Serialize, Deserialize)]
 struct Answer {
     number: u64,
-    told: ReaderReply,
+    reply: ReaderReply,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Reader {
     socket: UnixStream,
     /// Bytes of the next answer so far.
     come: Vec<u8>,
-    asked: u64,
+    sent: u64,
     answered: u64,
     /// The process of the last question.
     of: String,
@@ -78,7 +78,7 @@ impl Reader {
         Reader {
             socket,
             come: Vec::new(),
-            asked: 0,
+            sent: 0,
             answered: 0,
             of: String::new(),
             patience: PATIENCE,
@@ -89,9 +89,9 @@ impl Reader {
     ///
     /// # Errors
     /// The reason why there is no answer.
-    pub fn read(&mut self, wanted: HoldingsRequest) -> Result<Holdings, Refusal> {
-        match self.ask(ReaderRequest::Holdings(wanted))? {
-            ReaderReply::Holdings(told) => told,
+    pub fn read(&mut self, request: HoldingsRequest) -> Result<Holdings, Refusal> {
+        match self.ask(ReaderRequest::Holdings(request))? {
+            ReaderReply::Holdings(holdings) => holdings,
             ReaderReply::Disk(_) => Err(Refusal::Because(ANOTHER.into())),
         }
     }
@@ -101,8 +101,8 @@ impl Reader {
         let mut found = Vec::with_capacity(all.len());
         for some in all.chunks(MOST) {
             let why = match self.ask(ReaderRequest::Disk(some.to_vec())) {
-                Ok(ReaderReply::Disk(told)) if told.len() == some.len() => {
-                    found.extend(told);
+                Ok(ReaderReply::Disk(bytes)) if bytes.len() == some.len() => {
+                    found.extend(bytes);
                     continue;
                 }
                 Ok(_) => Refusal::Because(ANOTHER.into()),
@@ -115,31 +115,31 @@ impl Reader {
 
     /// Sends a question. While an earlier answer is missing, it sends none and returns the process
     /// that blocks the reader.
-    fn ask(&mut self, asked: ReaderRequest) -> Result<ReaderReply, Refusal> {
-        while self.answered < self.asked {
+    fn ask(&mut self, request: ReaderRequest) -> Result<ReaderReply, Refusal> {
+        while self.answered < self.sent {
             if let Err(error) = self.next_answer(NO_PATIENCE) {
-                let is_anothers = is_late(&error) && subject(&asked) != self.of;
+                let is_anothers = is_late(&error) && subject(&request) != self.of;
                 return Err(if is_anothers { self.still_waits() } else { refusal(error) });
             }
         }
-        self.of = subject(&asked);
-        self.tell(asked).map_err(refusal)
+        self.of = subject(&request);
+        self.tell(request).map_err(refusal)
     }
 
     fn still_waits(&self) -> Refusal {
         Refusal::Because(format!("still waits for {}; if that lasts, restart exactop", self.of))
     }
 
-    fn tell(&mut self, asked: ReaderRequest) -> io::Result<ReaderReply> {
-        let question = Question { number: self.asked + 1, asked };
+    fn tell(&mut self, request: ReaderRequest) -> io::Result<ReaderReply> {
+        let question = Question { number: self.sent + 1, request };
         let mut line = serde_json::to_vec(&question)?;
         line.push(b'\n');
         self.socket.write_all(&line)?;
-        self.asked += 1;
+        self.sent += 1;
         loop {
             let answer = self.next_answer(self.patience)?;
-            if answer.number == self.asked {
-                return Ok(answer.told);
+            if answer.number == self.sent {
+                return Ok(answer.reply);
             }
         }
     }
@@ -179,9 +179,9 @@ impl Reader {
 const ANOTHER: &str = "the process that reads it gave an answer of another kind";
 
 /// The process that a question is about.
-fn subject(asked: &ReaderRequest) -> String {
-    match asked {
-        ReaderRequest::Holdings(wanted) => format!("PID {}", wanted.key.tgid),
+fn subject(request: &ReaderRequest) -> String {
+    match request {
+        ReaderRequest::Holdings(request) => format!("PID {}", request.key.tgid),
         ReaderRequest::Disk(_) => "the disk I/O of rows".into(),
     }
 }
@@ -212,7 +212,7 @@ mod tests {
     /// Long enough for a busy machine, but bounded.
     pub(super) const LONG: Duration = Duration::from_secs(60);
 
-    fn wanted(tgid: u32) -> HoldingsRequest {
+    fn request(tgid: u32) -> HoldingsRequest {
         HoldingsRequest { key: TaskKey { tgid, tid: tgid, start_ns: 1 }, part: Part::Environment }
     }
 
@@ -235,8 +235,8 @@ mod tests {
             if may.recv().is_err() {
                 return;
             }
-            let told = ReaderReply::Holdings(Ok(environment(number as usize)));
-            let mut answer = serde_json::to_vec(&Answer { number, told }).expect("an answer");
+            let reply = ReaderReply::Holdings(Ok(environment(number as usize)));
+            let mut answer = serde_json::to_vec(&Answer { number, reply }).expect("an answer");
             answer.push(b'\n');
             (&theirs).write_all(&answer).expect("told");
         }
@@ -248,23 +248,23 @@ mod tests {
         let (may, wait) = std::sync::mpsc::channel();
         let other = std::thread::spawn(move || answering(theirs, wait));
         let mut reader = Reader { patience: NO_PATIENCE, ..Reader::from_socket(ours) };
-        let late = reader.read(wanted(7));
+        let late = reader.read(request(7));
         assert!(says(&late, "no answer yet"), "{late:?}");
         reader.patience = LONG;
         let before = Instant::now();
-        let late = reader.read(wanted(7));
+        let late = reader.read(request(7));
         assert!(says(&late, "no answer yet"), "{late:?}");
-        let still = reader.read(wanted(9));
+        let still = reader.read(request(9));
         assert!(says(&still, "still waits for PID 7;"), "{still:?}");
-        assert_eq!(reader.asked, 1, "who has not answered is asked nothing more");
+        assert_eq!(reader.sent, 1, "who has not answered is asked nothing more");
         assert!(before.elapsed() < LONG / 2, "nor waited for");
         (0..2).for_each(|_| may.send(()).expect("it waits"));
         while reader.answered < 1 && reader.next_answer(NO_PATIENCE).is_err() {
             assert!(before.elapsed() < LONG, "it does not come");
         }
-        assert_eq!(reader.read(wanted(9)), Ok(environment(2)), "the second question's own");
+        assert_eq!(reader.read(request(9)), Ok(environment(2)), "the second question's own");
         drop(may);
-        let ended = reader.read(wanted(9));
+        let ended = reader.read(request(9));
         assert!(says(&ended, "has ended"), "{ended:?}");
         other.join().expect("no panic");
     }

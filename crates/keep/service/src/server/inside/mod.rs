@@ -4,8 +4,8 @@
 mod filter;
 
 use super::readers::Reader;
-use super::seen::start_ticks;
 use super::telling::{SnapshotStream, WindowEnd};
+use super::visibility::start_ticks;
 use exactop_model::{Book, Snapshot, TaskKey};
 use exactop_recording::{FrameError, Machine};
 use exactop_sources::pid_namespace::PidNamespace;
@@ -64,11 +64,11 @@ impl Insides {
         readers: &mut [Reader],
     ) -> Result<(), FrameError> {
         let is_there = |inside: &Inside| {
-            readers.iter().any(|reader| reader.is_told() && reader.is_in(&inside.namespace))
+            readers.iter().any(|reader| reader.has_requested() && reader.is_in(&inside.namespace))
         };
         self.all.retain(is_there);
         // A reader that has not asked yet causes no scan.
-        let told = readers.iter().filter(|reader| reader.is_told());
+        let told = readers.iter().filter(|reader| reader.has_requested());
         for namespace in told.filter_map(|reader| reader.namespace.as_ref()) {
             if self.all.iter().all(|inside| inside.namespace.id() != namespace.id()) {
                 self.all.push(Inside::new(namespace.clone()));

@@ -4,7 +4,7 @@ use super::view::{Looker, Reply, View};
 use super::Progress;
 use crate::ask::Look;
 use crate::schedule::{Schedule, WindowRequest};
-use crate::server::seen::Visibility;
+use crate::server::visibility::Visibility;
 use exactop_model::on_demand::{Choice, Subject};
 use std::sync::mpsc::Sender;
 
@@ -25,7 +25,7 @@ pub struct ProbeSet {
     ended_ns: u64,
     schedule: Schedule,
     /// One for each user, so that the owner of each process is looked up once.
-    seen: Vec<Visibility>,
+    visibilities: Vec<Visibility>,
     views: Vec<View>,
 }
 
@@ -33,8 +33,18 @@ impl ProbeSet {
     /// Programs that are being attached, without readers yet.
     pub fn new(what: Subject, number: u64, ends: Sender<()>) -> ProbeSet {
         let (is_attached, is_ending, ended_ns) = (false, false, 0);
-        let (schedule, seen, views) = (Schedule::default(), Vec::new(), Vec::new());
-        ProbeSet { what, number, ends, is_attached, is_ending, ended_ns, schedule, seen, views }
+        let (schedule, visibilities, views) = (Schedule::default(), Vec::new(), Vec::new());
+        ProbeSet {
+            what,
+            number,
+            ends,
+            is_attached,
+            is_ending,
+            ended_ns,
+            schedule,
+            visibilities,
+            views,
+        }
     }
 
     pub fn subject(&self) -> Subject {
@@ -72,18 +82,18 @@ impl ProbeSet {
     }
 
     /// Adds a reader.
-    pub fn come(&mut self, choice: Choice, seen: Visibility, looker: Looker) {
-        let same = |view: &&mut View| view.is_of(&choice) && view.sees(&seen);
+    pub fn come(&mut self, choice: Choice, visibility: Visibility, looker: Looker) {
+        let same = |view: &&mut View| view.is_of(&choice) && view.sees(&visibility);
         match self.views.iter_mut().find(same) {
             Some(view) => view.come(looker),
             None => {
-                let mut view = View::new(choice, &seen);
+                let mut view = View::new(choice, &visibility);
                 view.come(looker);
                 self.views.push(view);
             }
         }
-        if self.seen.iter().all(|there| there.uid() != seen.uid()) {
-            self.seen.push(seen);
+        if self.visibilities.iter().all(|there| there.uid() != visibility.uid()) {
+            self.visibilities.push(visibility);
         }
     }
 
@@ -103,7 +113,7 @@ impl ProbeSet {
         self.schedule.leave(number);
         self.views.iter_mut().for_each(|view| view.leave(number));
         self.views.retain(|view| view.numbers().len() > 0);
-        self.seen.retain(|seen| self.views.iter().any(|view| view.sees(seen)));
+        self.visibilities.retain(|visibility| self.views.iter().any(|view| view.sees(visibility)));
     }
 
     /// Handles a report of the thread; returns the replies to readers.
@@ -121,10 +131,10 @@ impl ProbeSet {
                 self.ended_ns = t1_ns;
                 self.schedule.ended(t1_ns);
                 let mut replies = Vec::new();
-                for seen in &mut self.seen {
-                    seen.since(t0_ns);
-                    let theirs = self.views.iter_mut().filter(|view| view.sees(seen));
-                    replies.extend(theirs.flat_map(|view| view.take(&looked, seen)));
+                for visibility in &mut self.visibilities {
+                    visibility.since(t0_ns);
+                    let theirs = self.views.iter_mut().filter(|view| view.sees(visibility));
+                    replies.extend(theirs.flat_map(|view| view.take(&looked, visibility)));
                 }
                 replies
             }

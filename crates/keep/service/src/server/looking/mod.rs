@@ -6,8 +6,8 @@
 mod kind;
 mod view;
 
-use super::seen::Visibility;
 use super::shares::LOOKERS;
+use super::visibility::Visibility;
 use crate::ask::Look;
 use exactop_model::on_demand::{Programs, Subject, SubjectWindow};
 use kind::ProbeSet;

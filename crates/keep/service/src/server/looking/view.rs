@@ -2,7 +2,7 @@
 //! windows begin and end together share one encoded answer.
 
 use crate::ask::{Answer, AnswerRef};
-use crate::server::seen::Visibility;
+use crate::server::visibility::Visibility;
 use exactop_model::on_demand::{Choice, SubjectWindow};
 use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
@@ -62,7 +62,7 @@ impl Looker {
     }
 
     fn awaits(&self, sum: &Sum) -> bool {
-        let (t0_ns, t1_ns) = sum.looked.span_ns();
+        let (t0_ns, t1_ns) = sum.window.span_ns();
         self.since_ns == Some(t0_ns) && self.wants_ns.is_some_and(|wants_ns| wants_ns <= t1_ns)
     }
 }
@@ -70,23 +70,23 @@ impl Looker {
 /// Pending figures since an instant, for readers that have all before it.
 #[derive(Debug)]
 struct Sum {
-    looked: SubjectWindow,
+    window: SubjectWindow,
     /// The encoded answer, once a reader was sent it.
     reply: Option<Reply>,
 }
 
 impl Sum {
     fn then(&mut self, part: SubjectWindow) {
-        self.looked.then(part);
+        self.window.then(part);
         self.reply = None;
     }
 
     fn is_for(&self, looker: &Looker) -> bool {
-        looker.since_ns == Some(self.looked.span_ns().0)
+        looker.since_ns == Some(self.window.span_ns().0)
     }
 
     fn reply(&mut self) -> Reply {
-        self.reply.get_or_insert_with(|| within(&self.looked, LONGEST_ANSWER)).clone()
+        self.reply.get_or_insert_with(|| within(&self.window, LONGEST_ANSWER)).clone()
     }
 }
 
@@ -102,8 +102,8 @@ pub struct View {
 
 impl View {
     /// A view without readers.
-    pub fn new(choice: Choice, seen: &Visibility) -> View {
-        View { choice, uid: seen.uid(), lookers: Vec::new(), sums: Vec::new() }
+    pub fn new(choice: Choice, visibility: &Visibility) -> View {
+        View { choice, uid: visibility.uid(), lookers: Vec::new(), sums: Vec::new() }
     }
 
     /// True if the view has this choice.
@@ -112,8 +112,8 @@ impl View {
     }
 
     /// True if the view has these rights.
-    pub fn sees(&self, seen: &Visibility) -> bool {
-        self.uid == seen.uid()
+    pub fn sees(&self, visibility: &Visibility) -> bool {
+        self.uid == visibility.uid()
     }
 
     pub fn come(&mut self, looker: Looker) {
@@ -152,19 +152,19 @@ impl View {
     }
 
     /// Adds an ended window; returns the replies to readers that wait for it.
-    pub fn take(&mut self, looked: &SubjectWindow, seen: &Visibility) -> Vec<(u64, Reply)> {
-        let (_, t1_ns) = looked.span_ns();
+    pub fn take(&mut self, window: &SubjectWindow, visibility: &Visibility) -> Vec<(u64, Reply)> {
+        let (_, t1_ns) = window.span_ns();
         let mut replies =
             self.refuse("no request for a minute: connect again", |looker| looker.is_idle(t1_ns));
-        replies.extend(self.add(looked, seen));
+        replies.extend(self.add(window, visibility));
         replies.extend(self.answers(t1_ns));
         replies.extend(self.begin(t1_ns));
         replies
     }
 
     /// Adds a window to the pending figures.
-    fn add(&mut self, looked: &SubjectWindow, seen: &Visibility) -> Vec<(u64, Reply)> {
-        let (t0_ns, _) = looked.span_ns();
+    fn add(&mut self, window: &SubjectWindow, visibility: &Visibility) -> Vec<(u64, Reply)> {
+        let (t0_ns, _) = window.span_ns();
         let mut begins = false;
         for looker in self.lookers.iter_mut().filter(|looker| looker.has_begun) {
             begins |= looker.since_ns.is_none();
@@ -174,20 +174,20 @@ impl View {
         if sums == 0 {
             return Vec::new();
         }
-        let part = looked.visible_to(&self.choice, &|tgid| seen.has(tgid));
+        let part = window.visible_to(&self.choice, &|tgid| visibility.has(tgid));
         let most = 2 * part.bytes() + BYTES;
         let mut parts = repeat_n(part, sums);
         self.sums.iter_mut().zip(&mut parts).for_each(|(sum, part)| sum.then(part));
-        self.sums.extend(parts.map(|looked| Sum { looked, reply: None }));
+        self.sums.extend(parts.map(|window| Sum { window, reply: None }));
         self.bound(most)
     }
 
     /// Disconnects readers whose pending figures exceed `most` bytes.
     fn bound(&mut self, most: usize) -> Vec<(u64, Reply)> {
         let mut replies = Vec::new();
-        while let Some(at) = self.sums.iter().position(|sum| sum.looked.bytes() > most) {
+        while let Some(at) = self.sums.iter().position(|sum| sum.window.bytes() > most) {
             let large = self.sums.swap_remove(at);
-            let mib = large.looked.bytes() >> 20;
+            let mib = large.window.bytes() >> 20;
             let why = format!("{mib} MiB of rows are pending: ask more often, or for fewer rows");
             replies.extend(self.refuse(&why, |looker| large.is_for(looker)));
         }
@@ -223,13 +223,13 @@ impl View {
 }
 
 /// Encodes an answer, with as many rows as fit into `most` bytes.
-fn within(looked: &SubjectWindow, most: usize) -> Reply {
-    let long = match json(&AnswerRef::Looked(looked)) {
+fn within(window: &SubjectWindow, most: usize) -> Reply {
+    let long = match json(&AnswerRef::Looked(window)) {
         Ok(json) if json.len() <= most => return framed(Ok(json)),
         Ok(json) => json.len(),
         Err(why) => return Reply::Refusal(why),
     };
-    let (mut shorter, mut long) = (looked.clone(), long);
+    let (mut shorter, mut long) = (window.clone(), long);
     loop {
         // The remaining rows are longer than the average.
         shorter.cut(most - most / 8, long);
@@ -279,13 +279,13 @@ mod tests {
         SubjectWindow::Waits(WaitWindow { t0_ns: n, t1_ns: n + 1, rows, losses })
     }
 
-    fn seen() -> Visibility {
+    fn own_processes() -> Visibility {
         Visibility::by(0)
     }
 
     /// A view with these readers, counting from 1 on.
     fn view(lookers: &[u64]) -> View {
-        let mut view = View::new(Choice::default(), &seen());
+        let mut view = View::new(Choice::default(), &own_processes());
         lookers.iter().for_each(|&number| view.come(Looker::new(number, 0, u64::MAX)));
         assert_eq!(view.begin(1).len(), lookers.len());
         view
@@ -315,7 +315,7 @@ mod tests {
     fn readers_with_the_same_choice_share_one_encoded_answer() {
         let mut view = view(&[1, 2, 3]);
         assert!(view.ask(1, 2, 2).1.is_none() && view.ask(2, 2, 2).1.is_none());
-        let replies = view.take(&waits(1, 3, 0..1), &seen());
+        let replies = view.take(&waits(1, 3, 0..1), &own_processes());
         assert_eq!(replies.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2]);
         assert!(Arc::ptr_eq(bytes(&replies[0].1), bytes(&replies[1].1)));
         // The third asks later, and gets the same bytes.
@@ -325,9 +325,9 @@ mod tests {
         assert!(view.sums.is_empty(), "everyone has it");
         // The first asks for each window, the others for two at once.
         view.ask(1, 3, 3);
-        assert_eq!(view.take(&waits(2, 3, 0..1), &seen()).len(), 1);
+        assert_eq!(view.take(&waits(2, 3, 0..1), &own_processes()).len(), 1);
         (1..=3).for_each(|number| drop(view.ask(number, 4, 4)));
-        let replies = view.take(&waits(3, 3, 0..1), &seen());
+        let replies = view.take(&waits(3, 3, 0..1), &own_processes());
         let spans: Vec<_> = replies.iter().map(|(_, reply)| read(reply).span_ns()).collect();
         assert_eq!(spans, [(3, 4), (2, 4), (2, 4)]);
         assert!(Arc::ptr_eq(bytes(&replies[1].1), bytes(&replies[2].1)));
@@ -341,7 +341,7 @@ mod tests {
             assert!(view.ask(2, n + 1, n).1.is_none());
             // New threads wake them in each window: the rows become longer, not more.
             let others = n as u32 * 40..(n as u32 + 1) * 40;
-            let replies = view.take(&waits(n, 500, others), &seen());
+            let replies = view.take(&waits(n, 500, others), &own_processes());
             if let Some((number, Reply::Refusal(why))) = replies.first() {
                 assert_eq!((*number, replies.len()), (1, 2));
                 assert!(why.contains("MiB of rows are pending: ask more often"), "{why}");
@@ -355,18 +355,18 @@ mod tests {
     #[test]
     fn the_time_of_a_slow_answer_is_not_idle_time() {
         let patience_ns = 10;
-        let mut view = View::new(Choice::default(), &seen());
+        let mut view = View::new(Choice::default(), &own_processes());
         view.come(Looker::new(1, 0, patience_ns));
         // The programs took longer to load than a reader may be idle, and the first window took as
         // long.
         assert_eq!(view.begin(100).len(), 1);
-        assert!(view.take(&waits(101, 1, 0..1), &seen()).is_empty());
+        assert!(view.take(&waits(101, 1, 0..1), &own_processes()).is_empty());
         assert!(view.ask(1, 150, 103).1.is_none());
-        assert_eq!(view.take(&waits(200, 1, 0..1), &seen()).len(), 1);
-        assert!(view.take(&waits(201, 1, 0..1), &seen()).is_empty());
+        assert_eq!(view.take(&waits(200, 1, 0..1), &own_processes()).len(), 1);
+        assert!(view.take(&waits(201, 1, 0..1), &own_processes()).is_empty());
         assert!(view.has(1));
         // The reader has not asked since.
-        let replies = view.take(&waits(220, 1, 0..1), &seen());
+        let replies = view.take(&waits(220, 1, 0..1), &own_processes());
         assert!(matches!(&replies[..], [(1, Reply::Refusal(_))]));
         assert!(!view.has(1));
     }

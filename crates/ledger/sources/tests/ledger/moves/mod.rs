@@ -50,7 +50,7 @@ fn moves(window: &MoveWindow, cause: Cause, is_theirs: impl Fn(u32, u32) -> bool
     window.rows.iter().filter(of).map(|row| row.sums.moves).sum()
 }
 
-fn told(window: &MoveWindow) -> String {
+fn text(window: &MoveWindow) -> String {
     let counts: Vec<_> = window.by_cause().iter().map(|(c, s)| (c.name(), s.moves)).collect();
     format!("{counts:?} {:?} missed {} {:?}", window.unknown, window.missed, window.losses)
 }
@@ -61,7 +61,7 @@ fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) ->
     wait::until("such a move", || {
         act();
         let window = source.window().expect("a window");
-        println!("{}", told(&window));
+        println!("{}", text(&window));
         has(&window)
     });
 }
@@ -92,18 +92,18 @@ fn a_task_bound_elsewhere_moves_for_its_affinity() {
     }
     let sleeper = sleeper.join().expect("joined");
     let window = source.window().expect("a window");
-    println!("{}", told(&window));
+    println!("{}", text(&window));
     for (who, at_least) in [(tid, 36), (sleeper, 36)] {
         let of = |cause| moves(&window, cause, |_, thread| thread == who);
-        assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", told(&window));
+        assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", text(&window));
         // Before the first binding a task may move for any cause. Between its new CPUs and the
         // migration thread, load balancing may come first.
         let others = Cause::ALL.iter().copied().map(of).sum::<u64>() - of(Cause::Affinity);
-        assert!(others <= times as u64 / 10, "{who} has other reasons: {}", told(&window));
+        assert!(others <= times as u64 / 10, "{who} has other reasons: {}", text(&window));
     }
     let bound = window.rows.iter().filter(|row| row.cause == Cause::Affinity);
     assert!(bound.clone().all(|row| row.from != row.to && row.sums.paid + row.sums.unpaid == 0));
-    assert!(bound.map(|row| row.sums.ran).sum::<u64>() > 0, "{}", told(&window));
+    assert!(bound.map(|row| row.sums.ran).sum::<u64>() > 0, "{}", text(&window));
 }
 
 #[test]
@@ -237,7 +237,7 @@ mod alone {
             let (moves, paid) =
                 pulls.fold((0, 0), |(m, p), row| (m + row.sums.moves, p + row.sums.paid));
             if moves > 0 {
-                println!("{moves} pulled, {paid} of them paid: {}", told(&window));
+                println!("{moves} pulled, {paid} of them paid: {}", text(&window));
                 return;
             }
         }
@@ -310,9 +310,9 @@ fn hold_its_class(source: &mut Moves, pids: &[u32], classes: &[Cause]) {
     until(source, none, |window| {
         let of = |cause| moves(window, cause, |tgid, _| theirs(tgid));
         let all: u64 = Cause::ALL.iter().copied().map(of).sum();
-        assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", told(window));
+        assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", text(window));
         let balanced = [Cause::NewIdle, Cause::Periodic, Cause::Active].map(of);
-        assert_eq!(balanced, [0; 3], "only the fair class is balanced: {}", told(window));
+        assert_eq!(balanced, [0; 3], "only the fair class is balanced: {}", text(window));
         classes.iter().copied().map(of).sum::<u64>() > 0
     });
 }
@@ -405,7 +405,7 @@ fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
     stop(crowd.pid());
     let window = source.window().expect("a window");
     let counted = by_kernel(crowd.pid()).expect("as before") - before;
-    println!("the kernel counted {counted}: {}", told(&window));
+    println!("the kernel counted {counted}: {}", text(&window));
     Some((window, counted))
 }
 
@@ -433,13 +433,13 @@ fn hidden_moves_and_moves_without_room_are_missing() {
     }
     let hidden = Options { hide_one_in: 3, ..Options::default() };
     let Some((window, counted)) = held_against_the_kernel(&hidden) else { return };
-    assert!(window.missed > counted / 10, "a third was hidden: {}", told(&window));
+    assert!(window.missed > counted / 10, "a third was hidden: {}", text(&window));
     assert_eq!(window.by_kernel(), Some(counted));
 
     let none = exactop_sources::on_demand::Room { fixed: Some(1), more: Some(1) };
     let small = Options { room: none, ..Options::default() };
     let Some((window, counted)) = held_against_the_kernel(&small) else { return };
-    assert!(window.losses.lost > counted / 10, "{}", told(&window));
+    assert!(window.losses.lost > counted / 10, "{}", text(&window));
     assert_eq!(window.by_kernel(), Some(counted));
 }
 
@@ -462,7 +462,7 @@ fn without_a_stack_the_cause_is_unknown_with_a_reason() {
     until(&mut source, act, |window| {
         let unknown: u64 = window.unknown.iter().map(|unknown| unknown.moves).sum();
         let rows = moves(window, Cause::Unknown, |_, _| true);
-        assert_eq!(unknown, rows, "each has its reason: {}", told(window));
+        assert_eq!(unknown, rows, "each has its reason: {}", text(window));
         let no_room = window.unknown.iter().any(|unknown| unknown.why.contains("no room"));
         rows > 0 && no_room && moves(window, Cause::Affinity, |tgid, _| tgid == crowd.pid()) > 0
     });
@@ -483,7 +483,7 @@ fn a_task_on_a_cpu_that_goes_offline_moves_for_hotplug() {
     fs::write(SWITCH, "0").expect("cpu3 can be switched");
     let window = source.window().expect("a window");
     fs::write(SWITCH, "1").expect("cpu3 can be switched");
-    println!("{}", told(&window));
+    println!("{}", text(&window));
     let off = window.rows.iter().filter(|row| row.cause == Cause::Hotplug && row.from == 3);
     assert!(off.map(|row| row.sums.moves).sum::<u64>() > 0, "{:?}", window.rows);
 }

@@ -147,7 +147,7 @@ fn a_scheduler_in_bpf_moves_tasks() {
     until(&mut source, none, |window| {
         let of = |cause| moves(window, cause, |tgid, _| tgid == crowd.pid());
         let all: u64 = Cause::ALL.iter().copied().map(of).sum();
-        assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", told(window));
+        assert!(of(Cause::Unknown) * 20 <= all.max(20), "{}", text(window));
         of(Cause::Ext) > 0
     });
 }

@@ -45,7 +45,7 @@ impl Process {
         TaskKey { tgid: self.tgid(), tid: thread.tid, start_ns: thread.start_ns }
     }
 
-    fn seen(&self) -> &[Thread] {
+    fn visible_threads(&self) -> &[Thread] {
         &self.threads[usize::from(self.hides_leader)..]
     }
 }
@@ -185,11 +185,12 @@ impl Machine {
             let of_page = ask.options.threads_of == Some(process.tgid());
             let shown = process.run_ns > 0 || left > 0;
             left = left.saturating_sub(usize::from(process.run_ns == 0));
-            let threads = || process.seen().iter().map(|t| self.row(RowKind::Task, process, t));
+            let threads =
+                || process.visible_threads().iter().map(|t| self.row(RowKind::Task, process, t));
             if shown && ask.options.threads {
                 rows.extend(threads());
             } else if shown {
-                rows.push(self.row(RowKind::Process, process, &process.seen()[0]));
+                rows.push(self.row(RowKind::Process, process, &process.visible_threads()[0]));
             }
             if of_page && !ask.options.threads {
                 rows.extend(threads());

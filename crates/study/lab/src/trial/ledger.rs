@@ -2,7 +2,7 @@
 //! lab's CPUs.
 
 use super::workers::Workers;
-use crate::record::{Point, WorkerSeen};
+use crate::record::{Point, WorkerFigures};
 use exactop_model::ledger::window::{CpuDelta, TaskDelta};
 use exactop_model::{Book, Counter, Counters, Window};
 
@@ -55,7 +55,7 @@ fn descendants_ns(window: &Window, book: &Book) -> Option<u64> {
 }
 
 /// A process and all its descendants, including exited ones.
-fn of_worker(pid: u32, name: String, window: &Window, book: &Book) -> WorkerSeen {
+fn of_worker(pid: u32, name: String, window: &Window, book: &Book) -> WorkerFigures {
     let ours = |t: &&TaskDelta| descends(t.sample.key.tgid, t.sample.ident.ppid, pid, book);
     let living = window.tasks.iter().filter(ours).map(|task| &task.delta);
     let dead = window.exited.iter().filter(|exited| {
@@ -64,7 +64,7 @@ fn of_worker(pid: u32, name: String, window: &Window, book: &Book) -> WorkerSeen
     });
     let all: Vec<&Counters> = living.chain(dead.map(|exited| &exited.delta)).collect();
     let sum = |counter: Counter| all.iter().map(|delta| delta.get(counter)).sum();
-    WorkerSeen {
+    WorkerFigures {
         name,
         run_ns: sum(Counter::RunNs),
         lat_ns: sum(Counter::LatNs),
