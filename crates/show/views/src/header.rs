@@ -79,8 +79,7 @@ fn reason(frame: &Frame) -> Option<String> {
 }
 
 fn missing(frame: &Frame) -> Option<String> {
-    let missing = degraded::missing(frame.provenance.degraded)?;
-    Some(format!("Missing: {missing} ({})", degraded::REASON))
+    degraded::line(frame.provenance.degraded)
 }
 
 fn errors(frame: &Frame) -> Option<String> {

@@ -216,7 +216,7 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
     json!({
         "name": provenance.source.name(),
         "reason": reason,
-        "degraded": provenance.degraded.names().collect::<Vec<_>>(),
+        "degraded": provenance.degraded.map(|lacks| lacks.names().collect::<Vec<_>>()),
         "quality": qualities,
     })
 }

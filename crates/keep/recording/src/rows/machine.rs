@@ -30,9 +30,9 @@ pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
         .uint(outside.map(|outside| outside.run_ns))
         .uint(outside.map(|outside| outside.irq_ns))
         .uint(outside.map(|outside| outside.steal_ns));
-    let degraded: Vec<&str> = now.provenance.degraded.names().collect();
-    let is_degraded = !degraded.is_empty();
-    cells.text(is_degraded.then(|| degraded.join(" ")).as_deref().map(str::as_bytes));
+    let degraded = now.provenance.degraded;
+    let degraded = degraded.map(|lacks| lacks.names().collect::<Vec<_>>().join(" "));
+    cells.text(degraded.as_deref().map(str::as_bytes));
     cells.row(0)
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
     let system = get_system(f)?;
     let (mut provenance, errors) = get_provenance(f)?;
     let outside = [f.uint(), f.uint(), f.uint()];
-    let degraded = f.text()?.map(String::from_utf8_lossy).unwrap_or_default();
-    provenance.degraded = Degraded::of_names(degraded.split(' '));
+    let degraded = f.text()?.map(String::from_utf8_lossy);
+    provenance.degraded = degraded.map(|names| Degraded::of_names(names.split(' ')));
     Ok(Snapshot {
         at_ns,
         provenance,

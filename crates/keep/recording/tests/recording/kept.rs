@@ -104,6 +104,18 @@ fn figures_that_a_recording_lacks_are_unknown() {
     }
 }
 
+/// Recordings from before a daemon dropped detail do not state that it dropped none.
+#[test]
+fn an_earlier_recording_does_not_state_what_its_daemon_dropped() {
+    for name in ["form-1-ledger", "form-1-procfs", "form-1-moves-ledger", "form-1-moves-procfs"] {
+        let (windows, _) = all(&kept(&format!("{name}.rec")));
+        assert!(!windows.is_empty());
+        for window in &windows {
+            assert_eq!(window.frames[0].provenance.degraded, None, "{name}");
+        }
+    }
+}
+
 /// Creates the files of a format: done once, and never again.
 fn keep(form: &str) {
     for (source, complete) in [("ledger", false), ("procfs", true)] {

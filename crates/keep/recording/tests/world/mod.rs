@@ -205,7 +205,7 @@ impl World {
         let mut provenance = Provenance::new(source).with(Quality::Exact, &[Counter::RunNs]);
         provenance.reason = self.complete.then(|| "a reason".into());
         provenance.degraded =
-            Degraded { history: n % 2 == 1, brief: n % 4 > 1, threads: n % 8 > 3 };
+            Some(Degraded { history: n % 2 == 1, brief: n % 4 > 1, threads: n % 8 > 3 });
         if !self.complete {
             (provenance.audit_run, provenance.audit_lat) = (Quality::Exact, Quality::Exact);
         }

@@ -10,6 +10,7 @@ use crate::ledger::difference::fold_interrupts;
 use crate::ledger::errors::ErrorKind;
 use crate::ledger::exactness::RepairedTasks;
 use crate::ledger::key::AccountId;
+use crate::ledger::provenance::Degraded;
 use crate::ledger::snapshot::{ExitSample, GroupMove, Outside, ProcessRef, Snapshot, TaskSample};
 use crate::ledger::system::StatTicks;
 use crate::ledger::window::{CpuDelta, ExitDelta, TaskDelta, Window};
@@ -94,7 +95,7 @@ impl Joined {
         }
         add_moves(&mut sum.moves, &window.moves);
         let degraded = &mut window.end.provenance.degraded;
-        *degraded = degraded.or(sum.end.provenance.degraded);
+        *degraded = Degraded::in_either(*degraded, sum.end.provenance.degraded);
         let cost = window.cost;
         sum.cost.user_ns += cost.user_ns;
         sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);

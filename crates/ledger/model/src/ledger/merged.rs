@@ -38,7 +38,8 @@ pub struct Merged {
     groups: Vec<Arc<GroupName>>,
     /// Lowest quality of interrupt time since the last take.
     irq: Option<Quality>,
-    degraded: Degraded,
+    /// Detail that is missing in a snapshot since the last take; the outer `None`: no snapshot since.
+    degraded: Option<Option<Degraded>>,
     last: Option<Snapshot>,
 }
 
@@ -69,7 +70,11 @@ impl Merged {
         if self.irq.is_none() || irq == Quality::Missing {
             self.irq = Some(irq);
         }
-        self.degraded = self.degraded.or(snapshot.provenance.degraded);
+        let degraded = snapshot.provenance.degraded;
+        self.degraded = Some(match self.degraded {
+            Some(before) => Degraded::in_either(before, degraded),
+            None => degraded,
+        });
         let rest = Snapshot { tasks: Vec::new(), exited: Vec::new(), ..snapshot.clone() };
         if let Some(window) = self.book.advance(snapshot) {
             for moved in &window.moves {
@@ -165,7 +170,9 @@ impl Merged {
         if let Some(irq) = self.irq.take() {
             now.provenance.irq = irq;
         }
-        now.provenance.degraded = std::mem::take(&mut self.degraded);
+        if let Some(degraded) = self.degraded.take() {
+            now.provenance.degraded = degraded;
+        }
         // A pair that the source has forgotten goes after a take without growth; then it begins
         // again.
         let kept: FxHashSet<_> = now.moves.iter().map(|moved| (moved.from, moved.to)).collect();

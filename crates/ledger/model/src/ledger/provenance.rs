@@ -83,6 +83,12 @@ impl Degraded {
         })
     }
 
+    /// The details that are missing in one of the two; unknown if they are unknown in one.
+    #[must_use]
+    pub fn in_either(one: Option<Degraded>, other: Option<Degraded>) -> Option<Degraded> {
+        one.zip(other).map(|(one, other)| one.or(other))
+    }
+
     /// The details that are missing in one of the two.
     #[must_use]
     pub const fn or(self, other: Degraded) -> Degraded {
@@ -115,8 +121,9 @@ pub struct Provenance {
     pub audit_run: Quality,
     /// The kernel's count of a task's waits for a CPU, for the audit.
     pub audit_lat: Quality,
-    /// Detail that the daemon it comes from gave up.
-    pub degraded: Degraded,
+    /// Detail that the daemon it comes from dropped. `None`: unknown, because the recording or the
+    /// daemon is of a version that does not state it.
+    pub degraded: Option<Degraded>,
 }
 
 impl Provenance {
@@ -132,7 +139,7 @@ impl Provenance {
             no_unthrottle: None,
             audit_run: Quality::Missing,
             audit_lat: Quality::Missing,
-            degraded: Degraded::default(),
+            degraded: Some(Degraded::default()),
         }
     }
 

@@ -110,7 +110,8 @@ impl Session {
             self.begin_anew();
         }
         self.pooling.take(&mut snapshot, &self.book);
-        snapshot.provenance.degraded = snapshot.provenance.degraded.or(self.degraded);
+        let degraded = &mut snapshot.provenance.degraded;
+        *degraded = Degraded::in_either(*degraded, Some(self.degraded));
         self.names.tell(&mut snapshot);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();

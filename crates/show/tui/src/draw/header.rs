@@ -215,9 +215,13 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     if frame.split_is_sampled() {
         add(2, Ink::Plain, "us/sy ~ sampled".into());
     }
-    if let Some(missing) = degraded::missing(frame.provenance.degraded) {
-        add(7, Ink::Alarm, format!("no {missing}"));
-        add(6, Ink::Plain, degraded::REASON.into());
+    match frame.provenance.degraded.map(degraded::missing) {
+        Some(None) => {}
+        Some(Some(missing)) => {
+            add(7, Ink::Alarm, format!("no {missing}"));
+            add(6, Ink::Plain, degraded::REASON.into());
+        }
+        None => add(2, Ink::Plain, "missing detail unknown".into()),
     }
     pieces
 }

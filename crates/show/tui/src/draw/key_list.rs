@@ -73,8 +73,8 @@ fn source(frame: &Frame) -> String {
         Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
         None => format!("Source: {source}."),
     };
-    match degraded::missing(frame.provenance.degraded) {
-        Some(missing) => format!("{line} Missing: {missing} ({}).", degraded::REASON),
+    match degraded::line(frame.provenance.degraded) {
+        Some(missing) => format!("{line} {missing}."),
         None => line,
     }
 }

@@ -292,16 +292,23 @@ fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
     for width in [80, 120, 200] {
         let mut app = app(width, 24, Settings::default());
         assert!(!picture(&app).contains("no history"), "nothing is missing");
-        show(&mut app, |frame| frame.provenance.degraded = degraded);
+        show(&mut app, |frame| frame.provenance.degraded = Some(degraded));
         let page = picture(&app);
         assert!(
             page.contains("no history, brief rows, thread rows · daemon at its memory bound"),
             "{page}"
         );
         press(&mut app, &[KeyCode::Char('h')]);
-        show(&mut app, |frame| frame.provenance.degraded = degraded);
+        show(&mut app, |frame| frame.provenance.degraded = Some(degraded));
         let help = picture(&app);
         assert!(help.contains("Missing: history, brief rows, thread rows"), "{help}");
+        show(&mut app, |frame| frame.provenance.degraded = None);
+        let help = picture(&app);
+        assert!(help.contains("Missing: unknown (an earlier version did not state it)"), "{help}");
+        press(&mut app, &[KeyCode::Esc]);
+        show(&mut app, |frame| frame.provenance.degraded = None);
+        let page = picture(&app);
+        assert_eq!(page.contains("missing detail unknown"), width > 80, "{page}");
     }
 }
 

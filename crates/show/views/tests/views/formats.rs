@@ -67,10 +67,13 @@ fn the_exactness_of_a_window_stands_above_its_rows() {
     let unwitnessed = shown(|frame| frame.missed_switches = None);
     assert!(unwitnessed.contains(" (no witness)"), "{unwitnessed}");
     let missing = shown(|frame| {
-        frame.provenance.degraded = Degraded { history: true, brief: true, threads: true };
+        frame.provenance.degraded = Some(Degraded { history: true, brief: true, threads: true });
     });
     let line = "Missing: history, brief rows, thread rows (daemon at its memory bound)\n";
     assert!(missing.contains(line), "{missing}");
+    let unknown = shown(|frame| frame.provenance.degraded = None);
+    let line = "Missing: unknown (an earlier version did not state it)\n";
+    assert!(unknown.contains(line), "{unknown}");
     let missed = shown(|frame| frame.missed_switches = Some(1_234));
     assert!(missed.contains("Events: switches missed 1,234"), "{missed}");
 }
