@@ -244,6 +244,17 @@ static __always_inline void compare(struct thread *t, __u64 count)
 	t->has_count = true;
 }
 
+/* A task that wakes has slept. If it did not go to sleep here, a kernel hid that switch. */
+static __always_inline void was_asleep(struct thread *t)
+{
+	if (t->doing != QUEUES && t->doing != RUNS)
+		return;
+	__sync_fetch_and_add(&unseen, 1);
+	t->doing = SLEEPS;
+	t->since = 0;
+	t->moved_at = 0;
+}
+
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *p, int to)
 {
@@ -265,6 +276,8 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 	compare(t, p->se.nr_migrations);
 	t->expected++;
 	key.facts = facts_of(p, key.from);
+	if (key.facts & EX_WAKING)
+		was_asleep(t);
 	tell_why(&key, ctx, p);
 	move = count_move(&key, p);
 	/* A task that has slept since its last move has not waited. */
@@ -377,9 +390,9 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		cpu->switches++;
 		cpu->idles += !next->pid;
 	}
-	if (prev->pid && is_chosen(prev))
+	if (prev->pid && is_chosen(prev) && !is_hidden())
 		goes(prev, now, preempt || !state, state);
-	if (next->pid && is_chosen(next))
+	if (next->pid && is_chosen(next) && !is_hidden())
 		comes(next, now);
 	return 0;
 }

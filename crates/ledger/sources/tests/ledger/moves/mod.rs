@@ -1,5 +1,6 @@
 //! Tests of the causes of moves: one scripted task for each cause, and the kernel's own count.
 
+mod hidden;
 mod rare;
 
 use exactop_model::on_demand::moves::{Cause, MoveWindow};
@@ -36,7 +37,7 @@ fn has_two() -> bool {
 }
 
 /// Binds the thread `tid`, or this thread if 0, to these CPUs.
-fn bind(tid: u32, cpus: &[usize]) {
+pub fn bind(tid: u32, cpus: &[usize]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu));
     sched_setaffinity(Pid::from_raw(tid as i32), &set).expect("CPUs 0 and 1 are there");
