@@ -84,7 +84,7 @@ static __always_inline void note_names(struct names *names, struct task_struct *
 	MAP_OF_SUMS(name##_more, BPF_F_NO_PREALLOC, 65536, key_of_one, of_one)
 
 __u64 lost;   /* no room in the maps, or no memory to keep a begin */
-__u64 unseen; /* waits that ended without a seen wake-up, calls without a seen return */
+__u64 unseen; /* waits without a seen begin, wake-up or end, calls without a seen return */
 
 static __always_inline void count_lost(void)
 {

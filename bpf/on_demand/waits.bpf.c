@@ -116,6 +116,9 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, &stint->names, until - start);
 		until = start;
 	}
+	/* The begin of the wait lies before the stints that are kept. */
+	if (until > from && past->n > EX_STINTS)
+		count_lost();
 }
 
 static __always_inline void sleep_begins(struct thread *t, struct task_struct *prev,
@@ -162,21 +165,46 @@ static __always_inline void remember_stint(struct past *past, struct task_struct
 	past->n++;
 }
 
+/*
+ * The end of a wait was hidden, so its time is unknown. A sleep counts up to this event, a wait for
+ * a CPU without its time.
+ */
+static __always_inline void end_unseen(struct thread *t, struct task_struct *task, __u64 now)
+{
+	__sync_fetch_and_add(&unseen, 1);
+	if (t->doing == SLEEPS)
+		count_sleep(t, task, now - t->since);
+}
+
 /* A thread comes onto a CPU: its sleep or wait is over. */
 static __always_inline void count_wait(struct thread *t, struct task_struct *task, __u64 now,
 				       struct past *past)
 {
 	if (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
 		count_queue(t, task, now, past);
+	/* The switch that took it off its CPU was hidden, and with it the begin of its wait. */
+	if (t->doing == RUNS)
+		__sync_fetch_and_add(&unseen, 1);
 	if (t->doing != SLEEPS)
 		return;
-	/*
-	 * Its wake-up was hidden, so the begin of its queueing is unknown. A new quota is no
-	 * wake-up.
-	 */
-	if (t->kind != EX_THROTTLED)
-		__sync_fetch_and_add(&unseen, 1);
-	count_sleep(t, task, now - t->since);
+	/* A new quota is no wake-up. Of any other sleep the wake-up was hidden. */
+	if (t->kind == EX_THROTTLED)
+		count_sleep(t, task, now - t->since);
+	else
+		end_unseen(t, task, now);
+}
+
+static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev, bool preempt,
+				      unsigned int state, __u64 now)
+{
+	/* A kernel may hide the switch that brought the thread here. */
+	if (t->doing != UNKNOWN && t->doing != RUNS)
+		end_unseen(t, prev, now);
+	t->since = now;
+	if (preempt || !state)
+		queue_begins(t, prev, WAITS_PREEMPTED);
+	else
+		sleep_begins(t, prev, state);
 }
 
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
@@ -190,16 +218,13 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	no_interrupt();
 	if (!past)
 		return 0;
-	if (prev->pid && is_chosen(prev)) {
+	if (prev->pid && is_chosen(prev) && !is_hidden()) {
 		t = bpf_task_storage_get(&threads, prev, 0, 0);
-		if (t) {
-			t->since = now;
-			if (preempt || !state)
-				queue_begins(t, prev, WAITS_PREEMPTED);
-			else
-				sleep_begins(t, prev, state);
-		}
+		if (t)
+			leave_cpu(t, prev, preempt, state, now);
 	}
+	if (next->pid && is_chosen(next) && is_hidden())
+		return 0;
 	if (next->pid && is_chosen(next)) {
 		t = bpf_task_storage_get(&threads, next, 0, 0);
 		if (t && t->since && now > t->since)

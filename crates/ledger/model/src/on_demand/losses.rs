@@ -10,8 +10,8 @@ pub struct Losses {
     /// Number of program runs that the kernel skipped because the same program was running on that
     /// CPU. `None` if the kernel does not count them.
     pub skipped: Option<u64>,
-    /// Waits that ended without a seen wake-up, and calls without a seen return. The programs count
-    /// such a wait or call up to the next seen event.
+    /// Waits without a seen begin, wake-up or end, and calls without a seen return. The programs
+    /// count such a sleep or call up to the next seen event, and no time of such a wait for a CPU.
     pub unseen: u64,
     /// Memory of the tables, bytes, as the kernel reports it.
     pub tables_bytes: Option<u64>,
