@@ -39,8 +39,8 @@ fn a_repeatedly_killed_daemon_sends_each_window_once() {
     });
     store.fares(Mood::Moody);
     for _ in 0..3 {
-        let asked = store.asked();
-        wait::until("some of it is there", || store.asked() > asked + 4);
+        let asked = store.requests();
+        wait::until("some of it is there", || store.requests() > asked + 4);
         daemon.end(KILL);
         daemon.start_again();
     }

@@ -96,8 +96,8 @@ fn a_server_gets_files_and_no_window_twice() {
     let address = format!("127.0.0.1:{metrics}");
     let mut daemon = start(&server.url, dir, &["--metrics", &address]);
     for _ in 0..2 {
-        let asked = server.asked();
-        wait::until("some of it was sent", || server.asked() > asked + 4);
+        let asked = server.requests();
+        wait::until("some of it was sent", || server.requests() > asked + 4);
         daemon.end(KILL);
         daemon.start_again();
     }

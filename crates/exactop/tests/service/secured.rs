@@ -84,7 +84,7 @@ fn a_store_is_trusted_by_the_certificate_in_the_settings() {
     let mut daemon = Daemon::start_in(dir, &["--config", &path], None);
     wait::until("it is not believed", || daemon.said().contains("certificate"));
     assert!(daemon.said().contains("windows wait in the log"), "{}", daemon.said());
-    assert_eq!((store.asked(), daemon.end(TERM)), (0, Some(0)));
+    assert_eq!((store.requests(), daemon.end(TERM)), (0, Some(0)));
     set(&url);
     daemon.start_again();
     wait::until("windows are there", || store.windows().len() > 2);
