@@ -141,12 +141,14 @@ impl Terminal {
     #[track_caller]
     pub fn escape(&self) {
         self.keys(&["Escape"]);
-        // When this answer comes, the server has forwarded earlier keys.
         let tty = File::options()
             .read(true)
             .custom_flags(OFlags::NOCTTY.bits() as i32)
             .open(self.knows("pane_tty"))
             .expect("its terminal");
+        // The server queues a key for the pane, and may answer before it has written it. With this
+        // second answer it has.
+        self.knows("pane_tty");
         self.wait("a reader of Esc", |_| {
             (rustix::io::ioctl_fionread(&tty).expect("a count") == 0).then_some(())
         });

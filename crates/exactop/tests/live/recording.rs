@@ -63,6 +63,7 @@ fn a_recording_is_gone_through_to_and_fro() {
     terminal.keys(&["g"]);
     terminal.shows("no control groups: ");
     terminal.escape();
+    terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["Space"]);
     terminal.shows("the recording ends here");
     terminal.shows("stopped");

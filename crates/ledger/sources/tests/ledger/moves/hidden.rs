@@ -1,6 +1,6 @@
 //! Moves between switches that a kernel hides.
 
-use super::{bind, has_two, open, told};
+use super::{bind, has_two, open, text};
 use exactop_sources::on_demand::moves::Options;
 use exactop_sources::on_demand::Counts;
 use std::fs;
@@ -43,7 +43,7 @@ fn a_sleep_between_hidden_switches_is_no_wait_for_a_cpu() {
     let (moves, before_ns) =
         theirs.fold((0, 0), |(moves, ns), row| (moves + row.sums.moves, ns + row.sums.before_ns));
     println!("{moves} moves after {before_ns} ns of waits, {waited} ns by schedstat");
-    assert!(moves > NAPS / 10, "{}", told(&window));
+    assert!(moves > NAPS / 10, "{}", text(&window));
     let naps_ns = NAPS * NAP.as_nanos() as u64;
     assert!(before_ns <= waited + naps_ns / 50, "{before_ns} ns of {waited} ns");
 }
