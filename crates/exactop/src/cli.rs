@@ -100,7 +100,7 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]
     Run(Box<run::RunArgs>),
-    /// Show what control groups use, wait for and are denied; set their limits
+    /// Show the CPU time, waits and throttling of control groups; set their limits
     #[command(after_help = cgroups::NOTES)]
     Cgroups(Box<cgroups::CgroupsArgs>),
     /// Record every window on disk, checksummed, in bounded space; list and verify recordings
@@ -171,7 +171,7 @@ user, sys and ste (steal) are the process's own; cuser, csys and cste are those 
 ledger and in taskstats, children are descendants that exited in the window, waited for or not, with
 what they used in it. In snapshot and procfs they are the kernel's count of children that were waited
 for in the window, with their whole lives. V:V:S is the sum: in the ledger, on a busy machine, the
-CPUs times 100 %. A + after a figure means that a part of its total is not known. Names in brackets are
+CPUs times 100 %. A + after a figure means that a part of its total is unknown. Names in brackets are
 not processes: exited tasks without a living ancestor, unnamed time, interrupts.
 exactop --preset ptop shows the same columns live.
 

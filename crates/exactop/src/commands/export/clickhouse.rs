@@ -37,7 +37,7 @@ pub struct StoreArgs {
     /// Use this database [default: exactop]
     #[arg(long, value_name = "NAME")]
     database: Option<String>,
-    /// Read NAME:PASSWORD from this file, which others must not be able to read
+    /// Read NAME:PASSWORD from this file, which no other user may be able to read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
     /// Trust the certificates (PEM) in this file [default: the system's]

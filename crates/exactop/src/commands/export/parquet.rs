@@ -29,7 +29,7 @@ pub struct ParquetArgs {
     /// Replace files of a day even if they have windows that this export lacks
     #[arg(long)]
     replace: bool,
-    /// For a URL: read NAME:PASSWORD from this file, which others must not be able to read
+    /// For a URL: read NAME:PASSWORD from this file, which no other user may be able to read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
     /// For a URL: trust the certificates (PEM) in this file [default: the system's]

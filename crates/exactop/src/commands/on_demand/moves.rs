@@ -25,9 +25,9 @@ pub struct Args {
 
 const NOTES: &str = "\
 BEFORE: how long moved tasks had waited in a run queue on average, of those that waited. AFTER: time
-from the move until the task ran. PAID: the task ran before anything else came onto the CPU that it left,
+from the move until the task ran. PAID: the task ran before any other task got the CPU that it left,
 so it would have waited longer there. NOT: the CPU that it left was idle, or became idle before the task
-ran, so the task could have run there by then. Other moves are neither: the outcome is not known. A move
+ran, so the task could have run there by then. The outcome of other moves is unknown. A move
 that the task could not avoid has -. A birth on another CPU than the parent's (fork) is listed too; the
 kernel does not count it as a migration, so no sum of CPUs includes it.
 

@@ -12,7 +12,7 @@ use crate::options::parse;
 use exactop_model::on_demand::{Subject, SubjectWindow};
 use exactop_model::text::escape::harmless;
 
-/// Show what threads wait for: calls slept in, the run queue and who ran instead, who woke them
+/// Show where threads sleep, how long they queue, which tasks run instead and which wake them
 #[derive(Debug, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
@@ -29,7 +29,7 @@ pub struct Args {
 
 /// The meaning of the lines, for `--help`.
 const NOTES: &str = "\
-SLP, LCK, BLK: sleep, by the system call slept in, in per cent of the time of all the process's threads.
+SLP, LCK, BLK: sleep by system call, in per cent of the time of all threads of the process.
 THR: time without a CPU because the group's quota was used up, until the thread ran again. Run queue:
 waits for a CPU after a wake-up and after a preemption, with the 99th percentile (from a log-linear
 histogram: at most a quarter too high) and the longest. Ran instead: the tasks that had that CPU

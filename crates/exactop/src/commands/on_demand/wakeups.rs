@@ -12,7 +12,7 @@ use exactop_model::on_demand::{Subject, SubjectWindow};
 use exactop_sources::on_demand::boxed;
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 
-/// Show who wakes whom, how many at once, and which wake-ups are for nothing
+/// Show which tasks wake which, how many at once, and which wake-ups are for nothing
 #[derive(Debug, clap::Args)]
 #[command(after_help = notes())]
 pub struct Args {

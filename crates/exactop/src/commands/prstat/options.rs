@@ -142,7 +142,7 @@ As on illumos, but:
   USERNAME is the effective user. Zones are cgroups. LWPID is the thread's id, and a thread that
   has a name of its own shows it.
   Linux does not separate TRP from USR and SYS: it is '-', like every figure that this kernel lacks.
-  A + after a sum of -a, -t or -Z means that a part of the sum is not known.
+  A + after a sum of -a, -t or -Z means that a part of the sum is unknown.
   States have a tenth in every cell, and each row adds up to 100.0: the denominator is the life of
   the thread inside the window. SLP is every other sleep, including disk waits and stopped time. LAT
   includes stolen time and time in which the cgroup quota was used up; SYS includes measured

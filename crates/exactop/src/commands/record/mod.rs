@@ -26,14 +26,14 @@ use std::time::{Duration, Instant};
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 Without --dir the directory is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
-No other user may be able to write there. On a full disk exactop deletes the oldest windows and says so. A window
+No other user may be able to write there. On a full disk exactop deletes the oldest windows and reports it. A window
 that cannot be written becomes a gap; recording goes on. docs/reference/recording.md describes the files.";
 
 /// Words of `--sync`.
 pub const SYNCS: &[Word<Sync>] = &[
     ("window", Sync::Window, "After each window"),
     ("10s", Sync::Every(Duration::from_secs(10)), "Every 10 seconds"),
-    ("none", Sync::Never, "When the kernel sees fit"),
+    ("none", Sync::Never, "When the kernel writes them back"),
 ];
 
 /// Figures to measure: all that cost little while nobody watches.
@@ -65,7 +65,7 @@ pub struct RecordArgs {
 enum Action {
     /// List the recorded time ranges and their files
     List(PlaceArgs),
-    /// Write a time range as one file, to be sent
+    /// Write a time range to one file that you can send
     Cut(cutting::CutArgs),
     /// Check every byte, and list gaps with their reasons. Exit with 1 if anything is damaged
     Verify(PlaceArgs),

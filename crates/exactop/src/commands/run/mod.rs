@@ -39,7 +39,7 @@ pub struct RunArgs {
     /// With --user: leave HOME, SHELL, USER and LOGNAME unchanged
     #[arg(long, requires = "run_user")]
     keep_env: bool,
-    /// Give nothing that the command starts more rights, not even setuid programs (prctl(2))
+    /// Deny new rights to the command and to all programs that it starts, also setuid ones (prctl(2))
     #[arg(long)]
     no_new_privs: bool,
     /// Run in this directory

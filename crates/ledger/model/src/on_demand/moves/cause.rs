@@ -53,7 +53,7 @@ impl Cause {
         match self {
             Cause::Wakeup => "it was woken, and the kernel chose another CPU for it",
             Cause::NewIdle => "a CPU that was about to be idle pulled it",
-            Cause::Periodic => "the balancing that CPUs do from time to time pulled it",
+            Cause::Periodic => "periodic or idle balancing pulled it",
             Cause::Active => "it ran, and was pushed away to a CPU that balancing left idle",
             Cause::Exec => "it called exec, and the kernel chose another CPU for it",
             Cause::Fork => "it was born on another CPU than its parent's",
