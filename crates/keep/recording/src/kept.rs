@@ -143,7 +143,7 @@ impl RecentWindows {
             incoming.push(&piece.everyone);
             for (at, (_, bytes)) in (begin..=last).zip(&piece.windows) {
                 incoming.push(bytes);
-                while let Some(heard) = incoming.next_heard().ok()? {
+                while let Some(heard) = incoming.next_item().ok()? {
                     match heard {
                         // A reader that comes from the piece before already knows all tasks.
                         StreamItem::Whole(_) if is_open => {}

@@ -159,7 +159,7 @@ impl Incoming {
     ///
     /// # Errors
     /// [`StreamError`]: nothing after it can be decoded.
-    pub fn next_heard(&mut self) -> Result<Option<StreamItem>, StreamError> {
+    pub fn next_item(&mut self) -> Result<Option<StreamItem>, StreamError> {
         loop {
             let begins = self.stream.is_none() && !self.is_beside();
             let magic = if begins { FILE_MAGIC.len() } else { 0 };
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn heard(incoming: &mut Incoming) -> Vec<StreamItem> {
-        std::iter::from_fn(|| incoming.next_heard().unwrap()).collect()
+        std::iter::from_fn(|| incoming.next_item().unwrap()).collect()
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
             incoming.push(&key);
             heard(&mut incoming);
             incoming.push(wrong);
-            assert_eq!(incoming.next_heard().unwrap_err(), StreamError::Damaged);
+            assert_eq!(incoming.next_item().unwrap_err(), StreamError::Damaged);
         }
     }
 
@@ -340,16 +340,16 @@ mod tests {
         let mut incoming = Incoming::new();
         incoming.push(&word("no").unwrap());
         assert!(
-            matches!(incoming.next_heard().unwrap(), Some(StreamItem::Word(text)) if text == "no")
+            matches!(incoming.next_item().unwrap(), Some(StreamItem::Word(text)) if text == "no")
         );
         incoming.push(&bytes);
         assert_eq!(heard(&mut incoming).len(), 7);
         incoming.push(&answer(b"{}".to_vec()).unwrap());
         assert!(
-            matches!(incoming.next_heard().unwrap(), Some(StreamItem::Answer(json)) if json == b"{}")
+            matches!(incoming.next_item().unwrap(), Some(StreamItem::Answer(json)) if json == b"{}")
         );
         incoming.push(&word("that was all").unwrap());
-        assert!(matches!(incoming.next_heard().unwrap(), Some(StreamItem::Word(_))));
+        assert!(matches!(incoming.next_item().unwrap(), Some(StreamItem::Word(_))));
     }
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
             damaged[at] ^= 0x41;
             let mut incoming = Incoming::new();
             incoming.push(&damaged);
-            while let Ok(Some(heard)) = incoming.next_heard() {
+            while let Ok(Some(heard)) = incoming.next_item() {
                 if let StreamItem::Whole(now) | StreamItem::Window(_, now) = heard {
                     assert!(snapshots.contains(&now), "byte {at}");
                 }
@@ -372,7 +372,7 @@ mod tests {
     fn a_foreign_or_later_stream_is_refused() {
         let mut incoming = Incoming::new();
         incoming.push(b"HTTP/1.1 400");
-        assert_eq!(incoming.next_heard().unwrap_err(), StreamError::NotARecording);
+        assert_eq!(incoming.next_item().unwrap_err(), StreamError::NotARecording);
         let later = br#"{"format":2,"exactop":"9.0"}"#;
         let header = build(
             FrameKind::Header,
@@ -383,7 +383,7 @@ mod tests {
         .unwrap();
         let mut incoming = Incoming::new();
         incoming.push(&[FILE_MAGIC.as_slice(), &header].concat());
-        let refused = incoming.next_heard().unwrap_err();
+        let refused = incoming.next_item().unwrap_err();
         assert!(matches!(&refused, StreamError::Later { version, .. } if version == "9.0"));
     }
 }

@@ -91,7 +91,7 @@ impl Looker {
         let mut bytes = vec![0; CHUNK];
         let path = || self.path.clone();
         loop {
-            let heard = self.incoming.next_heard();
+            let heard = self.incoming.next_item();
             let heard = heard.map_err(|error| ServiceError::Stream { path: path(), error })?;
             match heard {
                 Some(StreamItem::Answer(json)) => {

@@ -249,7 +249,7 @@ impl Difference {
     }
 
     /// The change of an account that both sides must measure, ns.
-    pub fn delta_if_told(&self, of: impl Fn(&Stretch) -> Option<u64>) -> Option<i64> {
+    pub fn delta_if_measured(&self, of: impl Fn(&Stretch) -> Option<u64>) -> Option<i64> {
         Some(less(of(&self.b)?, of(&self.a)?))
     }
 }

@@ -132,7 +132,7 @@ impl Serving {
         }
         match self.session.follow(&followed) {
             Ok(()) => self.followed = followed,
-            Err(why) => self.server.follows_nobody(&why.to_string()),
+            Err(why) => self.server.refuse_followers(&why.to_string()),
         }
     }
 

@@ -78,7 +78,7 @@ impl Reader {
     }
 
     fn tell(&mut self, gap: Gap) {
-        self.told = true;
+        self.gap_reported = true;
         self.ready.push_back(Step::Gap(gap));
     }
 }

@@ -70,7 +70,7 @@ pub struct Reader {
     broken: bool,
     lost: Option<Lost>,
     /// A gap was reported after the last window: the next step opens a new book.
-    told: bool,
+    gap_reported: bool,
     /// Instant of a book that has taken every step; `None` if no book was opened.
     known_ns: Option<u64>,
     /// Gap frames before the next keyframe, each with its beginning.
@@ -95,7 +95,7 @@ impl Reader {
             why: None,
             broken: false,
             lost: None,
-            told: false,
+            gap_reported: false,
             known_ns: None,
             stated: Vec::new(),
             ready: VecDeque::new(),
@@ -290,7 +290,7 @@ impl Reader {
         let last = self.point.take();
         let goes_on = last.as_ref().is_some_and(|last| last.is_of_session(&point))
             && reached(&last) == Some(header.t1_ns)
-            && !self.told
+            && !self.gap_reported
             && self.known_ns == Some(header.t1_ns)
             && self.stated.iter().all(|(_, stated)| stated.why != GapReason::Suspend);
         if let (Some(last), false) = (&last, goes_on) {
@@ -300,7 +300,7 @@ impl Reader {
         self.stated.clear();
         self.point = Some(point);
         if !goes_on {
-            self.told = false;
+            self.gap_reported = false;
             self.known_ns = Some(header.t1_ns);
             self.ready.push_back(Step::Opened(Box::new(whole)));
         }
@@ -385,7 +385,7 @@ impl Reader {
         self.in_step = false;
         (self.why, self.lost) = (None, None);
         self.stated.clear();
-        (self.broken, self.told) = (false, false);
+        (self.broken, self.gap_reported) = (false, false);
         self.known_ns = None;
         self.ready.clear();
         self.current()?;

@@ -145,7 +145,7 @@ fn listen(mut stream: UnixStream, shared: &Shared) {
 }
 
 fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
-    while let Some(heard) = incoming.next_heard().map_err(Ended::Unreadable)? {
+    while let Some(heard) = incoming.next_item().map_err(Ended::Unreadable)? {
         let mut came = shared.received();
         match heard {
             StreamItem::Machine(about) => came.about = Some(about),

@@ -137,7 +137,7 @@ impl Server {
     }
 
     /// Disconnects the readers of followed commands, with the reason: the source cannot follow.
-    pub fn follows_nobody(&mut self, why: &str) {
+    pub fn refuse_followers(&mut self, why: &str) {
         let them = self.following.take_askers();
         let readers = self.readers.iter_mut().filter(|reader| them.contains(&reader.number));
         readers.for_each(|reader| reader.refuse(why));
@@ -186,7 +186,7 @@ impl Server {
             self.attend(&self.ready.all());
         }
         self.look();
-        self.let_idle_go(now_ns());
+        self.disconnect_idle(now_ns());
         if own[0].contains(PollFlags::IN) {
             self.accept();
         }
@@ -263,7 +263,7 @@ impl Server {
     }
 
     /// Disconnects readers by the idle timeout.
-    fn let_idle_go(&mut self, now_ns: u64) {
+    fn disconnect_idle(&mut self, now_ns: u64) {
         let looking = &self.looking;
         let idle = |reader: &&mut Reader| reader.is_idle(now_ns) && !looking.has(reader.number);
         let mut is_any = false;

@@ -62,9 +62,9 @@ fn an_idle_reader_is_disconnected_with_the_reason() {
         greeted.count() == 2 && server.readers() == 3
     });
     let now_ns = now_ns();
-    server.let_idle_go(now_ns + MINUTE_NS / 2);
+    server.disconnect_idle(now_ns + MINUTE_NS / 2);
     assert_eq!(server.readers(), 3);
-    server.let_idle_go(now_ns + 2 * MINUTE_NS);
+    server.disconnect_idle(now_ns + 2 * MINUTE_NS);
     assert_eq!(server.readers(), 1, "who asked stays");
     for silent in &silent {
         assert!(last_words(silent).contains("no request for a minute"));

@@ -64,7 +64,7 @@ fn a_long_running_reader_gets_a_keyframe_before_the_limit() {
             }
         }
         let before = windows;
-        while let Some(heard) = incoming.next_heard().unwrap() {
+        while let Some(heard) = incoming.next_item().unwrap() {
             match heard {
                 StreamItem::Whole(_) => wholes += 1,
                 StreamItem::Window(..) => windows += 1,

@@ -183,7 +183,7 @@ fn fast_reconnects_leave_one_set_of_programs_which_is_read_each_second() {
 fn answer(stream: &mut UnixStream, incoming: &mut Incoming) -> Answer {
     let mut bytes = [0; 4096];
     loop {
-        if let Some(StreamItem::Answer(json)) = incoming.next_heard().unwrap() {
+        if let Some(StreamItem::Answer(json)) = incoming.next_item().unwrap() {
             return serde_json::from_slice(&json).unwrap();
         }
         let n = stream.read(&mut bytes).unwrap();

@@ -215,7 +215,7 @@ fn windows_are_sent_when_requested_and_not_before() {
         let mut bytes = [0; 1 << 16];
         let n = seldom.read(&mut bytes).unwrap();
         incoming.push(&bytes[..n]);
-        std::iter::from_fn(|| incoming.next_heard().unwrap()).collect::<Vec<_>>()
+        std::iter::from_fn(|| incoming.next_item().unwrap()).collect::<Vec<_>>()
     };
     let mut all = Vec::new();
     while !matches!(all.last(), Some(StreamItem::Whole(_))) {
@@ -263,7 +263,7 @@ fn ends_of_one_request_come_unasked_and_then_stop() {
         };
         assert!(n > 0, "it was disconnected: {:?}", daemon.said());
         incoming.push(&bytes[..n]);
-        let heard = std::iter::from_fn(|| incoming.next_heard().unwrap());
+        let heard = std::iter::from_fn(|| incoming.next_item().unwrap());
         ends.extend(heard.filter_map(|heard| match heard {
             StreamItem::Whole(now) | StreamItem::Window(_, now) => Some(now.at_ns),
             _ => None,

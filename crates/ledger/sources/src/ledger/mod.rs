@@ -122,7 +122,7 @@ pub enum LostEvent {
 }
 
 /// The kind for each error that the programs count. Without one of them, this does not compile.
-const TOLD_AS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
+const ERROR_KINDS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
     (ErrorKind::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
     (ErrorKind::NoSlot, ex_error::EX_ERR_NO_SLOT),
     (ErrorKind::NoStorage, ex_error::EX_ERR_NO_STORAGE),
@@ -140,8 +140,8 @@ const TOLD_AS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
 
 const _: () = {
     let mut at = 0;
-    while at < TOLD_AS.len() {
-        assert!(TOLD_AS[at].1 .0 as usize == at, "in the order of bpf/wire.h");
+    while at < ERROR_KINDS.len() {
+        assert!(ERROR_KINDS[at].1 .0 as usize == at, "in the order of bpf/wire.h");
         at += 1;
     }
 };
@@ -285,7 +285,7 @@ impl Ledger {
     }
 
     fn count_kernel_errors(&mut self) {
-        for ((kind, _), count) in TOLD_AS.into_iter().zip(self.kernel.globals.errors()) {
+        for ((kind, _), count) in ERROR_KINDS.into_iter().zip(self.kernel.globals.errors()) {
             self.errors.0[kind as usize] = count;
         }
     }

@@ -301,7 +301,7 @@ mod tests {
     fn read(reply: &Reply) -> SubjectWindow {
         let mut incoming = Incoming::new();
         incoming.push(bytes(reply));
-        let Some(StreamItem::Answer(json)) = incoming.next_heard().unwrap() else {
+        let Some(StreamItem::Answer(json)) = incoming.next_item().unwrap() else {
             panic!("no answer")
         };
         match serde_json::from_slice(&json).unwrap() {
