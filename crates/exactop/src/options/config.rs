@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use exactop_fuzzing::{corpus, Target};
     use exactop_model::columns::COLUMNS;
-    use exactop_tui::PerCpu;
+    use exactop_tui::AutoSwitch;
 
     #[test]
     fn defaults_survive_the_file() {
@@ -223,15 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn per_cpu_takes_true_false_and_auto() {
-        for per_cpu in [PerCpu::Auto, PerCpu::Always, PerCpu::Never] {
-            let settings = Settings { per_cpu, ..Settings::default() };
+    fn per_cpu_and_command_line_take_true_false_and_auto() {
+        for switch in [AutoSwitch::Auto, AutoSwitch::Always, AutoSwitch::Never] {
+            let settings =
+                Settings { per_cpu: switch, command_line: switch, ..Settings::default() };
             let text = toml::to_string(&settings).expect("TOML");
             assert_eq!(parse(&text), Ok((settings, Vec::new())), "{text}");
         }
         let of = |value: &str| parse(&format!("\nper_cpu = {value}\n")).map(|(s, _)| s.per_cpu);
-        assert_eq!(of("true"), Ok(PerCpu::Always));
-        assert_eq!(of("\"auto\""), Ok(PerCpu::Auto));
+        assert_eq!(of("true"), Ok(AutoSwitch::Always));
+        assert_eq!(of("\"auto\""), Ok(AutoSwitch::Auto));
         let (line, what) = of("\"sometimes\"").expect_err("it is refused");
         assert!(line == 2 && what.contains("true, false or \"auto\""), "{what}");
     }

@@ -13,7 +13,7 @@ use exactop_model::owner::Grouping;
 use exactop_model::Needs;
 use exactop_sources::passwd;
 use exactop_sources::{MeasurePolicy, SplitOptions};
-use exactop_tui::{Begin, PerCpu, Settings};
+use exactop_tui::{AutoSwitch, Begin, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
 use std::io::{self, IsTerminal};
@@ -255,9 +255,11 @@ fn settings(typed: &WatchArgs) -> Result<(Settings, Vec<String>), Failure> {
     }
     settings.threads |= typed.threads;
     settings.hide_idle |= typed.hide_idle;
-    settings.command_line |= typed.command_line;
+    if typed.command_line {
+        settings.command_line = AutoSwitch::Always;
+    }
     if typed.per_cpu {
-        settings.per_cpu = PerCpu::Always;
+        settings.per_cpu = AutoSwitch::Always;
     }
     Ok((settings, unknown))
 }

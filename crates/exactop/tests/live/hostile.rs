@@ -28,10 +28,10 @@ fn hostile_names_are_shown_and_not_obeyed() {
     let load = evil();
     let terminal = Terminal::live(140, 30, &format!("-d 0.3 --source procfs -p {}", load.pid()));
     let title = terminal.knows("pane_title");
-    terminal.shows("ev\\x1b[2J\\xff\\x0a\\x09x");
+    terminal.shows("\\x1b]0;pwned\\x07\\xff\\u{202e} -c printf");
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["c"]);
-    terminal.shows("\\x1b]0;pwned\\x07\\xff\\u{202e} -c printf");
+    terminal.shows("ev\\x1b[2J\\xff\\x0a\\x09x");
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["Down", "Enter"]);
     terminal.shows(&format!("ev\\x1b[2J\\xff\\x0a\\x09x ({})", load.pid()));

@@ -300,8 +300,9 @@ fn bars_tree_threads_and_shares_of_the_machine() {
     });
     terminal.keys(&["I", "i"]);
     terminal.shows("idle hidden");
-    terminal.keys(&["c"]);
     terminal.shows("while :; do :; done");
+    terminal.keys(&["c"]);
+    terminal.wait("names", |t| (!t.screen().contains("do :;")).then_some(()));
     terminal.keys(&["p"]);
     terminal.shows("PAUSED");
     let paused = terminal.settled();

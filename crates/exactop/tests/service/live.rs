@@ -73,7 +73,6 @@ fn a_group_member_sees_live_what_proc_shows() {
     let status = fs::read_to_string(format!("/proc/{view}/status")).expect("it lives");
     assert!(status.contains("Uid:\t65534\t65534\t65534\t65534"), "{status}");
     assert_eq!(crate::daemon::bpf_files(view), 0);
-    terminal.keys(&["c"]);
     for pid in processes {
         terminal.passes(|screen| {
             let (row, [user, resident, line]) = (row(screen, pid)?, shown(pid));

@@ -160,7 +160,11 @@ const THREADS: Explanation = Explanation {
     title: "The table: the threads of this window",
     parts: &[
         CPU_LINE,
-        ("rows", "One thread each. PID is the thread's own id, COMMAND its own name."),
+        (
+            "rows",
+            "One thread each. PID is the thread's own id. COMMAND has its own name, in braces \
+             unless it is the process's first thread.",
+        ),
         ("columns", "%CPU is CPU time, 100 is one CPU. LAT% is time spent waiting for a CPU."),
         WINDOW_LINE,
         MARKS,

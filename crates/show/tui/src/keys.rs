@@ -141,7 +141,7 @@ bindings! {
         PerCpu: [ch('1')], "show a bar for each CPU (a character from 32 CPUs on), or none";
         Pressure: [ch('b')], "show pressure (PSI) and disk I/O, also of each row; or the memory";
         OfMachine: [ch('I')], "show per cent of one CPU, or of the whole machine";
-        CommandLine: [ch('c')], "show command lines, or command names";
+        CommandLine: [ch('c')], "show command lines, or names; unless chosen, lines from 120 columns on";
         FoldToggle: [ch('v')], "fold the branch of the tree below the row, or unfold it";
         Fold: [ch('-')], "fold the branch: [+N] rows are in it, and CPU+ contains them";
         Unfold: [ch('+')], "unfold the branch";

@@ -3,7 +3,7 @@
 //!
 //! Nothing wraps. Parts that do not fit are left out, the least important first.
 
-use crate::settings::PerCpu;
+use crate::settings::AutoSwitch;
 use exactop_model::{Column, ColumnId};
 use std::collections::HashMap;
 
@@ -13,6 +13,8 @@ pub const MIN_WIDTH: u16 = 40;
 pub const MIN_HEIGHT: u16 = 10;
 /// From this width on, two short lines of the header share one.
 pub(crate) const WIDE: u16 = 160;
+/// From this width on, the table shows command lines unless the user chose names.
+pub const COMMAND_LINES_FROM: u16 = 120;
 /// Rows that the table keeps under a long header.
 const MIN_ROWS: u16 = 5;
 
@@ -196,13 +198,13 @@ fn cpu_part((width, height): (u16, u16), wants: LayoutNeeds, room: u16) -> Optio
     let LayoutNeeds { cpus, per_cpu, .. } = wants;
     let strip = |lines| cpu_strip(width, cpus, lines).map(CpuPart::Strip);
     match per_cpu {
-        PerCpu::Never => None,
-        PerCpu::Always => {
+        AutoSwitch::Never => None,
+        AutoSwitch::Always => {
             let lines = (height / CPUS_ASKED_OF).min(room);
             whole_grid(width, cpus, lines).map(CpuPart::Cells).or_else(|| strip(lines))
         }
-        PerCpu::Auto if height < CPUS_FROM => None,
-        PerCpu::Auto => {
+        AutoSwitch::Auto if height < CPUS_FROM => None,
+        AutoSwitch::Auto => {
             let lines = (height / CPUS_OF).min(room);
             let bars =
                 whole_grid(width, cpus, lines).filter(|g| g.bar > 0 && cpus.count < STRIP_FROM);
@@ -214,18 +216,22 @@ fn cpu_part((width, height): (u16, u16), wants: LayoutNeeds, room: u16) -> Optio
 /// The setting after key `1`: it shows or hides CPUs, and turns characters that were not requested
 /// into cells if these fit. `wants` holds the current form, `auto` whether CPUs may be shown
 /// without a request.
-pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: LayoutNeeds, auto: bool) -> PerCpu {
+pub(crate) fn next_per_cpu(
+    (width, height): (u16, u16),
+    wants: LayoutNeeds,
+    auto: bool,
+) -> AutoSwitch {
     let shown = |per_cpu| {
         let screen = screen(width, height, LayoutNeeds { per_cpu, ..wants });
         screen.and_then(|screen| screen.cpus)
     };
-    let by_itself = auto && shown(PerCpu::Auto).is_some();
-    match (shown(wants.per_cpu), shown(PerCpu::Always)) {
-        (None, _) if by_itself => PerCpu::Auto,
-        (None, _) => PerCpu::Always,
-        (Some(CpuPart::Strip(_)), Some(CpuPart::Cells(_))) => PerCpu::Always,
-        _ if by_itself => PerCpu::Never,
-        _ => PerCpu::Auto,
+    let by_itself = auto && shown(AutoSwitch::Auto).is_some();
+    match (shown(wants.per_cpu), shown(AutoSwitch::Always)) {
+        (None, _) if by_itself => AutoSwitch::Auto,
+        (None, _) => AutoSwitch::Always,
+        (Some(CpuPart::Strip(_)), Some(CpuPart::Cells(_))) => AutoSwitch::Always,
+        _ if by_itself => AutoSwitch::Never,
+        _ => AutoSwitch::Auto,
     }
 }
 
@@ -259,7 +265,7 @@ pub struct LayoutNeeds {
     /// The CPUs of the machine.
     pub cpus: Cpus,
     /// When they are shown one by one.
-    pub per_cpu: PerCpu,
+    pub per_cpu: AutoSwitch,
     /// True for a recording, which has a time line.
     pub recorded: bool,
     /// True if the window has findings.

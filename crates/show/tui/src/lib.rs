@@ -31,4 +31,4 @@ pub use app::target::{ProcessAction, Target};
 pub use app::{Action, App};
 pub use host::{ExitReason, Host, TuiError};
 pub use run::{run, Begin};
-pub use settings::{parse_interval, ColorMode, PerCpu, Preset, Settings, ThemeName};
+pub use settings::{parse_interval, AutoSwitch, ColorMode, Preset, Settings, ThemeName};

@@ -56,49 +56,50 @@ impl ThemeName {
     }
 }
 
-/// When CPUs are shown one by one.
+/// A switch of the view that can follow the size of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "PerCpuWritten", into = "PerCpuWritten")]
-pub enum PerCpu {
-    /// Above the table, if they take few of the screen's lines.
+#[serde(from = "WrittenSwitch", into = "WrittenSwitch")]
+pub enum AutoSwitch {
+    /// On if the screen has room. CPUs: above the table, if they take few of its lines. Command
+    /// lines: from [`COMMAND_LINES_FROM`](crate::layout::COMMAND_LINES_FROM) columns on.
     #[default]
     Auto,
-    /// On every page.
+    /// On.
     Always,
-    /// Nowhere.
+    /// Off.
     Never,
 }
 
 /// Form in the file: true, false or "auto".
 #[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "per_cpu: write true, false or \"auto\"")]
-enum PerCpuWritten {
+#[serde(untagged, expecting = "write true, false or \"auto\"")]
+enum WrittenSwitch {
     Switch(bool),
-    Word(PerCpuWord),
+    Word(SwitchWord),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum PerCpuWord {
+enum SwitchWord {
     Auto,
 }
 
-impl From<PerCpuWritten> for PerCpu {
-    fn from(written: PerCpuWritten) -> PerCpu {
+impl From<WrittenSwitch> for AutoSwitch {
+    fn from(written: WrittenSwitch) -> AutoSwitch {
         match written {
-            PerCpuWritten::Switch(true) => PerCpu::Always,
-            PerCpuWritten::Switch(false) => PerCpu::Never,
-            PerCpuWritten::Word(PerCpuWord::Auto) => PerCpu::Auto,
+            WrittenSwitch::Switch(true) => AutoSwitch::Always,
+            WrittenSwitch::Switch(false) => AutoSwitch::Never,
+            WrittenSwitch::Word(SwitchWord::Auto) => AutoSwitch::Auto,
         }
     }
 }
 
-impl From<PerCpu> for PerCpuWritten {
-    fn from(per_cpu: PerCpu) -> PerCpuWritten {
-        match per_cpu {
-            PerCpu::Always => PerCpuWritten::Switch(true),
-            PerCpu::Never => PerCpuWritten::Switch(false),
-            PerCpu::Auto => PerCpuWritten::Word(PerCpuWord::Auto),
+impl From<AutoSwitch> for WrittenSwitch {
+    fn from(switch: AutoSwitch) -> WrittenSwitch {
+        match switch {
+            AutoSwitch::Always => WrittenSwitch::Switch(true),
+            AutoSwitch::Never => WrittenSwitch::Switch(false),
+            AutoSwitch::Auto => WrittenSwitch::Word(SwitchWord::Auto),
         }
     }
 }
@@ -126,10 +127,11 @@ pub struct Settings {
     pub hide_idle: bool,
     /// Hide kernel threads; the header still counts them.
     pub hide_kernel_threads: bool,
-    pub command_line: bool,
+    /// Command lines instead of names.
+    pub command_line: AutoSwitch,
     pub tree: bool,
     /// A bar for each CPU; from 32 CPUs on, a character.
-    pub per_cpu: PerCpu,
+    pub per_cpu: AutoSwitch,
     /// Show a line below the balance with the window's findings.
     pub findings: bool,
     /// Show a line of the most used keys at the bottom.
@@ -169,9 +171,9 @@ impl Default for Settings {
             threads: false,
             hide_idle: false,
             hide_kernel_threads: false,
-            command_line: false,
+            command_line: AutoSwitch::Auto,
             tree: false,
-            per_cpu: PerCpu::Auto,
+            per_cpu: AutoSwitch::Auto,
             findings: true,
             footer: true,
             user: None,

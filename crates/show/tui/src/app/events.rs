@@ -12,6 +12,7 @@ use super::{App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
 use crate::layout;
+use crate::settings::AutoSwitch;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -168,7 +169,7 @@ impl App {
             KeyCommand::FoldToggle | KeyCommand::Fold | KeyCommand::Unfold => self.on_fold(command),
             KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
             KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
-            KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
+            KeyCommand::CommandLine => self.switch_command_lines(),
             KeyCommand::Reverse => {
                 self.settings.reverse = !self.settings.reverse;
                 self.table.sort.descending = !self.table.sort.descending;
@@ -232,6 +233,14 @@ impl App {
     fn toggle(&mut self, flag: fn(&mut crate::Settings) -> &mut bool) -> Action {
         let flag = flag(&mut self.settings);
         *flag = !*flag;
+        self.rearranged()
+    }
+
+    fn switch_command_lines(&mut self) -> Action {
+        self.settings.command_line = match self.shows_command_lines() {
+            true => AutoSwitch::Never,
+            false => AutoSwitch::Always,
+        };
         self.rearranged()
     }
 

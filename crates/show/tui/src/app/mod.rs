@@ -5,6 +5,7 @@ pub mod action;
 mod answering;
 pub mod arrange;
 pub mod column_chooser;
+pub(crate) mod command;
 pub mod events;
 pub mod findings;
 mod folding;
@@ -29,7 +30,7 @@ pub mod tags;
 pub mod target;
 
 use crate::layout::{self, Cpus, LayoutNeeds, PlacedColumn, Screen, Widths};
-use crate::settings::{PerCpu, Settings};
+use crate::settings::{AutoSwitch, Settings};
 pub use action::Action;
 use arrange::{Arranged, Entry, Rules, UserFilter};
 use column_chooser::ColumnChooser;
@@ -234,12 +235,23 @@ impl App {
         self.context_of(self.frame())
     }
 
+    /// True if rows show command lines, false if they show names. The threads on a process's page
+    /// share its line, which stands above them.
+    pub(crate) fn shows_command_lines(&self) -> bool {
+        let is_page = matches!(self.page, Page::Process(_));
+        match self.settings.command_line {
+            AutoSwitch::Auto => self.size.0 >= layout::COMMAND_LINES_FROM && !is_page,
+            AutoSwitch::Always => true,
+            AutoSwitch::Never => false,
+        }
+    }
+
     fn context_of(&self, frame: Option<&Frame>) -> Context {
         Context {
             window_ns: frame.map_or(0, Frame::length_ns),
             cpus: frame.map_or(1, |f| f.cpus.len() as u32),
             of_machine: self.settings.of_machine,
-            command_line: self.settings.command_line,
+            command_line: self.shows_command_lines(),
             memory_total: frame.and_then(|f| f.system.memory).map(|m| m.total),
             boottime_ns: frame.and_then(Frame::boottime_ns),
         }
@@ -274,8 +286,8 @@ impl App {
             last: frame.cpus.iter().map(|cpu| cpu.account.time.cpu).max().unwrap_or(0),
         });
         let per_cpu = match (self.settings.per_cpu, &self.page) {
-            (PerCpu::Auto, Page::Table) => PerCpu::Auto,
-            (PerCpu::Auto, _) => PerCpu::Never,
+            (AutoSwitch::Auto, Page::Table) => AutoSwitch::Auto,
+            (AutoSwitch::Auto, _) => AutoSwitch::Never,
             (asked, _) => asked,
         };
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
@@ -320,7 +332,9 @@ impl App {
     }
 
     fn least_rest(&self) -> u16 {
-        layout::least_rest(self.size.0, self.settings.tree || self.settings.command_line)
+        // A bar of states is worth more than a long command.
+        let lines = self.shows_command_lines() && !self.settings.microstates;
+        layout::least_rest(self.size.0, self.settings.tree || lines)
     }
 
     /// Width of the bar of states right of the table, if there is room.

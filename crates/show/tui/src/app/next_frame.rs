@@ -64,14 +64,14 @@ impl App {
             let command = Needs::USER | Needs::CMDLINE | Needs::CGROUP;
             return page | command | Needs::STAT | Needs::STATM;
         }
-        let command_line = self.settings.command_line;
+        let command_line = self.shows_command_lines();
         let shown = columns::needs(self.placed().iter().map(|p| p.column), command_line);
         shown | self.table.needs(command_line)
     }
 
     /// Details that the order and the selection of rows need, so of every row.
     pub(crate) fn needs_of_all(&self) -> Needs {
-        let command_line = self.settings.command_line;
+        let command_line = self.shows_command_lines();
         match self.table.search_due && command_line {
             true => self.table.needs(command_line) | Needs::CMDLINE,
             false => self.table.needs(command_line),

@@ -2,6 +2,7 @@
 //! place. A key acts on the row that the user saw when pressing it.
 
 use super::arrange::{Entry, RowId};
+use super::command::CommandText;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::layout::PlacedColumn;
@@ -220,7 +221,10 @@ impl App {
             true => units::change(&entry.value(column, &context), column.unit),
             false => units::cell(&entry.value(column, &context), column.unit),
         };
-        has(&columns::command(entry.row, context.command_line))
-            || self.table.columns.iter().any(|column| has(&cell(column)))
+        let command = match entry.row.kind {
+            RowKind::Exited => columns::command(entry.row, context.command_line),
+            _ => CommandText::from_row(entry.row, context.command_line).text(),
+        };
+        has(&command) || self.table.columns.iter().any(|column| has(&cell(column)))
     }
 }

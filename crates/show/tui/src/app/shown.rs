@@ -6,7 +6,7 @@ use super::App;
 use crate::layout::PlacedColumn;
 use exactop_model::columns::{Column, Context, Rounding};
 use exactop_model::words::units;
-use exactop_model::Value;
+use exactop_model::{Comm, Value};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
@@ -21,6 +21,8 @@ pub struct Facts {
     prefix: String,
     letter: char,
     exited: (u64, u64),
+    /// Name of the task, which a thread shows beside its command line.
+    comm: Comm,
     kthread: bool,
     pub(crate) tagged: bool,
 }
@@ -140,6 +142,7 @@ impl Facts {
             prefix: line.prefix.clone(),
             letter: row.letter,
             exited: (row.exited_processes, row.exited_tasks),
+            comm: row.ident.comm,
             kthread: row.ident.kthread,
             tagged,
         }

@@ -2,7 +2,7 @@
 
 use super::books::lost_note;
 use super::header::{books_line, busy, status, status_line, status_stands_first, STATUS_GAP};
-use super::text::{cut, pack, put_right, width, Piece};
+use super::text::{cut, cut_spans, pack, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
 use crate::app::question::Prompt;
@@ -47,7 +47,7 @@ pub(super) fn draw(
     let left = room.saturating_sub(state.width() + 2);
     let line = match stands_first {
         true => busy(app, theme, left).unwrap_or_default(),
-        false => cut_line(status_line(app, frame, theme, left), left),
+        false => Line::from(cut_spans(status_line(app, frame, theme, left).spans, left)),
     };
     put(buf, 0, y, left as u16, &line);
     None
@@ -58,24 +58,6 @@ pub(super) fn put_message(message: &Message, y: u16, theme: Theme, buf: &mut Buf
     let ink = if message.is_error { Ink::Alarm } else { Ink::Strong };
     let text = cut(&message.text, buf.area.width.into());
     put_whole(buf, y, &Line::styled(text, theme.style(ink)));
-}
-
-/// Cuts a line of spans; the cut is marked.
-fn cut_line(line: Line<'static>, room: usize) -> Line<'static> {
-    if line.width() <= room {
-        return line;
-    }
-    let mut left = room;
-    let mut spans = Vec::new();
-    for span in line.spans {
-        let text = cut(&span.content, left);
-        left -= text.width();
-        spans.push(Span::styled(text, span.style));
-        if left == 0 {
-            break;
-        }
-    }
-    Line::from(spans)
 }
 
 /// Least width of an answer, if the screen is wide enough.

@@ -1,15 +1,16 @@
 //! The table: headings and rows.
 
 use super::states;
-use super::text::{cell, put, put_spans};
+use super::text::{cell, cut_spans, put, put_spans};
 use super::theme::{Ink, Theme};
 use crate::app::arrange::{Entry, Line as TableLine, PastRow};
+use crate::app::command::CommandText;
 use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
 use crate::layout::{PlacedColumn, Screen};
 use exactop_model::columns::sort::SortBy;
-use exactop_model::columns::{self, Column, Context, Rounding, Unit};
+use exactop_model::columns::{Column, Context, Rounding, Unit};
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{self, thousands};
 use exactop_model::{ColumnId, Row, RowKind, Value};
@@ -185,7 +186,7 @@ impl TableRow<'_> {
                     x = *to;
                 }
                 None => {
-                    spans.push(self.cell(p, &context, &states, label.is_some()));
+                    self.push_cell(&mut spans, p, &context, &states, label.is_some());
                     x = p.end();
                 }
             }
@@ -233,22 +234,27 @@ impl TableRow<'_> {
         (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
     }
 
-    fn cell(
+    fn push_cell(
         &self,
+        spans: &mut Vec<Span<'static>>,
         p: &PlacedColumn,
         context: &Context,
         states: &[States; 2],
         labelled: bool,
-    ) -> Span<'static> {
+    ) {
         let width = usize::from(p.width);
-        if p.column.id == ColumnId::Command {
-            let text = self.command(context, labelled, width);
-            let of_kernel = self.entry.row.kind != RowKind::Exited && self.entry.row.ident.kthread;
-            let ink = if of_kernel { Ink::Dim } else { Ink::Plain };
-            return self.span(ink, cell(&text, width, true));
+        if p.column.id != ColumnId::Command {
+            let (text, ink) = self.figure(p, context, states);
+            return spans.push(self.span(ink, cell(&text, width, p.column.left_aligned())));
         }
-        let (text, ink) = self.figure(p, context, states);
-        self.span(ink, cell(&text, width, p.column.left_aligned()))
+        if self.entry.row.kind == RowKind::Exited {
+            let text = self.exited_command(labelled, width);
+            return spans.push(self.span(Ink::Plain, cell(&text, width, true)));
+        }
+        let command = cut_spans(self.command(context, width), width);
+        let used: usize = command.iter().map(Span::width).sum();
+        spans.extend(command);
+        spans.push(Span::raw(" ".repeat(width.saturating_sub(used))));
     }
 
     fn figure(&self, p: &PlacedColumn, context: &Context, states: &[States; 2]) -> (String, Ink) {
@@ -284,46 +290,56 @@ impl TableRow<'_> {
         }
     }
 
-    fn command(&self, context: &Context, labelled: bool, width: usize) -> String {
-        let Entry { line, row, versus } = self.entry;
-        if row.kind == RowKind::Exited {
-            let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
-            let prefix = &line.prefix;
-            let comm = row.ident.comm;
-            return match labelled {
-                true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
-                true => format!("{comm}{threads}"),
-                false => {
-                    // The word `exited` is cut first: the letter X and the branch mark also show
-                    // it.
-                    let count = self.exited();
-                    let forms = [
-                        format!("{prefix}{count} × {comm}{threads} exited"),
-                        format!("{prefix}{count} × {comm}{threads}"),
-                    ];
-                    let fitting = forms.into_iter().find(|form| form.width() <= width);
-                    fitting.unwrap_or_else(|| format!("{prefix}{count}×{comm}{threads}"))
-                }
-            };
+    fn exited_command(&self, labelled: bool, width: usize) -> String {
+        let Entry { line, row, .. } = self.entry;
+        let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
+        let prefix = &line.prefix;
+        let comm = row.ident.comm;
+        match labelled {
+            true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
+            true => format!("{comm}{threads}"),
+            false => {
+                // The word `exited` is cut first: the letter X and the branch mark also show it.
+                let count = self.exited();
+                let forms = [
+                    format!("{prefix}{count} × {comm}{threads} exited"),
+                    format!("{prefix}{count} × {comm}{threads}"),
+                ];
+                let fitting = forms.into_iter().find(|form| form.width() <= width);
+                fitting.unwrap_or_else(|| format!("{prefix}{count}×{comm}{threads}"))
+            }
         }
-        let text = told_apart(columns::command(row, context.command_line), row.ident.kthread);
-        let scrolled: String = text.chars().skip(self.app.table.command_offset).collect();
+    }
+
+    /// The command with its branch. In a command line the program's name stands out; a path that
+    /// does not fit gives way to it.
+    fn command(&self, context: &Context, width: usize) -> Vec<Span<'static>> {
+        let Entry { line, row, versus } = self.entry;
+        let CommandText { mut path, name, rest } = CommandText::from_row(row, context.command_line);
+        let (around, of_name) = match (row.ident.kthread, context.command_line) {
+            (true, _) => (Ink::Dim, Ink::Dim),
+            (false, true) => (Ink::Dim, Ink::Strong),
+            (false, false) => (Ink::Plain, Ink::Plain),
+        };
         let mark = match versus.map(|versus| versus.was) {
             Some(PastRow::Absent) => "+ ",
             Some(PastRow::Only) => "- ",
             Some(PastRow::There(..)) | None => "",
         };
-        format!("{}{mark}{scrolled}", line.prefix)
-    }
-}
-
-/// Puts the kernel's threads in brackets. A process may call itself `[kworker/0:9]`, so its own
-/// bracket is escaped.
-fn told_apart(text: String, kthread: bool) -> String {
-    match (kthread, text.starts_with('[')) {
-        (true, false) => format!("[{text}]"),
-        (false, true) => format!("\\{text}"),
-        _ => text,
+        let branch = format!("{}{mark}", line.prefix);
+        let mut skipped = self.app.table.command_offset;
+        if skipped == 0 && !path.is_empty() && branch.width() + path.width() + name.width() > width
+        {
+            path = "…/".into();
+        }
+        let mut spans = vec![self.span(Ink::Plain, branch)];
+        for (text, ink) in [(path, around), (name, of_name), (rest, around)] {
+            let length = text.chars().count();
+            let text = if skipped == 0 { text } else { text.chars().skip(skipped).collect() };
+            skipped = skipped.saturating_sub(length);
+            spans.push(self.span(ink, text));
+        }
+        spans
     }
 }
 

@@ -30,6 +30,24 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts spans to a width; `…` marks the cut.
+pub(super) fn cut_spans(spans: Vec<Span<'static>>, width: usize) -> Vec<Span<'static>> {
+    if spans.iter().map(Span::width).sum::<usize>() <= width {
+        return spans;
+    }
+    let (mut room, mut kept) = (width, Vec::with_capacity(spans.len()));
+    for span in spans {
+        if span.width() >= room {
+            // More text follows, so a span that fills the room is cut, too.
+            kept.push(Span::styled(cut(&format!("{}…", span.content), room), span.style));
+            break;
+        }
+        room -= span.width();
+        kept.push(span);
+    }
+    kept
+}
+
 /// Cuts text in its middle to a width: names of one kind differ at their ends.
 pub fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width || width < 3 {

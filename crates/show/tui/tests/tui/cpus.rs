@@ -5,7 +5,7 @@ use exactop_model::{CpuRow, Frame};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{Action, App, PerCpu, Settings};
+use exactop_tui::{Action, App, AutoSwitch, Settings};
 
 fn app(width: u16, height: u16, cpus: u32) -> App {
     let mut app = App::new(Settings::default()).unwrap();
@@ -132,7 +132,7 @@ fn the_key_hides_and_shows_cpus() {
         }
         seen
     };
-    use PerCpu::{Always, Auto, Never};
+    use AutoSwitch::{Always, Auto, Never};
     assert_eq!(through(80, 24, 2), [(Auto, 1), (Never, 0), (Auto, 1), (Never, 0)]);
     assert_eq!(through(80, 16, 2), [(Auto, 0), (Always, 1), (Auto, 0), (Always, 1)]);
     assert_eq!(through(80, 24, 128), [(Auto, 2), (Never, 0), (Auto, 2), (Never, 0)]);

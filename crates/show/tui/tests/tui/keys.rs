@@ -11,7 +11,7 @@ use exactop_tui::app::action::HostAction;
 use exactop_tui::app::arrange::RowId;
 use exactop_tui::app::process::Shows;
 use exactop_tui::app::Page;
-use exactop_tui::{Action, App, Settings, Target};
+use exactop_tui::{Action, App, AutoSwitch, Settings, Target};
 
 fn app() -> App {
     with(Settings::default())
@@ -125,7 +125,8 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
         assert_eq!(keys(&mut app, &c.to_string()), Action::Rearrange, "{c}");
     }
     let s = app.settings();
-    assert!(s.threads && s.tree && s.hide_idle && s.command_line);
+    assert!(s.threads && s.tree && s.hide_idle);
+    assert_eq!(s.command_line, AutoSwitch::Always);
     assert!(app.ask().options.threads);
     assert!(app.ask().needs.has(Needs::CMDLINE.with(Needs::THREADS)));
     keys(&mut app, "I");

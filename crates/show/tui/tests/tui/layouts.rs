@@ -8,11 +8,11 @@ use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::layout::{
     cpu_grid, cpu_strip, least_rest, place, screen, Cpus, HeaderLine, LayoutNeeds, Widths, CPU_GAP,
 };
-use exactop_tui::{App, PerCpu, Settings};
+use exactop_tui::{App, AutoSwitch, Settings};
 use proptest::prelude::*;
 
-fn per_cpu() -> impl Strategy<Value = PerCpu> {
-    prop::sample::select(&[PerCpu::Auto, PerCpu::Always, PerCpu::Never][..])
+fn per_cpu() -> impl Strategy<Value = AutoSwitch> {
+    prop::sample::select(&[AutoSwitch::Auto, AutoSwitch::Always, AutoSwitch::Never][..])
 }
 
 proptest! {

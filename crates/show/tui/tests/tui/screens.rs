@@ -5,13 +5,14 @@ use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
 use exactop_model::on_demand::Subject;
 use exactop_model::owner::Grouping;
-use exactop_model::{Comm, Counter, Degraded, ErrorKind, Frame, Quality, SourceKind};
+use exactop_model::{Comm, Counter, Degraded, ErrorKind, Frame, Needs, Quality, Row, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{Action, App, PerCpu, Settings};
+use exactop_tui::{Action, App, AutoSwitch, Settings};
 use ratatui_core::backend::TestBackend;
-use ratatui_core::style::Color;
+use ratatui_core::buffer::Cell;
+use ratatui_core::style::{Color, Modifier};
 use ratatui_core::terminal::Terminal;
 
 fn app(width: u16, height: u16, settings: Settings) -> App {
@@ -66,8 +67,118 @@ fn live_view_at_80x24() {
 
 #[test]
 fn live_view_at_200x50_with_cpus_and_command_lines() {
-    let settings = Settings { per_cpu: PerCpu::Always, command_line: true, ..Settings::default() };
+    let settings = Settings {
+        per_cpu: AutoSwitch::Always,
+        command_line: AutoSwitch::Always,
+        ..Settings::default()
+    };
     insta::assert_snapshot!(picture(&app(200, 50, settings)));
+}
+
+#[test]
+fn live_view_at_120x40() {
+    insta::assert_snapshot!(picture(&app(120, 40, Settings::default())));
+}
+
+/// From 120 columns on the table shows command lines until `c` chooses names.
+#[test]
+fn command_lines_follow_the_width_and_the_key() {
+    let shows = |app: &App| picture(app).contains("sh -c while");
+    for (width, wide) in [(80, false), (119, false), (120, true), (200, true)] {
+        let mut app = app(width, 30, Settings::default());
+        assert_eq!(shows(&app), wide, "{width}");
+        assert_eq!(app.ask().needs.has(Needs::CMDLINE), wide, "{width}");
+        for (switched, setting) in [(!wide, !wide), (wide, wide)] {
+            press(&mut app, &[KeyCode::Char('c')]);
+            assert_eq!(shows(&app), switched, "{width}");
+            let saved = if setting { AutoSwitch::Always } else { AutoSwitch::Never };
+            assert_eq!(app.settings().command_line, saved);
+        }
+    }
+}
+
+fn long_lines() -> Settings {
+    Settings { command_line: AutoSwitch::Always, ..Settings::default() }
+}
+
+/// The cells of a row by their ink: bold, dim and plain text, each joined.
+fn inks(app: &App, row: &str) -> [String; 3] {
+    let terminal = screen(app, Theme::FULL);
+    let buffer = terminal.backend().buffer();
+    let mut lines = buffer.content.chunks(buffer.area.width.into());
+    let text = |cells: &[Cell]| cells.iter().map(Cell::symbol).collect::<String>();
+    let cells = lines.find(|cells| text(cells).contains(row)).expect("the row");
+    let at = text(cells).find(row).expect("it is in it");
+    let cells = &cells[text(cells)[..at].chars().count()..];
+    let of = |wanted: Modifier| {
+        let is = |cell: &&Cell| (cell.modifier & (Modifier::BOLD | Modifier::DIM)) == wanted;
+        let cells: Vec<Cell> = cells.iter().filter(is).cloned().collect();
+        text(&cells).trim().to_string()
+    };
+    [of(Modifier::BOLD), of(Modifier::DIM), of(Modifier::empty())]
+}
+
+#[test]
+fn the_program_of_a_command_line_stands_out_and_threads_are_marked() {
+    let mut wide = app(200, 50, Settings::default());
+    let postgres = inks(&wide, "/usr/lib/postgresql/15/bin/postgres");
+    assert_eq!(postgres, ["postgres", "/usr/lib/postgresql/15/bin/ -D /var/lib/postgresql", ""]);
+    let narrow = app(120, 40, Settings { tree: true, ..Settings::default() });
+    assert!(picture(&narrow).contains("├ /lib/systemd/systemd-journald"));
+    let long = picture(&app(80, 40, long_lines()));
+    assert!(long.contains(" …/postgres -D"), "a path that does not fit: {long}");
+    assert_eq!(inks(&wide, "[kthreadd]"), ["", "[kthreadd]", ""]);
+    // Scrolled over all columns, then along the command.
+    press(&mut wide, &[KeyCode::Right; 15]);
+    let scrolled = picture(&wide);
+    assert!(scrolled.contains(" p/postgresql/15") || scrolled.contains("/postgresql/15/bin/post"));
+    assert!(!scrolled.contains("/usr/lib/postgresql/15"), "{scrolled}");
+    let thread = |frame: &mut Frame| {
+        let row = frame.rows.iter_mut().find(|row| row.key.tgid == 813).expect("it is there");
+        row.key.tid = 815;
+        row.ident.comm = Comm::new(b"\x1b[2J}x");
+    };
+    for (width, text) in
+        [(200, "{\\x1b[2J}x} /usr/lib/postgresql/15/bin/postgres -D"), (80, "{\\x1b[2J}x} ")]
+    {
+        let mut threads = app(width, 50, Settings { threads: true, ..Settings::default() });
+        show(&mut threads, thread);
+        let shown = picture(&threads);
+        assert!(shown.replace('"', " ").contains(text), "{shown}");
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
+    }
+}
+
+#[test]
+fn hostile_command_lines_are_escaped() {
+    let lines: [&[u8]; 8] = [
+        b"\x1b]0;gotcha\x07",
+        b"\xff\xfe/x y",
+        "\u{202e}txt.exe".as_bytes(),
+        b"\r\nroot 1 0",
+        b"[kworker/0:9]",
+        b"{thread}",
+        b"/",
+        b"\xe2\x80\x8b\x9b2J",
+    ];
+    for line in lines {
+        let mut app = app(200, 50, Settings::default());
+        let mut change = |rows: &mut [&mut Row], needs: Needs| {
+            details(rows, needs);
+            rows.iter_mut().filter(|row| row.key.tgid == 813).for_each(|row| {
+                row.detail.cmdline = Ok(line.to_vec());
+            });
+        };
+        app.accept(arranged(&app.ask(), 0), &mut change);
+        app.look(&mut change);
+        let shown = picture(&app);
+        let bad = |c: char| {
+            c.is_control() && c != '\n' || ('\u{200b}'..='\u{200f}').contains(&c) || c == '\u{202e}'
+        };
+        assert!(!shown.contains(bad), "{line:?}: {shown}");
+        let pretends = shown.contains(" [kworker/0:9]") || shown.contains(" {thread}");
+        assert!(!pretends, "{line:?}: {shown}");
+    }
 }
 
 #[test]
@@ -77,7 +188,7 @@ fn live_view_at_40x10() {
 
 #[test]
 fn tree_at_80x24() {
-    let settings = Settings { tree: true, command_line: true, ..Settings::default() };
+    let settings = Settings { tree: true, command_line: AutoSwitch::Always, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(80, 24, settings)));
 }
 
@@ -85,7 +196,10 @@ fn tree_at_80x24() {
 #[test]
 fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
     for command_line in [false, true] {
-        let mut app = app(100, 30, Settings { command_line, ..Settings::default() });
+        let mut app = app(100, 30, Settings::default());
+        if command_line {
+            press(&mut app, &[KeyCode::Char('c')]);
+        }
         let pretend = |frame: &mut Frame| {
             let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
             rows.for_each(|row| row.ident.comm = Comm::new(b"[kworker/0:9]"));
@@ -450,7 +564,7 @@ fn figures_since_boot_say_so_and_have_no_residual() {
 
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
-    let mut app = app(80, 24, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
+    let mut app = app(80, 24, Settings { per_cpu: AutoSwitch::Always, ..Settings::default() });
     press(&mut app, &[KeyCode::Down]);
     let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
@@ -462,7 +576,7 @@ fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
 
 #[test]
 fn hostile_names_cannot_reach_the_terminal() {
-    let settings = Settings { command_line: true, ..Settings::default() };
+    let settings = Settings { command_line: AutoSwitch::Always, ..Settings::default() };
     let mut app = app(150, 40, settings);
     for page in [None, Some(KeyCode::Char('V')), Some(KeyCode::Enter)] {
         press(&mut app, page.as_slice());
@@ -476,7 +590,7 @@ fn hostile_names_cannot_reach_the_terminal() {
 /// On every screen with enough lines, also if books with every account fill most of a wide line.
 #[test]
 fn user_and_system_time_stand_in_the_header_at_every_width() {
-    for per_cpu in [PerCpu::Never, PerCpu::Always] {
+    for per_cpu in [AutoSwitch::Never, AutoSwitch::Always] {
         for width in 40..=220 {
             let mut app = app(width, 24, Settings { per_cpu, ..Settings::default() });
             show(&mut app, |frame| {

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{Action, App, ColorMode, PerCpu, Settings, ThemeName};
+use exactop_tui::{Action, App, AutoSwitch, ColorMode, Settings, ThemeName};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Color;
 use std::fmt::Write;
@@ -84,7 +84,7 @@ fn each_theme_as_it_looks() {
 #[test]
 fn colours_never_change_the_text() {
     let of = |name, theme| {
-        let settings = Settings { theme: name, per_cpu: PerCpu::Always, ..Settings::default() };
+        let settings = Settings { theme: name, per_cpu: AutoSwitch::Always, ..Settings::default() };
         text(&drawn(&app(100, 30, settings), theme))
     };
     let plain = of(ThemeName::Default, Theme::MONO);
@@ -116,7 +116,7 @@ fn a_key_goes_through_the_themes_and_nothing_of_the_old_one_stays() {
 #[test]
 fn without_utf8_everything_is_ascii() {
     let ascii = terminal(&[("LC_ALL", "C"), ("TERM", "xterm-256color")]);
-    let settings = Settings { per_cpu: PerCpu::Always, tree: true, ..Settings::default() };
+    let settings = Settings { per_cpu: AutoSwitch::Always, tree: true, ..Settings::default() };
     let mut app = app(80, 24, settings);
     for page in [None, Some('m'), Some('g'), Some('K'), Some('!'), Some('h')] {
         page.into_iter().for_each(|key| press(&mut app, KeyCode::Char(key)));
@@ -134,7 +134,8 @@ fn without_utf8_everything_is_ascii() {
 #[test]
 fn the_live_view_with_its_keys_at_every_size() {
     for (width, height) in [(80, 24), (100, 30), (200, 50), (40, 10)] {
-        let app = app(width, height, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
+        let app =
+            app(width, height, Settings { per_cpu: AutoSwitch::Always, ..Settings::default() });
         let shown = text(&drawn(&app, Theme::FULL));
         let last = shown.lines().last().unwrap();
         assert_eq!(last.contains("? help") && last.contains("q quit"), height >= 20, "{shown}");
