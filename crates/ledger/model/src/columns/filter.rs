@@ -17,8 +17,8 @@ pub enum FilterError {
     #[error(transparent)]
     UnknownColumn(#[from] UnknownColumn),
     /// The column needs a number.
-    #[error("'{0}' is not a number: write one, such as 5 or 0.5")]
-    NotANumber(String),
+    #[error("'{0}' is not a number: write one, such as 5 or 0.5{1}")]
+    NotANumber(String, &'static str),
     /// `<` and `>` do not apply to a text column.
     #[error("'{0}' is text: use = == or !=")]
     NotForText(String),
@@ -84,13 +84,13 @@ impl Filter {
         value: &str,
     ) -> Result<Filter, FilterError> {
         let textual = column.unit == Unit::Text;
-        let number = value.trim_end_matches('%').parse::<f64>().ok().filter(|n| n.is_finite());
+        let number = number(value, column.unit).filter(|n| n.is_finite());
         if textual && matches!(op, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual) {
             return Err(FilterError::NotForText(column.title.into()));
         }
         if !textual {
             if number.is_none() {
-                return Err(FilterError::NotANumber(value.into()));
+                return Err(FilterError::NotANumber(value.into(), units(column.unit)));
             }
             if op == Op::Contains {
                 op = Op::Equal;
@@ -140,9 +140,69 @@ impl Filter {
     }
 }
 
+/// Units that may follow a number in a column of this unit, in words; empty if none may.
+pub fn units(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Bytes => ", with K, M, G or T for powers of 1024",
+        Unit::Ns | Unit::Time => ", with ns, us, ms, s, m or h; without one ns",
+        Unit::Count => ", with k or M for thousands or millions",
+        Unit::Pct => ", with or without %",
+        Unit::Int | Unit::Id | Unit::Text => "",
+    }
+}
+
+/// A number with the unit that may follow it, in the column's unit.
+fn number(text: &str, unit: Unit) -> Option<f64> {
+    // Of a number such as 1e3, the letter is no unit.
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let at = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))?;
+    let (figure, word) = (text[..at].parse::<f64>().ok()?, text[at..].trim());
+    let factor = match (unit, word) {
+        (Unit::Bytes, "K" | "k" | "KiB") => f64::from(1 << 10),
+        (Unit::Bytes, "M" | "MiB") => f64::from(1 << 20),
+        (Unit::Bytes, "G" | "GiB") => f64::from(1 << 30),
+        (Unit::Bytes, "T" | "TiB") => 1024.0 * f64::from(1 << 30),
+        (Unit::Bytes, "B") | (Unit::Ns | Unit::Time, "ns") => 1.0,
+        (Unit::Ns | Unit::Time, "us" | "µs") => 1e3,
+        (Unit::Ns | Unit::Time, "ms") => 1e6,
+        (Unit::Ns | Unit::Time, "s") => 1e9,
+        (Unit::Ns | Unit::Time, "m" | "min") => 60e9,
+        (Unit::Ns | Unit::Time, "h") => 3600e9,
+        (Unit::Count, "k" | "K") => 1e3,
+        (Unit::Count, "M") => 1e6,
+        (Unit::Pct | Unit::Count | Unit::Int | Unit::Id, "%") => 1.0,
+        _ => return None,
+    };
+    Some(figure * factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_may_follow_a_number() {
+        for (text, value, stays) in [
+            ("res>100M", Datum::Bytes((100 << 20) + 1), true),
+            ("res>100M", Datum::Bytes(100 << 20), false),
+            ("res >= 1.5 GiB", Datum::Bytes(3 << 29), true),
+            ("lat_ns>5ms", Datum::Ns(5_000_001), true),
+            ("lat_ns>5ms", Datum::Ns(5_000_000), false),
+            ("time<2h", Datum::Ns(7_199_999_999_999), true),
+            ("vcx>=2k", Datum::Count(2000), true),
+            ("%CPU>5%", Datum::Pct(5.1), true),
+            ("%CPU>1e1", Datum::Pct(10.1), true),
+        ] {
+            let filter = Filter::parse(text).expect("a filter");
+            assert_eq!(filter.holds(Value::Known(value)), stays, "{text}");
+        }
+        for bad in ["res>1ms", "%CPU>5M", "lat_ns>5G", "pid>1k", "res>M", "vcx>5 ms"] {
+            let refused = Filter::parse(bad).expect_err("it is refused").to_string();
+            assert!(refused.contains("is not a number"), "{bad}: {refused}");
+        }
+    }
 
     #[test]
     fn a_filter_parses_or_its_error_says_why() {
@@ -151,7 +211,8 @@ mod tests {
         assert_eq!(Filter::parse("cpu"), Err(FilterError::NoOperator("cpu".into())));
         let unknown = Filter::parse("x=1").map_err(|e| e.to_string());
         assert!(unknown.is_err_and(|e| e.starts_with("no column 'x'")));
-        assert_eq!(Filter::parse("%CPU>a"), Err(FilterError::NotANumber("a".into())));
+        let refused = Filter::parse("%CPU>a").map_err(|e| e.to_string());
+        assert!(refused.is_err_and(|e| e.starts_with("'a' is not a number: write one")));
         assert_eq!(Filter::parse("USER<b"), Err(FilterError::NotForText("USER".into())));
     }
 }
