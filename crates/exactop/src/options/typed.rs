@@ -95,7 +95,8 @@ pub struct WatchArgs {
     #[arg(short, long, value_name = "[!]USER")]
     pub user: Option<String>,
     /// Show only rows for which this holds: COLUMN followed by = (contains, or equals a number),
-    /// ==, !=, <, <=, > or >= and a value; ! in front negates. May be given several times
+    /// ==, !=, <, <=, > or >= and a value, such as 5, 100M or 5ms; ! in front negates. May be given
+    /// several times
     #[arg(long, value_name = "EXPR", value_parser = parse::filter, allow_hyphen_values = true)]
     pub filter: Vec<Filter>,
     /// Sum the time of all tasks, also exited ones, by this instead of showing tasks (batch)

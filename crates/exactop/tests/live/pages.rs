@@ -284,9 +284,9 @@ fn bars_tree_threads_and_shares_of_the_machine() {
     let load = Load::shell("while :; do :; done");
     let terminal = Terminal::live(120, 30, OPTIONS);
     terminal.shows("cpu0");
-    terminal.keys(&["1"]);
+    terminal.keys(&["C"]);
     terminal.wait("no CPUs", |t| (!t.screen().contains("cpu0")).then_some(()));
-    terminal.keys(&["1"]);
+    terminal.keys(&["C"]);
     terminal.shows("cpu0");
     terminal.keys(&["H"]);
     terminal.shows("Threads ");

@@ -32,8 +32,8 @@ fn filters_choose_rows_and_bad_ones_say_why() {
         ("%CPU>much", "'much' is not a number"),
         ("COMMAND<x", "is text"),
     ];
-    refuses(&terminal, "o", "add filter", &wrong);
-    answer(&terminal, "o", "add filter", &format!("pid={}", load.pid()));
+    refuses(&terminal, "O", "add filter", &wrong);
+    answer(&terminal, "O", "add filter", &format!("pid={}", load.pid()));
     terminal.passes(|screen| {
         table(&terminal, screen)?;
         let pids: Vec<&str> = rows(screen);

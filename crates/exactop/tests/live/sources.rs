@@ -41,7 +41,7 @@ fn the_ledger_names_exited_processes() {
         }
     });
     // The page of the shell also names its children.
-    terminal.keys(&["o"]);
+    terminal.keys(&["O"]);
     terminal.shows("add filter");
     terminal.line(&format!("pid={}", load.pid()));
     terminal.keys(&["Down", "Enter"]);

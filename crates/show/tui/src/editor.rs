@@ -29,6 +29,12 @@ impl Editor {
         }
     }
 
+    /// Replaces the text; the cursor stands at its end.
+    pub fn replace(&mut self, text: &str) {
+        *self = Editor::default();
+        self.insert(text);
+    }
+
     /// Handles a key of the usual command-line editing keys.
     pub fn key(&mut self, key: &KeyEvent) {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);

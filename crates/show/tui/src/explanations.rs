@@ -10,6 +10,8 @@ pub enum Topic {
     Microstates,
     /// The table as changes since a marked window.
     Changes,
+    /// The table as the answer to a question of an incident.
+    Incident,
     /// The processes of one control group or total.
     Members,
     /// An earlier window of the live machine.
@@ -28,6 +30,7 @@ pub enum Topic {
     User,
     Filter,
     Search,
+    Palette,
     Time,
     Pid,
     Signal,
@@ -67,12 +70,13 @@ const CLEAR: (&str, &str) = ("^U", "delete the text left of the cursor");
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Topic; 27] = [
+    pub const ALL: [Topic; 29] = [
         Topic::Table,
         Topic::Threads,
         Topic::Tree,
         Topic::Microstates,
         Topic::Changes,
+        Topic::Incident,
         Topic::Members,
         Topic::History,
         Topic::Recording,
@@ -88,6 +92,7 @@ impl Topic {
         Topic::User,
         Topic::Filter,
         Topic::Search,
+        Topic::Palette,
         Topic::Time,
         Topic::Pid,
         Topic::Signal,
@@ -105,6 +110,7 @@ impl Topic {
             Topic::Tree => TREE,
             Topic::Microstates => MICROSTATES,
             Topic::Changes => CHANGES,
+            Topic::Incident => INCIDENT,
             Topic::Members => MEMBERS,
             Topic::History => HISTORY,
             Topic::Recording => RECORDING,
@@ -120,6 +126,7 @@ impl Topic {
             Topic::User => USER,
             Topic::Filter => FILTER,
             Topic::Search => SEARCH,
+            Topic::Palette => PALETTE,
             Topic::Time => TIME,
             Topic::Pid => PID,
             Topic::Signal => SIGNAL,
@@ -152,7 +159,7 @@ const TABLE: Explanation = Explanation {
     keys: [
         ENTER_PROCESS,
         ("!", "list the findings, each with the figures behind it"),
-        ("g", "show the control groups: their use, waits and limits"),
+        ("1", "show who uses the CPU; 2 who waits, 3 who is starved, 4 throttled, 5 moved, 6 new"),
     ],
 };
 
@@ -172,7 +179,7 @@ const THREADS: Explanation = Explanation {
     keys: [
         ("H", "show processes again"),
         ENTER_PROCESS,
-        ("m", "show the microstates: where each thread's time went"),
+        ("S", "show the microstates: where each thread's time went"),
     ],
 };
 
@@ -212,7 +219,7 @@ const MICROSTATES: Explanation = Explanation {
         MARKS,
     ],
     keys: [
-        ("m", "show the usual columns again"),
+        ("S", "show the usual columns again"),
         (">", "sort by the next column to the right"),
         ENTER_PROCESS,
     ],
@@ -227,7 +234,30 @@ const CHANGES: Explanation = Explanation {
         MARKS,
     ],
     keys: [
-        ("D", "drop the mark: show figures again instead of changes"),
+        ("6", "show only what is new: other tasks, and processes with more threads"),
+        ("m", "drop the mark: show figures again instead of changes"),
+        ENTER_PROCESS,
+    ],
+};
+
+const INCIDENT: Explanation = Explanation {
+    title: "The table as the answer to a question: the keys 1 to 6",
+    parts: &[
+        ("1", "Who uses the CPU. CPU+ adds children that exited."),
+        ("2", "Who waits: LAT% for a CPU, THR for its quota, LCK for a lock, BLK for a disk."),
+        (
+            "3",
+            "Who starves whom. LATP_NS is time in which the task could run but another ran. Enter: \
+             \"ran then\" names the others.",
+        ),
+        ("4", "Which control groups their quota throttled."),
+        ("5", "Who moves between CPUs. Enter: \"moved by\" says why."),
+        ("6", "What is new since the mark (m): tasks, and processes with more threads."),
+        ("columns", "o chooses, moves and sorts the columns of each set. W saves them."),
+        MARKS,
+    ],
+    keys: [
+        ("Esc", "show the usual columns again; so does the same digit"),
         (">", "sort by the next column to the right"),
         ENTER_PROCESS,
     ],
@@ -360,6 +390,8 @@ const COLUMNS: Explanation = Explanation {
         ("[x]", "The table shows this column. The columns stand in the order of this list."),
         ("*", "This column sorts the table."),
         ("> or ⇕", "The selected column. ⇕: the arrows move it to another place."),
+        ("below", "The meaning of the selected column, its name, and where each source takes it."),
+        ("set", "The keys 1 to 6 and S have columns of their own. W saves each set."),
         ("width", "A narrow screen leaves out columns that do not fit."),
     ],
     keys: [
@@ -444,6 +476,8 @@ const FILTER: Explanation = Explanation {
     parts: &[
         ("answer", "COLUMN, an operator and a value: %CPU>5, COMMAND=sh, S==D"),
         ("operators", "= contains (text), == equal, != not equal, < <= > >= (numbers)."),
+        ("units", "A unit may follow a number: res>100M, lat_ns>5ms, %CPU>5%"),
+        ("Tab", "Completes the column, or a value that the rows have. ↑ recalls earlier filters."),
         ("!", "A ! in front reverses it: !USER=root"),
         ("several", "A row must pass all filters. The key = drops them."),
     ],
@@ -455,9 +489,20 @@ const SEARCH: Explanation = Explanation {
     parts: &[
         ("answer", "A part of a shown cell, such as a command, a user or a PID."),
         ("capitals", "A text without capitals matches both cases."),
-        ("again", "The key n selects the next match."),
+        ("again", "The key n selects the next match. Every match on the screen is highlighted."),
+        ("↑", "Recalls earlier searches."),
     ],
     keys: [ACCEPT, CLEAR, CANCEL],
+};
+
+const PALETTE: Explanation = Explanation {
+    title: "The palette: every action by its name",
+    parts: &[
+        ("answer", "Some letters of the name, in their order: hk finds hide kernel."),
+        ("lines", "The name of the action, its keys, and what it does. The best match is first."),
+        ("Tab", "Completes the name of the selected action."),
+    ],
+    keys: [("Enter", "do the selected action"), ("↓", "select the next action"), CANCEL],
 };
 
 const TIME: Explanation = Explanation {

@@ -109,6 +109,23 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// Name of the action: `hide kernel` for [`KeyCommand::HideKernel`].
+    pub fn name(&self) -> String {
+        let mut name = String::new();
+        for letter in format!("{:?}", self.command).chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push(' ');
+            }
+            name.extend(letter.to_lowercase());
+        }
+        name
+    }
+
+    /// True for an action on the time line of a recording.
+    pub fn is_of_time(&self) -> bool {
+        self.group == HelpSection::Time
+    }
+
     /// The keys as the help page shows them.
     pub fn names(&self) -> String {
         self.keys.iter().map(Key::name).collect::<Vec<_>>().join(" ")
@@ -137,8 +154,14 @@ bindings! {
     Show {
         Threads: [ch('H')], "show threads, or processes";
         Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "show the tree, in which CPU+ sums the whole branch";
-        Microstates: [ch('m')], "show microstates: where each row's time went; a wide screen draws a bar";
-        PerCpu: [ch('1')], "show a bar for each CPU (a character from 32 CPUs on), or none";
+        WhoUses: [ch('1')], "show who uses the CPU; 1 to 6 again, or Esc: the usual columns";
+        WhoWaits: [ch('2')], "show who waits: for a CPU, a quota, a lock, a disk";
+        WhoStarves: [ch('3')], "show who starves whom: time spent preempted; Enter: which tasks ran then";
+        WhoIsThrottled: [ch('4')], "show the groups that their quota throttled";
+        WhoMoves: [ch('5')], "show who moves between CPUs; Enter: why";
+        WhatIsNew: [ch('6')], "show what is new since the mark";
+        Microstates: [ch('S')], "show microstates: where each row's time went; a wide screen draws a bar";
+        PerCpu: [ch('C')], "show a bar for each CPU (a character from 32 CPUs on), or none";
         Pressure: [ch('b')], "show pressure (PSI) and disk I/O, also of each row; or the memory";
         OfMachine: [ch('I')], "show per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "show command lines, or names; unless chosen, lines from 120 columns on";
@@ -146,7 +169,7 @@ bindings! {
         Fold: [ch('-')], "fold the branch: [+N] rows are in it, and CPU+ contains them";
         Unfold: [ch('+')], "unfold the branch";
         Groups: [ch('g')], "show control groups: use, waits, limits; Enter: the group's processes";
-        Mark: [ch('D')], "mark this window: rows show their change since; again: drop the mark";
+        Mark: [ch('m'), ch('D')], "mark this window: rows show their change since; again: drop the mark";
         Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace, session; Enter: the processes";
         Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
         Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
@@ -158,10 +181,10 @@ bindings! {
         HideIdle: [ch('i')], "hide rows that used no CPU time";
         HideKernel: [ctrl('k')], "hide kernel threads, whose names are in brackets (htop: K)";
         User: [ch('u'), ch('U')], "show the rows of one user; !name: of all others; empty: of all users";
-        Filter: [ch('o'), ch('O'), on(KeyCode::F(4))], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
+        Filter: [ch('\\'), ch('O'), on(KeyCode::F(4))], "add a filter on any column: %CPU>5, res>100M, COMMAND=sh, !USER=root";
         ShowFilters: [ctrl('o')], "show the filters";
         ClearFilters: [ch('=')], "drop all filters";
-        Search: [ch('L'), ch('/'), on(KeyCode::F(3))], "search a text in all rows";
+        Search: [ch('L'), ch('/'), on(KeyCode::F(3))], "search a text in all rows, and highlight it";
         SearchNext: [ch('&'), ch('n')], "select the next match";
     }
     Order {
@@ -172,7 +195,7 @@ bindings! {
         SortLeft: [ch('<')], "sort by the column to the left";
         SortRight: [ch('>')], "sort by the column to the right";
         Reverse: [ch('R')], "reverse the order";
-        Columns: [ch('f'), ch('F'), on(KeyCode::F(6))], "choose and order the columns";
+        Columns: [ch('o'), ch('f'), ch('F'), on(KeyCode::F(6))], "list all columns with meaning and source: choose, move and sort; W saves them";
     }
     Move {
         Up: [on(KeyCode::Up)], "select the row above";
@@ -193,6 +216,7 @@ bindings! {
         Limit: [ch('x')], "set the quota of a group, on their page (asks first)";
     }
     Program {
+        Palette: [ch(':')], "list all actions by name: a few letters find one, Enter does it";
         Refresh: [ctrl('r')], "end the window now";
         Theme: [ch('Z')], "next colours: default, light, mono, high contrast";
         LookBack: [ch('[')], "show the last windows: [ ] step, z joins, Esc returns to the present";

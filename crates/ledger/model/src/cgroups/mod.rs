@@ -112,6 +112,14 @@ pub struct GroupRow {
     pub processes: Option<u64>,
 }
 
+impl GroupRow {
+    /// True if a quota held its tasks back in the window, by the ledger or the kernel's count.
+    pub fn was_throttled(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.throttle_ns > 0)
+            || self.stat.throttled_ns.is_some_and(|ns| ns > 0)
+    }
+}
+
 /// All groups of one window.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.

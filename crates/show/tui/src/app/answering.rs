@@ -25,7 +25,9 @@ impl App {
                 let label = "user (name or number, !name: all others, empty: all users)";
                 Prompt::new(Question::User, label, None)
             }
-            KeyCommand::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
+            KeyCommand::Filter => {
+                Prompt::new(Question::Filter, "add filter, as in %CPU>5 (Tab completes)", None)
+            }
             KeyCommand::Search => Prompt::new(Question::Search, "search", None),
             KeyCommand::Kill => self.ask_of(ProcessAction::Kill),
             KeyCommand::Renice => self.ask_of(ProcessAction::Renice),
@@ -71,7 +73,7 @@ impl App {
 
     fn filters_in_words(&self) -> String {
         match self.table.filters_in_words() {
-            all if all.is_empty() => "no filters: o adds one".into(),
+            all if all.is_empty() => "no filters: \\ adds one".into(),
             all => format!("filters: {all}   (= drops them)"),
         }
     }
@@ -86,7 +88,6 @@ impl App {
     }
 
     pub(super) fn on_prompt_key(&mut self, key: &KeyEvent) -> Action {
-        let Some(prompt) = &mut self.prompt else { return Action::Draw };
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let gives_up =
             key.code == KeyCode::Esc || ctrl && matches!(key.code, KeyCode::Char('c' | 'g'));
@@ -94,8 +95,15 @@ impl App {
             self.prompt = None;
             return Action::Draw;
         }
+        if let Some(action) = self.on_offer_key(key) {
+            return action;
+        }
+        let Some(prompt) = &mut self.prompt else { return Action::Draw };
         let answer = match key.code {
-            KeyCode::Enter => prompt.answer(),
+            KeyCode::Enter => {
+                self.answers.note(&prompt.question, prompt.editor.text().trim());
+                prompt.answer()
+            }
             KeyCode::Char(c) if prompt.is_yes_no() => prompt.decide(matches!(c, 'y' | 'Y')),
             _ => {
                 prompt.editor.key(key);

@@ -3,8 +3,9 @@
 use crossterm::event::KeyCode;
 use exactop_model::columns::{Column, COLUMNS};
 
-/// Lines below the list for the whole help of the selected column, which the list cuts.
-pub const HELP_LINES: u16 = 3;
+/// Lines below the list for the whole help of the selected column, which the list cuts, and for
+/// its source.
+pub const HELP_LINES: u16 = 5;
 /// Lines above the list.
 const HEAD_LINES: u16 = 2;
 
@@ -67,7 +68,9 @@ impl ColumnChooser {
                 self.sort = self.list[self.at].0;
                 return Outcome::Sort;
             }
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'f') => return Outcome::Close,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'f' | 'o') => {
+                return Outcome::Close
+            }
             _ => {}
         }
         Outcome::Open

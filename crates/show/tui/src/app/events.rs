@@ -64,7 +64,13 @@ impl App {
             self.complain("no such key here: ? explains this screen, h lists all keys");
             return Action::Draw;
         };
-        if let Some(action) = self.on_time(command).or_else(|| self.on_any_page(command)) {
+        self.on_command(command)
+    }
+
+    /// Does what a key or a line of the palette says.
+    pub(super) fn on_command(&mut self, command: KeyCommand) -> Action {
+        let anywhere = self.on_time(command).or_else(|| self.on_any_page(command));
+        if let Some(action) = anywhere.or_else(|| self.on_set(command)) {
             return action;
         }
         match &mut self.page {
@@ -88,7 +94,7 @@ impl App {
         }
     }
 
-    fn close_page_on(&mut self, command: KeyCommand) -> Action {
+    pub(super) fn close_page_on(&mut self, command: KeyCommand) -> Action {
         let closes = matches!(command, KeyCommand::Back | KeyCommand::Quit)
             || matches!((&self.page, command), (Page::Groups(_), KeyCommand::Groups))
             || matches!((&self.page, command), (Page::Findings(_), KeyCommand::Findings))
@@ -108,6 +114,7 @@ impl App {
         Some(match command {
             KeyCommand::Tag => self.on_tag().unwrap_or(Action::Refresh),
             KeyCommand::Refresh => Action::Refresh,
+            KeyCommand::Palette => self.ask_person(Prompt::new(Question::Command, "action", None)),
             KeyCommand::Explain => self.open_help(HelpText::Screen),
             KeyCommand::Help => self.open_help(HelpText::Keys),
             KeyCommand::Theme => {
@@ -171,8 +178,10 @@ impl App {
             KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
             KeyCommand::CommandLine => self.switch_command_lines(),
             KeyCommand::Reverse => {
-                self.settings.reverse = !self.settings.reverse;
                 self.table.sort.descending = !self.table.sort.descending;
+                if self.table.set.is_none() {
+                    self.settings.reverse = !self.settings.reverse;
+                }
                 self.rearranged()
             }
             KeyCommand::SortCpu => self.sort_by(ColumnId::CpuPct.column()),
@@ -215,6 +224,9 @@ impl App {
 
     /// Leaves the last entered view; the table drops its selection.
     fn on_back(&mut self) -> Action {
+        if self.table.set.is_some() {
+            return self.leave_set();
+        }
         if self.table.marked.is_some() {
             return self.on_mark();
         }
@@ -246,8 +258,11 @@ impl App {
 
     /// Switches between microstates and the previous columns.
     fn switch_columns(&mut self) -> Action {
-        self.settings.microstates = !self.settings.microstates;
-        self.table.set_columns(self.settings.column_list());
+        self.settings.microstates = !self.shows_microstates();
+        match self.table.set {
+            Some(_) => self.use_set(None),
+            None => self.table.set_columns(self.settings.column_list()),
+        }
         self.rearranged()
     }
 
@@ -259,8 +274,9 @@ impl App {
     /// Sorts by a column in its natural order.
     pub(super) fn sort_by(&mut self, column: &'static Column) -> Action {
         self.table.sort = SortBy::column(column);
-        self.settings.sort = column.id;
-        self.settings.reverse = false;
+        if self.table.set.is_none() {
+            (self.settings.sort, self.settings.reverse) = (column.id, false);
+        }
         self.say(format!("sorted by {}", column.title));
         self.rearranged()
     }
@@ -345,7 +361,7 @@ impl App {
             }
             Outcome::Close => {
                 self.table.set_columns(chooser.chosen());
-                self.settings.set_columns(&self.table.columns);
+                self.note_columns();
                 self.page = Page::Table;
                 self.rearranged()
             }

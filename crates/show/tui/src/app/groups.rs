@@ -36,6 +36,8 @@ pub struct GroupsPage {
     pub selected: Option<GroupKey>,
     /// The group for which the page was opened, by the kernel's id.
     pub of: Option<u64>,
+    /// Show only the groups that lost time to their quota.
+    pub throttled: bool,
 }
 
 impl App {
@@ -50,7 +52,12 @@ impl App {
 
     /// The groups in the order on the screen.
     pub(crate) fn group_rows(&self) -> Vec<&GroupRow> {
-        self.groups().map_or(Vec::new(), |groups| ordered(groups, self.order_of_groups(groups)))
+        let only = matches!(&self.page, Page::Groups(page) if page.throttled);
+        let mut rows = self
+            .groups()
+            .map_or(Vec::new(), |groups| ordered(groups, self.order_of_groups(groups)));
+        rows.retain(|row| !only || row.was_throttled());
+        rows
     }
 
     /// Line of the selected group; `None` if it is gone, or nothing was drawn yet.
@@ -62,7 +69,7 @@ impl App {
 
     /// Selects the group for which the page was opened, or the first, until the user selects one.
     pub(super) fn mark_first_group(&mut self) {
-        let Page::Groups(GroupsPage { selected: None, of }) = &self.page else { return };
+        let Page::Groups(GroupsPage { selected: None, of, .. }) = &self.page else { return };
         let rows = self.group_rows();
         let wanted = rows.iter().find(|row| of.is_some() && row.sample.id == *of);
         let first = wanted.or(rows.first()).map(|row| GroupKey::from_row(row));
@@ -77,8 +84,26 @@ impl App {
         let process = self.process_page().zip(self.frame());
         let row = process.and_then(|(page, frame)| page.row(frame));
         let of = row.and_then(|row| row.ident.cgroup_id);
-        self.page = Page::Groups(GroupsPage { selected: None, of });
+        self.page = Page::Groups(GroupsPage { of, ..GroupsPage::default() });
         self.attaching()
+    }
+
+    /// Opens the page with only the throttled groups, the most throttled first; closes it if it
+    /// shows them.
+    pub(super) fn open_throttled(&mut self) -> Action {
+        if matches!(&self.page, Page::Groups(page) if page.throttled) {
+            return self.close_page_on(KeyCommand::Back);
+        }
+        let was_open = matches!(self.page, Page::Groups(_));
+        self.table.members_of = None;
+        self.page = Page::Groups(GroupsPage { throttled: true, ..GroupsPage::default() });
+        let by = heading().iter().position(|title| *title == "THR%").unwrap_or(0);
+        self.groups_order = Some(Order { column: by, descending: true });
+        self.say("throttled groups: Enter shows a group's processes, 4 or Esc goes back");
+        match was_open {
+            true => Action::Draw,
+            false => self.attaching(),
+        }
     }
 
     pub(super) fn on_groups(&mut self, command: KeyCommand) -> Action {

@@ -107,13 +107,14 @@ impl App {
     /// The form of the table that needs an explanation most.
     fn topic_of_table(&self) -> Topic {
         let is = |shown: bool, topic| shown.then_some(topic);
-        is(self.table.marked.is_some(), Topic::Changes)
+        is(self.table.set.is_some(), Topic::Incident)
+            .or(is(self.table.marked.is_some(), Topic::Changes))
             .or(is(self.table.members_of.is_some(), Topic::Members))
             .or(self.past.as_ref().map(|past| match past.kept {
                 true => Topic::History,
                 false => Topic::Recording,
             }))
-            .or(is(self.settings.microstates, Topic::Microstates))
+            .or(is(self.shows_microstates(), Topic::Microstates))
             .or(is(self.settings.tree, Topic::Tree))
             .or(is(self.shows_threads(), Topic::Threads))
             .unwrap_or(Topic::Table)
@@ -126,6 +127,7 @@ fn question(question: &Question) -> Topic {
         Question::User => Topic::User,
         Question::Filter => Topic::Filter,
         Question::Search => Topic::Search,
+        Question::Command => Topic::Palette,
         Question::Time => Topic::Time,
         Question::Pid(..) => Topic::Pid,
         Question::KillSignal(_) | Question::KillTagged(_) => Topic::Signal,

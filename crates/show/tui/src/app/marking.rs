@@ -2,6 +2,7 @@
 
 use super::action::{Action, WindowAction};
 use super::arrange::{MarkedWindow, ReadDetails, Rules};
+use super::sets::TableSet;
 use super::{App, Page};
 use exactop_model::{Ask, Frame, IdleRows, Row};
 
@@ -12,6 +13,9 @@ impl App {
             return Action::Window(WindowAction::Mark);
         }
         self.say("mark dropped: rows show figures, not changes");
+        if self.table.set == Some(TableSet::New) {
+            self.use_set(None);
+        }
         self.forget_widths();
         self.rearranged()
     }
@@ -39,7 +43,9 @@ impl App {
         };
         let threads = self.settings.threads;
         self.table.marked = Some(MarkedWindow { from, frame, threads });
-        self.say("marked: rows show their change since this window (D drops the mark)");
+        self.say(
+            "marked: rows show their change since this window (6: what is new; m drops the mark)",
+        );
     }
 
     /// Drops the mark if its rows are of the other kind (threads or processes).
@@ -48,15 +54,18 @@ impl App {
         if !on_page && self.table.marked.as_ref().is_some_and(|marked| marked.threads != threads) {
             self.table.marked = None;
             self.forget_widths();
+            if self.table.set == Some(TableSet::New) {
+                self.use_set(None);
+            }
             let kind = if threads { "processes" } else { "threads" };
-            self.say(format!("mark dropped, because it was of {kind}: D marks this window"));
+            self.say(format!("mark dropped, because it was of {kind}: m marks this window"));
         }
     }
 
     /// Rules for the marked window: those of the frame, but without filters.
     pub(super) fn rules_of_marked(&self, marked: &MarkedWindow) -> Rules<'_> {
         let mut rules = self.rules(&marked.frame, marked.threads);
-        (rules.hide_idle, rules.hide_kernel) = (false, false);
+        (rules.hide_idle, rules.hide_kernel, rules.only_new) = (false, false, false);
         (rules.filters, rules.user) = (&[], None);
         (rules.members_of, rules.folded) = (None, None);
         rules

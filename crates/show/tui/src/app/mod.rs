@@ -14,15 +14,18 @@ pub mod help;
 pub mod holdings;
 pub mod looking;
 pub mod marking;
+pub(crate) mod matching;
 pub(crate) mod members;
 pub mod next_frame;
 mod ordering;
+mod palette;
 pub mod past;
 pub mod process;
 pub mod question;
 mod recent;
 mod scroll;
 pub mod select;
+pub mod sets;
 pub(crate) mod shown;
 pub mod sums;
 mod table;
@@ -85,6 +88,8 @@ pub struct App {
     /// The help over the page.
     pub(crate) help: Option<help::Help>,
     pub(crate) prompt: Option<Prompt>,
+    /// Earlier filters and searches.
+    pub(crate) answers: palette::Answers,
     pub(crate) message: Option<Message>,
     /// Why there is no newer frame.
     pub(crate) failure: Option<String>,
@@ -121,6 +126,7 @@ impl App {
             page: Page::Table,
             help: None,
             prompt: None,
+            answers: palette::Answers::default(),
             message: None,
             failure: None,
             paused: false,
@@ -264,6 +270,7 @@ impl App {
             tree: self.settings.tree,
             hide_idle: self.settings.hide_idle,
             hide_kernel: self.settings.hide_kernel_threads,
+            only_new: self.table.set == Some(sets::TableSet::New),
             sort: self.table.sort,
             filters: &self.table.filters,
             user: self.table.user.as_ref(),
@@ -333,14 +340,14 @@ impl App {
 
     fn least_rest(&self) -> u16 {
         // A bar of states is worth more than a long command.
-        let lines = self.shows_command_lines() && !self.settings.microstates;
+        let lines = self.shows_command_lines() && !self.shows_microstates();
         layout::least_rest(self.size.0, self.settings.tree || lines)
     }
 
     /// Width of the bar of states right of the table, if there is room.
     pub(crate) fn bar_width(&self) -> Option<u16> {
         let (columns, width) = (self.available_columns(), self.size.0);
-        match self.settings.microstates {
+        match self.shows_microstates() {
             true => layout::bar_width(&columns, &self.table.widths, width, self.least_rest()),
             false => None,
         }

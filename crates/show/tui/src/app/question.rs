@@ -18,6 +18,8 @@ pub enum Question {
     Filter,
     /// Text to search.
     Search,
+    /// The action to do.
+    Command,
     /// A time in the recording.
     Time,
     /// The process for an action; an empty answer means the offered one.
@@ -55,6 +57,8 @@ pub struct Prompt {
     pub default: Option<String>,
     /// The answer so far.
     pub editor: Editor,
+    /// The selected action; for other questions the earlier answer that is recalled, 1 the newest.
+    pub at: usize,
 }
 
 /// Meaning of an answer.
@@ -95,7 +99,7 @@ pub enum Answer {
 impl Prompt {
     /// A question without an answer yet.
     pub fn new(question: Question, label: impl Into<String>, default: Option<String>) -> Prompt {
-        Prompt { question, label: label.into(), default, editor: Editor::default() }
+        Prompt { question, label: label.into(), default, editor: Editor::default(), at: 0 }
     }
 
     /// Asks for the process of an action. `offered`: the process of an empty answer.
@@ -169,6 +173,7 @@ impl Prompt {
             Question::Filter if text.is_empty() => Answer::Nothing,
             Question::Filter => Answer::Filter(text.into()),
             Question::Search => Answer::Search(text.into()),
+            Question::Command => Answer::Nothing,
             Question::Time if text.is_empty() => Answer::Nothing,
             Question::Time => Answer::Time(text.into()),
             Question::Pid(deed, Some(target)) if text.is_empty() => {

@@ -3,7 +3,7 @@
 
 use super::arrange::{Entry, RowId};
 use super::command::CommandText;
-use super::{Action, App, Page};
+use super::{matching, Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::layout::PlacedColumn;
 use exactop_model::words::units;
@@ -209,14 +209,9 @@ impl App {
         }
     }
 
-    /// A text without capitals matches any case.
     fn row_has(&self, entry: Entry, text: &str) -> bool {
         let context = self.context();
-        let exact_case = text.chars().any(char::is_uppercase);
-        let has = |cell: &str| match exact_case {
-            true => cell.contains(text),
-            false => cell.to_lowercase().contains(text),
-        };
+        let has = |cell: &str| matching::find(cell, text, 0).is_some();
         let cell = |column: &Column| match entry.versus.is_some() && column.is_figure() {
             true => units::change(&entry.value(column, &context), column.unit),
             false => units::cell(&entry.value(column, &context), column.unit),

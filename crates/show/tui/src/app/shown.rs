@@ -36,6 +36,8 @@ struct Layout {
     tree: bool,
     microstates: bool,
     marked: bool,
+    /// The text to highlight.
+    search: Option<String>,
 }
 
 /// The lines on the screen at the last look.
@@ -82,8 +84,9 @@ impl App {
             context: self.context(),
             command_offset: self.table.command_offset,
             tree: self.settings.tree,
-            microstates: self.settings.microstates,
+            microstates: self.shows_microstates(),
             marked: self.table.marked.is_some(),
+            search: self.table.search.clone(),
         }
     }
 
@@ -125,6 +128,7 @@ impl Layout {
         let context = Context { window_ns: other.context.window_ns, ..self.context };
         context == other.context
             && self.command_offset == other.command_offset
+            && self.search == other.search
             && (self.tree, self.microstates, self.marked)
                 == (other.tree, other.microstates, other.marked)
             && self.placed == other.placed

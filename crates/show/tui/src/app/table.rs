@@ -3,6 +3,7 @@
 use super::arrange::{MarkedWindow, RowId, UserFilter};
 use super::members::MembersOf;
 use super::select::{DrawnTable, Selection};
+use super::sets::TableSet;
 use super::shown::Shown;
 use super::tags::Tags;
 use crate::keys::KeyCommand;
@@ -18,6 +19,8 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<&'static Column>,
+    /// The question that the columns, the order and a filter answer; `None`: the usual table.
+    pub(crate) set: Option<TableSet>,
     pub(crate) sort: SortBy,
     pub(crate) filters: Vec<Filter>,
     pub(crate) user: Option<UserFilter>,
@@ -57,6 +60,7 @@ impl Table {
     pub(crate) fn new(settings: &Settings) -> Result<Table, String> {
         Ok(Table {
             columns: settings.column_list(),
+            set: None,
             sort: settings.sort_by(),
             filters: settings.filter_list()?,
             user: None,

@@ -3,15 +3,23 @@
 use super::text::{cell, put, wrapped};
 use super::theme::{Ink, Theme};
 use crate::app::column_chooser::{rows, ColumnChooser, HELP_LINES};
+use crate::app::sets::SetDefinition;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
-pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
+/// `set`: the question that these columns answer.
+pub(super) fn draw(
+    chooser: &ColumnChooser,
+    set: Option<&SetDefinition>,
+    theme: Theme,
+    buf: &mut Buffer,
+) {
+    let title = set.map_or("Columns".into(), |set| format!("Columns of {}", set.name));
     let Rect { width, height, .. } = buf.area;
     let count = chooser.chosen().len();
     let title = Line::from(vec![
-        Span::styled("Columns", theme.style(Ink::Strong)),
+        Span::styled(title, theme.style(Ink::Strong)),
         Span::raw(format!(
             "  {count} of {} chosen, sorted by {}",
             chooser.list.len(),
@@ -45,8 +53,12 @@ pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
         let text = cell(&text, usize::from(width), true);
         put(buf, 0, y, width, &Line::styled(text, theme.style(ink)));
     }
-    let help = chooser.list.get(chooser.at).map_or("", |(column, _)| column.help);
-    let lines = wrapped(help, 0, width.into()).into_iter().take(usize::from(HELP_LINES));
+    let selected = chooser.list.get(chooser.at).map(|(column, _)| *column);
+    let texts = selected.map(|column| {
+        [column.help.to_string(), format!("Name: {}. Source: {}.", column.name, column.source)]
+    });
+    let lines = texts.iter().flatten().flat_map(|text| wrapped(text, 0, width.into()));
+    let lines = lines.take(usize::from(HELP_LINES));
     for (y, line) in (height.saturating_sub(HELP_LINES)..height).zip(lines) {
         put(buf, 0, y, width, &line.style(theme.style(Ink::Dim)));
     }

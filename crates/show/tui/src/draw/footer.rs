@@ -11,15 +11,16 @@ use ratatui_core::text::Line;
 /// A key, its word, and its rank: the lowest ranks are left out first.
 type Hint = (&'static str, &'static str, u8);
 
-const LIVE: [Hint; 14] = [
+const LIVE: [Hint; 15] = [
     ("?", "help", 20),
     ("Enter", "process", 18),
     ("!", "findings", 13),
-    ("g", "groups", 15),
+    ("1-6", "who", 15),
+    ("g", "groups", 12),
     ("K", "totals", 14),
-    ("m", "states", 12),
+    ("S", "states", 12),
     ("/", "search", 16),
-    ("o", "filter", 11),
+    ("\\", "filter", 11),
     ("t", "tree", 10),
     ("<>", "sort", 9),
     ("k", "kill", 17),
@@ -57,7 +58,7 @@ const PROCESS: [Hint; 10] = [
     ("y", "calls", 19),
     ("e", "environment", 15),
     ("l", "files", 16),
-    ("m", "states", 14),
+    ("S", "states", 14),
     ("g", "its group", 13),
     ("↑↓", "threads", 12),
     ("k", "kill", 18),

@@ -42,6 +42,10 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
             return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
         }
     };
+    if app.group_rows().is_empty() {
+        let text = "no group was throttled in this window: g shows all groups";
+        return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
+    }
     let words = words(frame, groups, usize::from(height.saturating_sub(y + 2)) / 3);
     let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
     let at = app.selected_group();

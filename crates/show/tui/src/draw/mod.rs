@@ -13,6 +13,7 @@ pub mod header;
 mod help;
 mod holdings;
 mod key_list;
+mod palette;
 mod pressure;
 mod process;
 mod states;
@@ -24,6 +25,7 @@ pub mod theme;
 mod timeline;
 mod view;
 
+use crate::app::sets::TableSet;
 use crate::app::{App, Page};
 use crate::canvas::Canvas;
 use crate::layout::Screen;
@@ -60,10 +62,17 @@ fn draw_all(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
             canvas.blank(y);
             footer::draw(app, y, theme, canvas.cells());
         }
-        return status::draw(app, frame, screen.status_y, theme, canvas.cells());
+        let cursor = status::draw(app, frame, screen.status_y, theme, canvas.cells());
+        palette::draw(app, screen, theme, canvas);
+        return cursor;
     }
     canvas.blank_all();
-    draw_page(app, fits, theme, canvas.cells())
+    let screen = fits.clone();
+    let cursor = draw_page(app, fits, theme, canvas.cells());
+    if let (Some(screen), Some(_)) = (screen, app.frame()) {
+        palette::draw(app, &screen, theme, canvas);
+    }
+    cursor
 }
 
 /// Draws everything but the table.
@@ -89,7 +98,10 @@ fn draw_page(
         return None;
     }
     match app.page() {
-        Page::ColumnChooser(chooser) => column_chooser::draw(chooser, theme, buf),
+        Page::ColumnChooser(chooser) => {
+            let set = app.table.set.map(TableSet::definition);
+            column_chooser::draw(chooser, set, theme, buf)
+        }
         Page::Table => {}
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
         Page::Groups(_) => groups::draw(app, frame, &screen, theme, buf),

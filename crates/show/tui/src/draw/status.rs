@@ -106,6 +106,9 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if let Some(user) = &app.table.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
+    if let Some(set) = app.table.set {
+        add(8, Ink::Strong, format!("{} (Esc back)", set.definition().question));
+    }
     if let Some(members) = &app.table.members_of {
         add(8, Ink::Strong, format!("{} (Esc back)", members.whose));
     }

@@ -1,7 +1,7 @@
 //! The table: headings and rows.
 
 use super::states;
-use super::text::{cell, cut_spans, put, put_spans};
+use super::text::{cell, cut_spans, highlighted, put, put_spans};
 use super::theme::{Ink, Theme};
 use crate::app::arrange::{Entry, Line as TableLine, PastRow};
 use crate::app::command::CommandText;
@@ -191,7 +191,10 @@ impl TableRow<'_> {
                 }
             }
         }
-        spans
+        match &self.app.table.search {
+            Some(text) => highlighted(spans, text, self.theme.style(Ink::Match)),
+            None => spans,
+        }
     }
 
     /// The row in the marked window.

@@ -1,6 +1,7 @@
 //! Pieces of text on a line: cut to a width, or left out if they do not fit.
 
 use super::theme::{Ink, Theme};
+use crate::app::matching;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
@@ -46,6 +47,34 @@ pub(super) fn cut_spans(spans: Vec<Span<'static>>, width: usize) -> Vec<Span<'st
         kept.push(span);
     }
     kept
+}
+
+/// Gives every match of a searched text this style.
+pub(super) fn highlighted(
+    spans: Vec<Span<'static>>,
+    text: &str,
+    style: Style,
+) -> Vec<Span<'static>> {
+    let line: String = spans.iter().map(|span| span.content.as_ref()).collect();
+    let next = |from: usize| matching::find(&line, text, from).filter(|found| !found.is_empty());
+    let (mut found, mut at, mut out) = (next(0), 0, Vec::with_capacity(spans.len()));
+    for span in spans {
+        let end = at + span.content.len();
+        while at < end {
+            let (until, inside) = match &found {
+                Some(found) if found.start <= at => (found.end.min(end), true),
+                Some(found) => (found.start.min(end), false),
+                None => (end, false),
+            };
+            let style = if inside { span.style.patch(style) } else { span.style };
+            out.push(Span::styled(line[at..until].to_string(), style));
+            at = until;
+            if found.as_ref().is_some_and(|found| found.end == at) {
+                found = next(at);
+            }
+        }
+    }
+    out
 }
 
 /// Cuts text in its middle to a width: names of one kind differ at their ends.

@@ -36,6 +36,8 @@ pub enum Ink {
     Selected,
     /// A tagged row.
     Tagged,
+    /// A match of the searched text.
+    Match,
     /// Text that must not be overlooked.
     Alarm,
 }
@@ -137,7 +139,7 @@ impl Theme {
         match ink {
             Ink::Plain => plain,
             Ink::Strong => bold,
-            Ink::Heading => reverse,
+            Ink::Heading | Ink::Match => reverse,
             Ink::SortHeading => reverse.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             Ink::Selected | Ink::Alarm => reverse.add_modifier(Modifier::BOLD),
             Ink::Tagged => bold.add_modifier(Modifier::UNDERLINED),

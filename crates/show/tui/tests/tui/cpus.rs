@@ -122,7 +122,7 @@ fn fewer_have_bars_where_these_take_few_lines() {
 
 #[test]
 fn the_key_hides_and_shows_cpus() {
-    let one = KeyCode::Char('1');
+    let one = KeyCode::Char('C');
     let through = |width, height, cpus: u32| {
         let mut app = app(width, height, cpus);
         let mut seen = vec![(app.settings().per_cpu, lines_of_cpus(&app).len())];
@@ -147,6 +147,6 @@ fn full_pages_show_cpus_on_request() {
     press(&mut app, KeyCode::Down, 2);
     press(&mut app, KeyCode::Enter, 2);
     assert_eq!(lines_of_cpus(&app).len(), 0, "{}", shown(&app, Theme::MONO));
-    press(&mut app, KeyCode::Char('1'), 2);
+    press(&mut app, KeyCode::Char('C'), 2);
     assert_eq!(lines_of_cpus(&app).len(), 1, "{}", shown(&app, Theme::MONO));
 }

@@ -137,7 +137,7 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
 fn microstates_are_other_columns_and_back() {
     let mut app =
         with(Settings { columns: vec![ColumnId::Pid, ColumnId::Res], ..Settings::default() });
-    assert_eq!(keys(&mut app, "m"), Action::Rearrange);
+    assert_eq!(keys(&mut app, "S"), Action::Rearrange);
     assert!(app.settings().microstates);
     // Sorts by each state, to the right and to the left, in its natural order.
     use ColumnId::{MsDfl, MsLck, MsSlp, MsSys, MsUsr, Pid};
@@ -152,7 +152,7 @@ fn microstates_are_other_columns_and_back() {
     keys(&mut app, " ");
     key(&mut app, KeyCode::Esc);
     assert_eq!(app.settings().microstate_columns[0], MsUsr);
-    keys(&mut app, "m");
+    keys(&mut app, "S");
     assert!(!app.settings().microstates);
     assert_eq!(app.settings().columns, [Pid, ColumnId::Res]);
 }
@@ -169,7 +169,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
         let all = app.ask().options.still == IdleRows::All;
         assert_eq!(all, keys_ != "P", "{why}");
     }
-    keys(&mut app, "Po%CPU>1\n");
+    keys(&mut app, "P\\%CPU>1\n");
     assert_eq!(app.ask().options.still, IdleRows::All);
     keys(&mut app, "=");
     assert_eq!(app.ask().options.still, IdleRows::Some(14));
@@ -290,11 +290,11 @@ fn bad_intervals_are_refused_and_good_ones_take_effect() {
 #[test]
 fn filters_are_added_shown_and_dropped() {
     let mut app = app();
-    keys(&mut app, "o%CPU>1\n");
+    keys(&mut app, "\\%CPU>1\n");
     assert!(app.entries().all(|e| e.line.cpu_tenths > Some(9)));
-    keys(&mut app, "onope>1\n");
+    keys(&mut app, "\\nope>1\n");
     assert!(message(&app).contains("nope"));
-    keys(&mut app, "oCOMMAND=sh\n");
+    keys(&mut app, "OCOMMAND=sh\n");
     assert_eq!(app.line_count(), 2);
     ctrl(&mut app, 'o');
     assert!(message(&app).contains("%CPU>1  and  COMMAND=sh"));

@@ -152,11 +152,11 @@ fn rows_are_ordered_and_chosen_by_their_change() {
     let came = app.entries().position(|e| matches!(e.versus.expect("marked").was, PastRow::Absent));
     assert!(came < gone, "{came:?} {gone:?}");
     assert!(app.entries().filter(is_task).count() > 10, "everyone has a row");
-    keys(&mut app, "o%CPU>1\n", 7);
+    keys(&mut app, "\\%CPU>1\n", 7);
     later(&mut app, changed);
     assert!(app.line_count() > 0);
     assert!(app.entries().all(|entry| change(&entry) >= Some(10)), "{}", picture(&app));
-    keys(&mut app, "=o%CPU<-1\n", 7);
+    keys(&mut app, "=\\%CPU<-1\n", 7);
     later(&mut app, changed);
     assert!(app.line_count() > 0);
     assert!(app.entries().all(|entry| change(&entry) <= Some(-10)), "{}", picture(&app));

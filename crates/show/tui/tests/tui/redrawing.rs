@@ -17,7 +17,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let keys = "HIicVRm1<>hfMPTNqxyz /s0";
+    let keys = "HIicVRmSC123456o:<>hfMPTNqxyz /s0";
     let chars: Vec<KeyCode> = keys.chars().filter(|&c| c != 'q').map(KeyCode::Char).collect();
     let moves = [
         KeyCode::Down,

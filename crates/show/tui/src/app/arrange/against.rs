@@ -147,7 +147,8 @@ impl<'a> Rows<'a> {
                 }
             },
             rank: Rank::new(order, descending, tie),
-            passes: rules.filters.iter().all(|filter| filter.holds(value(filter.column()))),
+            passes: rules.filters.iter().all(|filter| filter.holds(value(filter.column())))
+                && !(rules.only_new && versus.is_some_and(|versus| !versus.is_new(row))),
             is_idle: !is_busy(row) && !versus.is_some_and(RowComparison::was_busy),
             branch_then: versus.map(RowComparison::branch),
             kept: false,
@@ -223,6 +224,15 @@ impl RowComparison<'_> {
             PastRow::There(was, line) => Some(row? - then(was, line)?),
             PastRow::Absent => row,
             PastRow::Only => Some(-row?),
+        }
+    }
+
+    /// True if the marked window lacks the row, or the row had fewer threads then.
+    fn is_new(&self, row: &Row) -> bool {
+        match self.was {
+            PastRow::There(then, _) => row.threads > then.threads,
+            PastRow::Absent => true,
+            PastRow::Only => false,
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Rules<'a> {
     pub hide_idle: bool,
     /// Hide kernel threads, and exited tasks below them.
     pub hide_kernel: bool,
+    /// If a window is marked: only tasks that it lacks, and processes that had fewer threads.
+    pub only_new: bool,
     /// Sort order.
     pub sort: SortBy,
     /// Filters that must all hold.

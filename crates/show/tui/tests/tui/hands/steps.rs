@@ -18,7 +18,7 @@ pub enum Step {
     Nothing,
 }
 
-const CHARS: &[u8] = b"kr kr HVicm1DIPMTNRf<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
+const CHARS: &[u8] = b"kr kr HVicmSC123456DIPMTNRf<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
 
 const MOVES: [KeyCode; 14] = [
     KeyCode::Down,
@@ -52,7 +52,7 @@ const BLIND: [&str; 16] = [
     "w7\ny",
     "xmax\ny",
     "n\n",
-    "o%CPU>0\n",
+    "\\%CPU>0\n",
     "/n1\n",
     "d0.5\nk\n\ny",
 ];

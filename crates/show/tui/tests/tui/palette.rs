@@ -1,0 +1,146 @@
+//! The palette of actions, completions and earlier answers, and highlighted matches.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_testkit::{arranged, details};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::explanations::Topic;
+use exactop_tui::keys::BINDINGS;
+use exactop_tui::{Action, App, Settings};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::style::Modifier;
+
+fn app(width: u16, height: u16) -> App {
+    let mut app = App::new(Settings::default()).expect("settings");
+    app.resize(width, height);
+    app.accept(arranged(&app.ask(), 0), &mut details);
+    app.look(&mut details);
+    app
+}
+
+fn press(app: &mut App, code: KeyCode) -> Action {
+    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    if matches!(action, Action::Rearrange | Action::Refresh) {
+        app.accept(arranged(&app.ask(), 0), &mut details);
+    }
+    app.look(&mut details);
+    action
+}
+
+fn keys(app: &mut App, text: &str) -> Action {
+    text.chars().fold(Action::Draw, |_, c| {
+        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
+    })
+}
+
+fn drawn(app: &App) -> Buffer {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, Theme::FULL, &mut canvas);
+    canvas.cells().clone()
+}
+
+fn picture(app: &App) -> String {
+    let cells = drawn(app);
+    let line = |y| (0..cells.area.width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..cells.area.height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+/// The cells with the style of a match, joined by row.
+fn highlighted(app: &App) -> Vec<String> {
+    let cells = drawn(app);
+    let (width, top) = (usize::from(cells.area.width), 9);
+    let marks = |row: &[ratatui_core::buffer::Cell]| {
+        let marked = row.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED));
+        marked.map(|cell| cell.symbol()).collect::<String>()
+    };
+    let rows = cells.content.chunks(width).skip(top).map(marks);
+    rows.filter(|text| !text.is_empty()).collect()
+}
+
+#[test]
+fn palette_at_80x24_and_200x50() {
+    let mut narrow = app(80, 24);
+    keys(&mut narrow, ":sort");
+    insta::assert_snapshot!("palette_at_80x24", picture(&narrow));
+    let mut wide = app(200, 50);
+    keys(&mut wide, "g:");
+    insta::assert_snapshot!("palette_over_groups_at_200x50", picture(&wide));
+}
+
+/// Every action is found by its name, and Enter does it.
+#[test]
+fn every_action_is_found_and_done_by_its_name() {
+    for binding in BINDINGS {
+        let mut app = app(120, 40);
+        keys(&mut app, ":");
+        assert_eq!(app.topic(), Topic::Palette);
+        keys(&mut app, &binding.name());
+        let shown = picture(&app);
+        let is_offered = shown.contains(&format!("{}  ", binding.name()));
+        assert_eq!(is_offered, !binding.is_of_time(), "{}: {shown}", binding.name());
+    }
+    let mut palette = app(80, 24);
+    assert_eq!(keys(&mut palette, ":hk\n"), Action::Rearrange);
+    assert!(palette.settings().hide_kernel_threads && palette.prompt().is_none());
+    // The second line, and a completed name.
+    keys(&mut palette, ":sort");
+    press(&mut palette, KeyCode::Down);
+    press(&mut palette, KeyCode::Tab);
+    let name = palette.prompt().expect("a question").editor.text().to_string();
+    assert!(name.starts_with("sort "), "{name}");
+    keys(&mut palette, "\n");
+    assert_eq!(keys(&mut palette, ":quit\n"), Action::Quit);
+    // A name that no action has does nothing.
+    assert_eq!(keys(&mut palette, ":zzzz\n"), Action::Draw);
+    keys(&mut palette, ":");
+    press(&mut palette, KeyCode::Esc);
+    assert!(palette.prompt().is_none());
+    assert!(!picture(&palette).contains("hide kernel"));
+}
+
+#[test]
+fn filters_are_completed_and_recalled() {
+    let mut app = app(100, 30);
+    keys(&mut app, "\\lat_p");
+    assert!(picture(&app).contains("lat_preempt_ns  "), "{}", picture(&app));
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(app.prompt().expect("a question").editor.text(), "lat_pct");
+    keys(&mut app, ">1%\n");
+    assert_eq!(app.settings().filters, ["lat_pct>1%"]);
+    // Values of a text column, after a negation.
+    keys(&mut app, "=O!user=post");
+    assert!(picture(&app).contains("!user=postgres"), "{}", picture(&app));
+    press(&mut app, KeyCode::Tab);
+    keys(&mut app, "\n");
+    assert_eq!(app.settings().filters, ["!user=postgres"]);
+    keys(&mut app, "=");
+    press(&mut app, KeyCode::F(4));
+    press(&mut app, KeyCode::Up);
+    press(&mut app, KeyCode::Up);
+    assert_eq!(app.prompt().expect("a question").editor.text(), "lat_pct>1%");
+    press(&mut app, KeyCode::Down);
+    assert_eq!(app.prompt().expect("a question").editor.text(), "!user=postgres");
+    press(&mut app, KeyCode::Down);
+    assert_eq!(app.prompt().expect("a question").editor.text(), "");
+    press(&mut app, KeyCode::Esc);
+    // A number says its units.
+    keys(&mut app, "\\res>1");
+    assert!(picture(&app).contains("K, M, G or T"), "{}", picture(&app));
+    keys(&mut app, "00M\n");
+    assert_eq!(app.entries().count(), 1, "one process has more than 100M");
+}
+
+#[test]
+fn matches_of_a_search_are_highlighted() {
+    let mut app = app(80, 24);
+    keys(&mut app, "/postgres\n");
+    press(&mut app, KeyCode::Home);
+    let all = highlighted(&app);
+    // The selected row is reversed as a whole, and the heading and the footer are not rows.
+    let matches: Vec<&String> = all.iter().filter(|text| text.contains("postgres")).collect();
+    assert_eq!(matches.len(), 2, "{all:?}");
+    assert!(matches.iter().all(|text| *text == "postgrespostgres"), "user and command: {all:?}");
+    press(&mut app, KeyCode::Esc);
+    assert!(!highlighted(&app).iter().any(|text| text.contains("postgres")));
+}

@@ -1,0 +1,200 @@
+//! The keys of an incident: each shows a set of columns with an order and a filter.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::{ColumnId, Frame, SourceKind};
+use exactop_testkit::{arranged, details, frame};
+use exactop_tui::app::action::WindowAction;
+use exactop_tui::app::Page;
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::explanations::Topic;
+use exactop_tui::{Action, App, Settings};
+
+fn app(width: u16, height: u16) -> App {
+    let mut app = App::new(Settings::default()).expect("settings");
+    app.resize(width, height);
+    let frame = arranged(&app.ask(), 0);
+    show(&mut app, frame);
+    app
+}
+
+fn show(app: &mut App, frame: Frame) {
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+}
+
+fn press(app: &mut App, code: KeyCode) {
+    match app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))) {
+        Action::Window(WindowAction::Mark) => {
+            app.mark(Some(arranged(&app.ask_for_mark(), 0)), &mut details);
+            app.settle(&mut details);
+        }
+        Action::Rearrange | Action::Refresh => app.accept(arranged(&app.ask(), 0), &mut details),
+        _ => {}
+    }
+    app.look(&mut details);
+}
+
+fn keys(app: &mut App, text: &str) {
+    for c in text.chars() {
+        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
+    }
+}
+
+fn picture(app: &App) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, Theme::FULL, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+fn message(app: &App) -> &str {
+    app.message().map_or("", |m| m.text.as_str())
+}
+
+#[test]
+fn each_digit_answers_a_question_and_leads_back() {
+    for (digit, question, heading) in [
+        ("1", "who uses the CPU", "▾%CPU"),
+        ("2", "who waits", "▾LAT%"),
+        ("3", "who starves whom", "▾LATP_NS"),
+        ("5", "who moves between CPUs", "▾MIGR"),
+    ] {
+        for back in [KeyCode::Esc, KeyCode::Char(digit.chars().next().expect("a digit"))] {
+            let mut app = app(200, 50);
+            // From any page, and over another set.
+            keys(&mut app, "g2");
+            keys(&mut app, if digit == "2" { "1" } else { "" });
+            keys(&mut app, digit);
+            assert!(message(&app).starts_with(question), "{}", message(&app));
+            assert_eq!((app.page(), app.topic()), (&Page::Table, Topic::Incident));
+            press(&mut app, KeyCode::Down);
+            let shown = picture(&app);
+            assert!(shown.contains(heading) && shown.contains(question), "{shown}");
+            press(&mut app, back);
+            assert_eq!(app.settings(), &Settings::default());
+            let shown = picture(&app);
+            assert!(!shown.contains(question) && shown.contains("▾%CPU  CPU+  %USR"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn who_waits_at_80x24_and_200x50() {
+    let mut narrow = app(80, 24);
+    keys(&mut narrow, "2");
+    insta::assert_snapshot!("who_waits_at_80x24", picture(&narrow));
+    let mut wide = app(200, 50);
+    keys(&mut wide, "3");
+    press(&mut wide, KeyCode::Down);
+    insta::assert_snapshot!("who_starves_whom_at_200x50", picture(&wide));
+}
+
+#[test]
+fn the_column_menu_at_80x24_and_200x50() {
+    let mut narrow = app(80, 24);
+    keys(&mut narrow, "2o");
+    insta::assert_snapshot!("column_menu_at_80x24", picture(&narrow));
+    let mut wide = app(200, 50);
+    press(&mut wide, KeyCode::F(6));
+    insta::assert_snapshot!("column_menu_at_200x50", picture(&wide));
+}
+
+/// Columns and order of a set are saved in that set, the others stay.
+#[test]
+fn columns_are_chosen_moved_and_saved_by_set() {
+    let mut app = app(120, 40);
+    keys(&mut app, "2o");
+    assert!(picture(&app).contains("Columns of waits"), "{}", picture(&app));
+    // USER is removed. CPU% is moved in front of S.
+    for code in [KeyCode::Down, KeyCode::Char(' '), KeyCode::Down, KeyCode::Down] {
+        press(&mut app, code);
+    }
+    for code in [KeyCode::Right, KeyCode::Up, KeyCode::Left, KeyCode::Char('s'), KeyCode::Esc] {
+        press(&mut app, code);
+    }
+    let saved = app.settings().presets["waits"].clone();
+    use ColumnId::{CpuPct, LatPct, MsThr, Pid, S};
+    assert_eq!(saved.columns[..5], [Pid, CpuPct, S, LatPct, MsThr]);
+    assert_eq!(saved.sort, Some(CpuPct));
+    assert_eq!(app.settings().columns, Settings::default().columns);
+    assert_eq!(app.settings().sort, Settings::default().sort);
+    // After saving and starting again, the key has the user's columns.
+    let mut again = App::new(app.settings().clone()).expect("settings");
+    again.resize(120, 40);
+    let frame = arranged(&again.ask(), 0);
+    show(&mut again, frame);
+    keys(&mut again, "2");
+    let shown = picture(&again);
+    assert!(shown.contains("   PID ▾%CPU S  LAT%   THR"), "{shown}");
+    keys(&mut again, "1");
+    assert!(picture(&again).contains("   PID USER     S ▾%CPU  CPU+"), "{}", picture(&again));
+}
+
+#[test]
+fn six_shows_what_is_new_since_the_mark() {
+    let mut app = app(120, 30);
+    keys(&mut app, "6");
+    assert!(message(&app).contains("no window is marked"), "{}", message(&app));
+    keys(&mut app, "m");
+    let later = |app: &mut App| {
+        let mut frame = arranged(&app.ask(), 7);
+        let row = frame.rows.iter_mut().find(|row| row.key.tgid == 22_418).expect("a row");
+        (row.key.tgid, row.key.tid, row.key.start_ns) = (30_000, 30_000, row.key.start_ns + 1);
+        let leaks = frame.rows.iter_mut().find(|row| row.key.tgid == 813).expect("a row");
+        leaks.threads = leaks.threads.map(|threads| threads + 100);
+        // A process that lost a thread is not new.
+        let fewer = frame.rows.iter_mut().find(|row| row.key.tgid == 22_600).expect("a row");
+        fewer.threads = fewer.threads.map(|threads| threads - 1);
+        frame.exited.clear();
+        show(app, frame);
+    };
+    keys(&mut app, "6");
+    later(&mut app);
+    let shown: Vec<u32> = app.entries().map(|entry| entry.row.key.tgid).collect();
+    assert_eq!(
+        shown.iter().copied().collect::<std::collections::BTreeSet<_>>(),
+        [813, 30_000].into()
+    );
+    assert!(picture(&app).contains("what is new since the mark"));
+    // The mark goes, and with it the set.
+    keys(&mut app, "m");
+    assert_eq!(app.topic(), Topic::Table);
+    assert!(app.entries().count() > 10);
+}
+
+#[test]
+fn four_shows_the_throttled_groups_only() {
+    let mut app = app(120, 30);
+    keys(&mut app, "4");
+    let Page::Groups(page) = app.page() else { panic!("{:?}", app.page()) };
+    assert!(page.throttled);
+    let frame = app.frame().expect("a frame");
+    let groups = frame.groups.as_ref().expect("asked for").as_ref().expect("groups");
+    let (throttled, others): (Vec<_>, Vec<_>) =
+        groups.rows.iter().partition(|row| row.was_throttled());
+    assert!(!throttled.is_empty() && !others.is_empty(), "the test sees no difference");
+    let shown = picture(&app);
+    assert!(shown.contains("▾THR%"), "{shown}");
+    let rows = shown.lines().filter(|line| line.contains(".scope") || line.contains(".service"));
+    assert!(rows.count() <= throttled.len(), "{shown}");
+    keys(&mut app, "4");
+    assert_eq!(app.page(), &Page::Table);
+    keys(&mut app, "g");
+    assert!(matches!(app.page(), Page::Groups(page) if !page.throttled));
+}
+
+/// A source without the figures says which source has them.
+#[test]
+fn a_set_without_figures_says_what_is_missing() {
+    let mut app = app(120, 30);
+    show(&mut app, frame(SourceKind::Procfs, false));
+    keys(&mut app, "3");
+    assert_eq!(
+        message(&app),
+        "who starves whom: the source procfs does not measure it; root has the ledger"
+    );
+    assert_eq!(app.topic(), Topic::Table);
+}
