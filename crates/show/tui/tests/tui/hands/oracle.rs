@@ -46,6 +46,8 @@ pub struct Oracle {
     limit: Option<(String, Option<u64>)>,
     /// True if there was a selection that no key dropped.
     held: bool,
+    /// True if the palette did something since the drawing: it may have dropped the selection.
+    palette: bool,
     pub tally: Tally,
 }
 
@@ -61,12 +63,21 @@ pub struct Tally {
     pub done: u64,
     pub gone: u64,
     pub frames: u64,
+    /// Windows through which a row stayed selected.
+    pub followed: u64,
 }
 
 impl Oracle {
     pub fn new(machine: Shared) -> Oracle {
         let (seen, tally) = (Screen::default(), Tally::default());
-        Oracle { machine, seen, about: None, limit: None, held: false, tally }
+        Oracle { machine, seen, about: None, limit: None, held: false, palette: false, tally }
+    }
+
+    /// A window ended, and perhaps the screen was prepared. Without a key the selection stays on its
+    /// task or is dropped: it never goes to another.
+    pub fn passed(&mut self, before: Option<RowId>, now: Option<RowId>) {
+        assert!(now.is_none() || now == before, "{before:?} became {now:?} without a key");
+        self.tally.followed += u64::from(now.is_some());
     }
 
     pub fn frame_came(&mut self) {
@@ -75,7 +86,7 @@ impl Oracle {
 
     /// Reads the screen that was just drawn.
     pub fn drawn(&mut self, app: &App, canvas: &mut Canvas) {
-        self.held = app.selected().is_some();
+        (self.held, self.palette) = (app.selected().is_some(), false);
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
         let (cpus, per_cpu) = (Cpus::without_gaps(2), app.settings().per_cpu);
@@ -124,7 +135,10 @@ impl Oracle {
         self.held &= before.is_some() || app.help().is_some() || !of_set || refused;
         self.held |= app.selected().is_some();
         let now = app.prompt().map(|p| p.question.clone());
-        match (&before, &now) {
+        // The palette does what a key would do on the page below it.
+        self.palette |= before == Some(Question::Command) && now != before;
+        let asked = before.clone().filter(|question| *question != Question::Command);
+        match (&asked, &now) {
             (None, Some(Question::Pid(deed, offered))) => {
                 self.check_offer(app, *deed, offered.as_ref());
                 self.about = offered.clone();
@@ -175,6 +189,9 @@ impl Oracle {
     /// The offered target must be the row marked on the screen, or one that keys selected since.
     fn check_offer(&mut self, app: &App, deed: ProcessAction, offered: Option<&Target>) {
         self.tally.asked += 1;
+        if self.palette {
+            return;
+        }
         if let Page::Process(page) = app.page() {
             if let Some(target) = offered {
                 assert_eq!(target.key.tgid, page.key.tgid, "not the process of this page");

@@ -18,7 +18,7 @@ pub enum Step {
     Nothing,
 }
 
-const CHARS: &[u8] = b"kr kr HVicmSC123456DIPMTNRf<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
+const CHARS: &[u8] = b"kr kr HVicmSC123456DIPMTNRfo:\\t<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
 
 const MOVES: [KeyCode; 14] = [
     KeyCode::Down,
@@ -102,9 +102,10 @@ pub fn next(choices: &mut Choices, machine: &mut Machine) -> Step {
         }
         167..=178 => {
             let (x, y) = (choices.below(90) as u16, choices.below(22) as u16);
-            let kind = match choices.below(4) {
+            let kind = match choices.below(5) {
                 0 => MouseEventKind::ScrollDown,
                 1 => MouseEventKind::ScrollUp,
+                2 => MouseEventKind::Drag(MouseButton::Left),
                 _ => MouseEventKind::Down(MouseButton::Left),
             };
             event(Event::Mouse(MouseEvent {
