@@ -6,22 +6,16 @@ use super::help::HelpText;
 use super::process::Shows;
 use super::question::{Prompt, Question};
 use super::scroll::scroll_lines;
-use super::select::Pointed;
 use super::table::Table;
 use super::{App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
 use crate::layout;
 use crate::settings::AutoSwitch;
-use crossterm::event::{
-    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId};
 use exactop_model::TaskKey;
-
-/// Rows that one turn of the wheel scrolls.
-const WHEEL_ROWS: isize = 3;
 
 impl App {
     /// Handles an event of the terminal.
@@ -168,7 +162,7 @@ impl App {
         })
     }
 
-    fn on_table(&mut self, command: KeyCommand) -> Action {
+    pub(super) fn on_table(&mut self, command: KeyCommand) -> Action {
         match command {
             KeyCommand::Threads => self.toggle(|s| &mut s.threads),
             KeyCommand::Microstates => self.switch_columns(),
@@ -365,67 +359,6 @@ impl App {
                 self.page = Page::Table;
                 self.rearranged()
             }
-        }
-    }
-
-    fn on_mouse(&mut self, mouse: &MouseEvent) -> Action {
-        if self.prompt.is_some() && self.help.is_none() {
-            return Action::Draw;
-        }
-        let step = match mouse.kind {
-            MouseEventKind::ScrollUp => -WHEEL_ROWS,
-            MouseEventKind::ScrollDown => WHEEL_ROWS,
-            MouseEventKind::Down(MouseButton::Left) => {
-                return self.on_click(mouse.column, mouse.row)
-            }
-            _ => return Action::Draw,
-        };
-        if let Some(help) = &mut self.help {
-            help.top = help.top.saturating_add_signed(step);
-            return Action::Draw;
-        }
-        match &mut self.page {
-            Page::Table => self.scroll(step),
-            Page::Groups(_) => {
-                self.move_group(step);
-                Action::Draw
-            }
-            Page::Sums(_) => {
-                self.move_sum(step);
-                Action::Draw
-            }
-            Page::Findings(_) => {
-                self.move_finding(step.signum());
-                Action::Draw
-            }
-            Page::Process(page) => {
-                page.top = page.top.saturating_add_signed(step);
-                Action::Draw
-            }
-            Page::ColumnChooser(chooser) => {
-                let code = if step < 0 { KeyCode::Up } else { KeyCode::Down };
-                chooser.key(code, 1);
-                Action::Draw
-            }
-        }
-    }
-
-    /// A click refers to the screen as it was drawn.
-    fn on_click(&mut self, x: u16, y: u16) -> Action {
-        if self.page != Page::Table || self.help.is_some() {
-            return Action::Draw;
-        }
-        match self.table.seen.at(x, y) {
-            Pointed::Heading(column) if column == self.table.sort.column => {
-                self.on_table(KeyCommand::Reverse)
-            }
-            Pointed::Heading(column) => self.sort_by(column),
-            Pointed::Row(id) => {
-                self.message = None;
-                self.select_row(id);
-                Action::Draw
-            }
-            Pointed::Nothing => Action::Draw,
         }
     }
 }

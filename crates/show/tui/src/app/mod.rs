@@ -16,6 +16,7 @@ pub mod looking;
 pub mod marking;
 pub(crate) mod matching;
 pub(crate) mod members;
+mod mouse;
 pub mod next_frame;
 mod ordering;
 mod palette;

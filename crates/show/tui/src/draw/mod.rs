@@ -22,7 +22,7 @@ mod sums;
 mod table;
 pub mod text;
 pub mod theme;
-mod timeline;
+pub(crate) mod timeline;
 mod view;
 
 use crate::app::sets::TableSet;

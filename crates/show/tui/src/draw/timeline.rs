@@ -6,6 +6,7 @@ use crate::app::past::ShownPast;
 use crate::app::App;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 /// Marks of recorded time, of time that is not recorded, and of the window.
 const RECORDED: char = '━';
@@ -16,7 +17,22 @@ const MIN_BAR: usize = 10;
 
 pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
     let Some(past) = &app.past else { return };
-    let room = usize::from(buf.area.width);
+    let width = buf.area.width;
+    let (left, right) = ends(app, past, theme, width.into());
+    put(buf, 0, y, width, &left);
+    put_right(buf, y, &right);
+    let Some((x, cells)) = place(past, &left, &right, width) else { return };
+    let (begin, end) = &past.bounds;
+    if has_bounds(past, &left, &right, width) {
+        let dim = theme.style(Ink::Dim);
+        put(buf, x - begin.width() as u16 - 1, y, width, &Line::styled(begin.clone(), dim));
+        put(buf, x + cells as u16 + 1, y, width, &Line::styled(end.clone(), dim));
+    }
+    put(buf, x, y, width, &Line::from(bar(past, cells, theme)));
+}
+
+/// The window and the state, left and right of the bar.
+fn ends(app: &App, past: &ShownPast, theme: Theme, room: usize) -> (Line<'static>, Line<'static>) {
     let length = seconds(past.place.length_ns);
     let left = Piece::new(9, theme, Ink::Strong, past.from.clone()).and(
         theme,
@@ -38,23 +54,41 @@ pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
         right.insert(0, Piece::new(8, theme, Ink::Strong, text));
     }
     let right = pack(right, " · ", room.saturating_sub(left.width() + 2));
-    put(buf, 0, y, buf.area.width, &left);
-    put_right(buf, y, &right);
-    let (begin, end) = &past.bounds;
-    let free = room.saturating_sub(left.width() + right.width() + 4);
-    let names = begin.len() + end.len() + 2;
-    let at = left.width() as u16 + 2;
-    let line = if free >= names + 2 * MIN_BAR {
-        let mut spans = vec![Span::styled(format!("{begin} "), theme.style(Ink::Dim))];
-        spans.extend(bar(past, free - names, theme));
-        spans.push(Span::styled(format!(" {end}"), theme.style(Ink::Dim)));
-        Line::from(spans)
-    } else if free >= MIN_BAR {
-        Line::from(bar(past, free, theme))
-    } else {
-        return;
-    };
-    put(buf, at, y, buf.area.width, &line);
+    (left, right)
+}
+
+fn free(left: &Line, right: &Line, width: u16) -> usize {
+    usize::from(width).saturating_sub(left.width() + right.width() + 4)
+}
+
+/// Cells that the two ends of the recording take beside the bar.
+fn names(past: &ShownPast) -> usize {
+    past.bounds.0.width() + past.bounds.1.width() + 2
+}
+
+fn has_bounds(past: &ShownPast, left: &Line, right: &Line, width: u16) -> bool {
+    free(left, right, width) >= names(past) + 2 * MIN_BAR
+}
+
+/// The first cell of the bar and the number of its cells; `None`: no room.
+fn place(past: &ShownPast, left: &Line, right: &Line, width: u16) -> Option<(u16, usize)> {
+    let (at, free) = (left.width() as u16 + 2, free(left, right, width));
+    match has_bounds(past, left, right, width) {
+        true => Some((at + past.bounds.0.width() as u16 + 1, free - names(past))),
+        false => (free >= MIN_BAR).then_some((at, free)),
+    }
+}
+
+/// The time at a cell of the drawn time line, ns since the epoch; `None`: not a cell of the bar.
+pub(crate) fn time_at(app: &App, x: u16) -> Option<i128> {
+    let past = app.past.as_ref()?;
+    let width = app.size().0;
+    let (left, right) = ends(app, past, Theme::MONO, width.into());
+    let (first, cells) = place(past, &left, &right, width)?;
+    let cell = i128::from(x.checked_sub(first)?);
+    let (begin, end) = past.place.bounds();
+    let cells = cells as i128;
+    (cell < cells).then(|| begin + (end - begin) * (2 * cell + 1) / (2 * cells))
 }
 
 /// The recording's whole time as a bar of `cells` cells.

@@ -1,6 +1,8 @@
 //! The live view on a recording: its keys, and its place on the time line.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
 use exactop_fuzzing::Choices;
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
@@ -268,6 +270,43 @@ fn a_recording_after_its_gap_at_160x30() {
     with_desk(160, 30, |desk, _| {
         typed(desk, "t100\n");
         insta::assert_snapshot!(picture(desk));
+    });
+}
+
+/// A click on the time line, or a drag along it, shows the window of that time.
+#[test]
+fn the_mouse_chooses_a_window_on_the_time_line() {
+    with_desk(160, 30, |desk, _| {
+        let screen = picture(desk);
+        let (y, line) = screen.lines().enumerate().find(|(_, l)| l.contains('◆')).expect("it");
+        let cells: Vec<char> = line.chars().collect();
+        let is_bar = |c: &char| matches!(c, '━' | '◆' | '·');
+        let first = cells.iter().position(is_bar).expect("a bar");
+        let last = cells.iter().rposition(is_bar).expect("a bar");
+        let at = |desk: &Desk| {
+            let line = picture(desk).lines().nth(y).expect("it").to_string();
+            line.chars().position(|c| c == '◆').expect("the window's mark")
+        };
+        let mut mouse = |kind, x: usize| {
+            let (column, row) = (x as u16, y as u16);
+            let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+            desk.take(&Event::Mouse(event));
+            desk.look();
+            at(desk)
+        };
+        let left = MouseButton::Left;
+        assert_eq!(mouse(MouseEventKind::Down(left), last), last);
+        let mut before = last;
+        for x in (first..=last).rev() {
+            let now = mouse(MouseEventKind::Drag(left), x);
+            // Time that is not recorded leads to the first window after it.
+            assert!(now <= before && now >= x, "{x}: {before} to {now}");
+            before = now;
+        }
+        assert_eq!(before, first);
+        // Beside the bar, and with another button, nothing happens.
+        assert_eq!(mouse(MouseEventKind::Down(left), 0), first);
+        assert_eq!(mouse(MouseEventKind::Down(MouseButton::Right), last), first);
     });
 }
 
