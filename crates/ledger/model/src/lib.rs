@@ -17,6 +17,7 @@
 //!   between groups, `charge` gives all time to owners, `labels` makes sums for metrics and tables.
 //! - `on_demand/`: figures that are counted only while a view shows them.
 //! - `words/`: figures as text.
+//! - `palette.rs`: the colours of states and accounts.
 //! - `text/`: escaping of hostile text.
 //! - `feed/`: the interface to views, and layers over a feed.
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ pub mod frame;
 pub mod ledger;
 pub mod on_demand;
 pub mod owner;
+pub mod palette;
 pub mod run;
 pub mod text;
 pub mod words;

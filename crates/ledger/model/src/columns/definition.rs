@@ -27,7 +27,13 @@ pub enum ColumnKind {
     Throttle,
     /// Sleep on a lock.
     Lock,
-    /// Sleeping, blocked or stopped.
+    /// Asleep in a page fault.
+    Fault,
+    /// Asleep uninterruptibly: disk and other D.
+    Block,
+    /// Stopped or traced.
+    Stop,
+    /// Any other sleep.
     Sleep,
     Memory,
     /// Numbers of events.
@@ -167,8 +173,8 @@ impl Column {
 
     /// True for a share of the row's own time. A task that did not exist has no value here, not 0.
     pub fn is_of_own_time(&self) -> bool {
-        use ColumnKind::{Lock, RunQueue, Sleep, Throttle};
-        let waits = matches!(self.kind, RunQueue | Throttle | Lock | Sleep);
+        use ColumnKind::{Block, Fault, Lock, RunQueue, Sleep, Stop, Throttle};
+        let waits = matches!(self.kind, RunQueue | Throttle | Lock | Fault | Block | Stop | Sleep);
         self.rounding == Rounding::States || self.unit == Unit::Pct && waits
     }
 

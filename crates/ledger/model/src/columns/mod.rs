@@ -363,13 +363,13 @@ columns! {
         value: |row, _| own_share(row, state(row, Counter::SleepNs)),
     );
     BlkPct = column!(
-        "blk_pct", "BLK%", Pct, Sleep,
+        "blk_pct", "BLK%", Pct, Block,
         help: "Asleep uninterruptibly (disk and other D), per cent of the task's own time.",
         source: EVENTS,
         value: |row, _| own_share(row, state(row, Counter::BlockNs)),
     );
     StpPct = column!(
-        "stp_pct", "STP%", Pct, Sleep,
+        "stp_pct", "STP%", Pct, Stop,
         help: "Stopped or traced, per cent of the task's own time.",
         source: EVENTS,
         value: |row, _| own_share(row, state(row, Counter::StopNs)),
@@ -458,12 +458,12 @@ columns! {
         "Steal, per cent of the thread's own time."
     );
     MsTfl = share_column!(
-        "ms_tfl", "TFL", Sleep, NONE,
+        "ms_tfl", "TFL", Fault, NONE,
         |row| state(row, Counter::TextFaultNs),
         "Asleep in a page fault on an instruction, per cent of the thread's own time."
     );
     MsDfl = share_column!(
-        "ms_dfl", "DFL", Sleep, NONE,
+        "ms_dfl", "DFL", Fault, NONE,
         |row| state(row, Counter::DataFaultNs),
         "Asleep in another page fault, per cent of the thread's own time."
     );
@@ -478,7 +478,7 @@ columns! {
         "Any other interruptible sleep, per cent of the thread's own time."
     );
     MsBlk = share_column!(
-        "ms_blk", "BLK", Sleep, NONE,
+        "ms_blk", "BLK", Block, NONE,
         |row| state(row, Counter::BlockNs),
         "Asleep uninterruptibly (disk and other D), per cent of the thread's own time."
     );
@@ -493,7 +493,7 @@ columns! {
         "Runnable, but the cgroup's CPU quota is used up, per cent of the thread's own time."
     );
     MsStp = share_column!(
-        "ms_stp", "STP", Sleep, NONE,
+        "ms_stp", "STP", Stop, NONE,
         |row| state(row, Counter::StopNs),
         "Stopped or traced, per cent of the thread's own time."
     );
@@ -594,16 +594,16 @@ columns! {
         "ledger: task_struct.throttled (6.18) or cfs_rq.throttle_count, and sched_info / procfs: -"
     );
     LockNs = counter_column!("lock_ns", "LCK_NS", Ns, Lock, LockNs, NONE, STATES);
-    TextFaultNs = counter_column!("text_fault_ns", "TFL_NS", Ns, Sleep, TextFaultNs, NONE, STATES);
-    DataFaultNs = counter_column!("data_fault_ns", "DFL_NS", Ns, Sleep, DataFaultNs, NONE, STATES);
+    TextFaultNs = counter_column!("text_fault_ns", "TFL_NS", Ns, Fault, TextFaultNs, NONE, STATES);
+    DataFaultNs = counter_column!("data_fault_ns", "DFL_NS", Ns, Fault, DataFaultNs, NONE, STATES);
     SleepNs = counter_column!("sleep_ns", "SLEEP_NS", Ns, Sleep, SleepNs, NONE, EVENTS);
-    BlockNs = counter_column!("block_ns", "BLOCK_NS", Ns, Sleep, BlockNs, NONE, EVENTS);
-    StopNs = counter_column!("stop_ns", "STOP_NS", Ns, Sleep, StopNs, NONE, EVENTS);
+    BlockNs = counter_column!("block_ns", "BLOCK_NS", Ns, Block, BlockNs, NONE, EVENTS);
+    StopNs = counter_column!("stop_ns", "STOP_NS", Ns, Stop, StopNs, NONE, EVENTS);
     BlkioDelayNs = counter_column!(
-        "blkio_delay_ns", "DLY_BLK", Ns, Sleep, BlkioDelayNs, NONE, DELAYS
+        "blkio_delay_ns", "DLY_BLK", Ns, Block, BlkioDelayNs, NONE, DELAYS
     );
     SwapinDelayNs = counter_column!(
-        "swapin_delay_ns", "DLY_SWAP", Ns, Sleep, SwapinDelayNs, NONE, DELAYS
+        "swapin_delay_ns", "DLY_SWAP", Ns, Fault, SwapinDelayNs, NONE, DELAYS
     );
     ReclaimDelayNs = counter_column!(
         "reclaim_delay_ns", "DLY_RECL", Ns, Memory, ReclaimDelayNs, NONE, DELAYS

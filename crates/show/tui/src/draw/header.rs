@@ -1,6 +1,6 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
-use super::text::{cut, pack, put, put_right, seconds, width, Piece, EIGHTHS};
+use super::text::{cut, graph, pack, per_glyph, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{books, pressure};
 use crate::app::App;
@@ -114,9 +114,8 @@ pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>
     if app.recent.len() < 2 || app.past.is_some() {
         return None;
     }
-    let eighth = |part: f32| EIGHTHS[((part * 8.0) as usize).min(EIGHTHS.len() - 1)];
-    let bars: String = app.recent.last(bars).map(eighth).collect();
-    let bars = Span::styled(bars, theme.style(Ink::User));
+    let parts: Vec<f32> = app.recent.last(bars * per_glyph(theme)).collect();
+    let bars = Span::styled(graph(&parts, theme), theme.style(Ink::User));
     Some(Line::from(vec![Span::styled(BUSY, theme.style(Ink::Dim)), bars]))
 }
 

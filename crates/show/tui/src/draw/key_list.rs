@@ -3,7 +3,7 @@
 use super::cpus::GLYPHS;
 use super::entries::{entry, title};
 use super::states;
-use super::text::{wrapped, EIGHTHS};
+use super::text::{graph, wrapped};
 use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
@@ -121,6 +121,7 @@ fn mouse(width: usize, theme: Theme) -> Vec<Line<'static>> {
         ("heading", "sort by this column; again: reverse the order"),
         ("row", "select the row"),
         ("wheel", "scroll"),
+        ("time line", "click or drag: show the window of that time"),
         ("Shift", "select text, as the terminal does"),
     ] {
         lines.extend(entry(place, result, 14, width, theme));
@@ -143,20 +144,25 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
         ("lock", Ink::Lock),
         ("run-queue wait", Ink::RunQueue),
         ("throttled", Ink::Throttled),
+        ("blocked", Ink::Block),
+        ("page fault", Ink::Fault),
+        ("stopped", Ink::Stop),
         ("sleep", Ink::Sleep),
+        ("most of a CPU", Ink::Warning),
     ];
-    let mut names = vec![Span::raw("  ")];
-    for (name, ink) in colours.into_iter().filter(|_| !theme.is_mono()) {
-        names.push(Span::styled(name, theme.style(ink)));
-        names.push(Span::raw("  "));
-    }
+    let names = colours.chunks(7).filter(|_| !theme.is_mono()).map(|colours| {
+        let names = colours
+            .iter()
+            .flat_map(|(name, ink)| [Span::raw("  "), Span::styled(*name, theme.style(*ink))]);
+        Line::from(names.collect::<Vec<_>>())
+    });
     let head = title("Bars and colours", theme);
     let mut lines = vec![Line::default(), head, Line::from(spans)];
     lines.extend(state_marks(width, theme));
-    let eighths: String = EIGHTHS.iter().collect();
-    let busy = format!("{eighths}  the part of all CPUs' time that was not idle, in the last windows, the newest to the right. From 32 CPUs on there is one bar a CPU, in the colour of its largest part");
+    let levels: Vec<f32> = (1..=8u8).map(|n| f32::from(n) / 8.0).collect();
+    let busy = format!("{}  the part of all CPUs' time that was not idle, in the last windows, the newest to the right. From 32 CPUs on there is one bar a CPU, in the colour of its largest part", graph(&levels, theme));
     lines.extend(entry("busy", &busy, 10, width, theme));
-    lines.push(Line::from(names));
+    lines.extend(names);
     lines
 }
 

@@ -2,7 +2,7 @@
 
 use super::states;
 use super::text::{cell, cut_spans, highlighted, put, put_spans};
-use super::theme::{Ink, Theme};
+use super::theme::{Ink, Magnitude, Theme};
 use crate::app::arrange::{Entry, Line as TableLine, PastRow};
 use crate::app::command::CommandText;
 use crate::app::shown::Facts;
@@ -247,8 +247,8 @@ impl TableRow<'_> {
     ) {
         let width = usize::from(p.width);
         if p.column.id != ColumnId::Command {
-            let (text, ink) = self.figure(p, context, states);
-            return spans.push(self.span(ink, cell(&text, width, p.column.left_aligned())));
+            let (text, style) = self.figure(p, context, states);
+            return spans.push(Span::styled(cell(&text, width, p.column.left_aligned()), style));
         }
         if self.entry.row.kind == RowKind::Exited {
             let text = self.exited_command(labelled, width);
@@ -260,7 +260,7 @@ impl TableRow<'_> {
         spans.push(Span::raw(" ".repeat(width.saturating_sub(used))));
     }
 
-    fn figure(&self, p: &PlacedColumn, context: &Context, states: &[States; 2]) -> (String, Ink) {
+    fn figure(&self, p: &PlacedColumn, context: &Context, states: &[States; 2]) -> (String, Style) {
         let row = self.entry.row;
         let value = self.entry.value(p.column, context);
         let changes = self.entry.versus.is_some() && p.column.is_figure();
@@ -275,13 +275,17 @@ impl TableRow<'_> {
             _ => units::cell(&value, p.column.unit),
         };
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
-        let ink = match p.column.id {
-            _ if nothing && p.column.unit != Unit::Int => Ink::Dim,
-            ColumnId::S if row.letter == 'R' => Ink::Strong,
-            ColumnId::CpuPct => Ink::Strong,
-            _ => Ink::from_column(p.column),
+        let size = match changes {
+            true => None,
+            false => Magnitude::of(&value, p.column, context),
         };
-        (text, ink)
+        let style = match (p.column.id, size) {
+            _ if nothing && p.column.unit != Unit::Int => self.theme.style(Ink::Dim),
+            (ColumnId::S, _) if row.letter == 'R' => self.theme.style(Ink::Strong),
+            (_, Some(size)) => self.theme.sized(Ink::from_column(p.column), size),
+            (_, None) => self.theme.style(Ink::from_column(p.column)),
+        };
+        (text, style)
     }
 
     /// Shares that are rounded together with others, so that sums are right; or their changes.

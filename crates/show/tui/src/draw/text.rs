@@ -10,6 +10,32 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Heights of a bar of one character, the lowest first.
 pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
+/// A graph of parts of 1 in one line: two to a character of braille, or one to a bar without it.
+pub(super) fn graph(parts: &[f32], theme: Theme) -> String {
+    if !theme.braille {
+        let eighth = |part: &f32| EIGHTHS[((part * 8.0) as usize).min(EIGHTHS.len() - 1)];
+        return parts.iter().map(eighth).collect();
+    }
+    // Columns of up to four dots, from below. The newest part stands at the right.
+    const LEFT: [u8; 5] = [0, 0x40, 0x44, 0x46, 0x47];
+    const RIGHT: [u8; 5] = [0, 0x80, 0xA0, 0xB0, 0xB8];
+    let dots = |part: f32| (part * 4.0).ceil().clamp(0.0, 4.0) as usize;
+    let (odd, pairs) = parts.split_at(parts.len() % 2);
+    let first = odd.iter().map(|&part| RIGHT[dots(part)]);
+    let rest = pairs.chunks(2).map(|pair| LEFT[dots(pair[0])] | RIGHT[dots(pair[1])]);
+    let glyph = |dots: u8| char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ');
+    first.chain(rest).map(glyph).collect()
+}
+
+/// Windows that one character of a graph holds.
+pub(super) fn per_glyph(theme: Theme) -> usize {
+    if theme.braille {
+        2
+    } else {
+        1
+    }
+}
+
 /// Cuts text to a width; `…` marks the cut.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -271,6 +297,16 @@ pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'stat
 mod tests {
     use super::*;
     use ratatui_core::layout::Rect;
+
+    #[test]
+    fn a_graph_has_two_parts_to_a_character_of_braille() {
+        let all = [0.0, 0.01, 0.26, 0.5, 0.75, 0.76, 1.0];
+        let theme = Theme::FULL;
+        // The odd one stands alone, so that the newest ends a character.
+        assert_eq!(graph(&all, theme), "\u{2800}\u{28e0}\u{28f4}\u{28ff}");
+        assert_eq!(graph(&[], theme), "");
+        assert_eq!(graph(&all, theme.in_ascii()), "▁▁▃▅▇▇█");
+    }
 
     #[test]
     fn text_is_put_as_ratatui_puts_it() {

@@ -1,7 +1,9 @@
 //! Colours: one meaning per colour, on every page. Without colours, bold and reverse replace them.
 
 use crate::settings::{ColorMode, ThemeName};
-use exactop_model::columns::{Column, ColumnKind};
+use exactop_model::columns::{Column, ColumnKind, Context};
+use exactop_model::palette::{Hue, Rgb};
+use exactop_model::{Datum, Value};
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// Meaning of a piece of the screen.
@@ -26,7 +28,13 @@ pub enum Ink {
     RunQueue,
     /// Throttled by a quota.
     Throttled,
-    /// Asleep.
+    /// Asleep uninterruptibly.
+    Block,
+    /// Asleep in a page fault.
+    Fault,
+    /// Stopped or traced.
+    Stop,
+    /// Any other sleep.
     Sleep,
     /// Headings of columns.
     Heading,
@@ -38,6 +46,8 @@ pub enum Ink {
     Tagged,
     /// A match of the searched text.
     Match,
+    /// A figure that is most of a CPU.
+    Warning,
     /// Text that must not be overlooked.
     Alarm,
 }
@@ -45,21 +55,77 @@ pub enum Ink {
 impl Ink {
     /// The colour of a column's figures.
     pub fn from_column(column: &Column) -> Ink {
-        match column.kind {
-            ColumnKind::User => Ink::User,
-            ColumnKind::System => Ink::System,
-            ColumnKind::Interrupt => Ink::Irq,
-            ColumnKind::Steal => Ink::Steal,
-            ColumnKind::RunQueue => Ink::RunQueue,
-            ColumnKind::Throttle => Ink::Throttled,
-            ColumnKind::Lock => Ink::Lock,
-            ColumnKind::Sleep => Ink::Sleep,
-            ColumnKind::Identity
-            | ColumnKind::Cpu
-            | ColumnKind::Life
-            | ColumnKind::Memory
-            | ColumnKind::Events => Ink::Plain,
+        match Hue::of_column(column.kind) {
+            None => Ink::Plain,
+            Some(Hue::User) => Ink::User,
+            Some(Hue::System) => Ink::System,
+            Some(Hue::Interrupt) => Ink::Irq,
+            Some(Hue::Steal) => Ink::Steal,
+            Some(Hue::RunQueue) => Ink::RunQueue,
+            Some(Hue::Throttled) => Ink::Throttled,
+            Some(Hue::Lock) => Ink::Lock,
+            Some(Hue::Block) => Ink::Block,
+            Some(Hue::Fault) => Ink::Fault,
+            Some(Hue::Stop) => Ink::Stop,
+            Some(Hue::Sleep) => Ink::Sleep,
         }
+    }
+
+    /// The hue in the palette that the page and the plots share.
+    const fn hue(self) -> Option<Hue> {
+        Some(match self {
+            Ink::User => Hue::User,
+            Ink::System => Hue::System,
+            Ink::Irq => Hue::Interrupt,
+            Ink::Steal => Hue::Steal,
+            Ink::RunQueue => Hue::RunQueue,
+            Ink::Throttled | Ink::Warning => Hue::Throttled,
+            Ink::Lock => Hue::Lock,
+            Ink::Block => Hue::Block,
+            Ink::Fault => Hue::Fault,
+            Ink::Stop => Hue::Stop,
+            Ink::Sleep => Hue::Sleep,
+            _ => return None,
+        })
+    }
+}
+
+/// Size of a figure by its share of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Magnitude {
+    /// Less than a hundredth.
+    Trace,
+    /// Less than a fifth.
+    Small,
+    /// Less than four fifths.
+    Large,
+    /// Most of a CPU.
+    Warning,
+}
+
+impl Magnitude {
+    /// The size of a value; `None`: it is no share of time on or off a CPU. Sleep of any length is
+    /// nothing to warn of.
+    pub fn of(value: &Value, column: &Column, context: &Context) -> Option<Magnitude> {
+        use ColumnKind::{Cpu, Interrupt, RunQueue, Steal, System, Throttle, User};
+        if !matches!(column.kind, Cpu | User | System | Interrupt | Steal | RunQueue | Throttle) {
+            return None;
+        }
+        let per_cpu = if context.of_machine { f64::from(context.cpus) } else { 1.0 };
+        let share = match (value, column.is_of_own_time()) {
+            (Value::Known(Datum::Pct(pct)), true) => *pct,
+            (Value::Known(Datum::Pct(pct)), false) => pct * per_cpu,
+            (Value::Known(Datum::Ns(ns)), _) => {
+                *ns as f64 * 100.0 / context.window_ns.max(1) as f64
+            }
+            _ => return None,
+        };
+        Some(match share {
+            ..1.0 => Magnitude::Trace,
+            ..20.0 => Magnitude::Small,
+            ..80.0 => Magnitude::Large,
+            _ => Magnitude::Warning,
+        })
     }
 }
 
@@ -81,11 +147,14 @@ pub struct Theme {
     depth: Depth,
     /// True if the terminal shows only ASCII.
     pub(crate) ascii: bool,
+    /// True if the terminal's font has braille; that of the Linux console has not.
+    pub(crate) braille: bool,
 }
 
 impl Theme {
     /// No colour: bold and reverse only.
-    pub const MONO: Theme = Theme { name: ThemeName::Default, depth: Depth::None, ascii: false };
+    pub const MONO: Theme =
+        Theme { name: ThemeName::Default, depth: Depth::None, ascii: false, braille: true };
     /// 256 colours.
     pub const FULL: Theme = Theme { depth: Depth::Indexed, ..Theme::MONO };
 
@@ -112,7 +181,8 @@ impl Theme {
             locale.contains("utf-8") || locale.contains("utf8")
         };
         let ascii = locale.is_some_and(|locale| !is_utf8(locale));
-        Theme { depth, ascii, ..Theme::MONO }
+        let braille = !ascii && term != "linux";
+        Theme { depth, ascii, braille, ..Theme::MONO }
     }
 
     /// The same theme with these colours.
@@ -122,7 +192,7 @@ impl Theme {
 
     /// The same theme in ASCII.
     pub fn in_ascii(self) -> Theme {
-        Theme { ascii: true, ..self }
+        Theme { ascii: true, braille: false, ..self }
     }
 
     /// True if there are no colours.
@@ -143,11 +213,25 @@ impl Theme {
             Ink::SortHeading => reverse.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             Ink::Selected | Ink::Alarm => reverse.add_modifier(Modifier::BOLD),
             Ink::Tagged => bold.add_modifier(Modifier::UNDERLINED),
+            Ink::Warning if self.is_mono() => bold.add_modifier(Modifier::UNDERLINED),
+            Ink::Warning => bold.fg(self.color(ink)),
             _ if self.is_mono() => plain,
             Ink::Dim | Ink::Idle if is_bright => plain,
             Ink::Dim | Ink::Idle => plain.add_modifier(Modifier::DIM),
             ink if is_bright => bold.fg(self.color(ink)),
             ink => plain.fg(self.color(ink)),
+        }
+    }
+
+    /// The style of a figure of this size: dim, plain, bright or a warning. A figure of a state keeps
+    /// its colour.
+    pub fn sized(self, ink: Ink, size: Magnitude) -> Style {
+        let dims = !self.is_mono() && self.name != ThemeName::HighContrast;
+        match size {
+            Magnitude::Trace if dims => self.style(ink).add_modifier(Modifier::DIM),
+            Magnitude::Trace | Magnitude::Small => self.style(ink),
+            Magnitude::Warning if ink == Ink::Plain => self.style(Ink::Warning),
+            Magnitude::Large | Magnitude::Warning => self.style(ink).add_modifier(Modifier::BOLD),
         }
     }
 
@@ -165,34 +249,45 @@ impl Theme {
     }
 }
 
-/// Colours for terminals with sixteen, 256 and all colours. The terminal's own colours are
-/// preferred, because users choose them.
+/// Colours for terminals with sixteen, 256 and all colours. Of sixteen colours, the user's own are
+/// taken.
 fn on_dark(ink: Ink) -> [Color; 3] {
-    match ink {
-        Ink::User => [Color::Green; 3],
-        Ink::System => [Color::Red; 3],
-        Ink::Irq => [Color::Magenta; 3],
-        Ink::Steal => [Color::Yellow; 3],
-        Ink::Lock => [Color::Cyan; 3],
-        Ink::RunQueue => [Color::LightYellow, Color::Indexed(208), Color::Rgb(255, 135, 0)],
-        Ink::Throttled => [Color::LightRed; 3],
-        Ink::Sleep => [Color::DarkGray, Color::Indexed(246), Color::Rgb(148, 148, 148)],
-        _ => [Color::Reset; 3],
-    }
+    let sixteen = match ink {
+        Ink::User => Color::Green,
+        Ink::System => Color::Red,
+        Ink::Irq => Color::Magenta,
+        Ink::Steal => Color::Yellow,
+        Ink::Lock => Color::Cyan,
+        Ink::RunQueue => Color::LightYellow,
+        Ink::Throttled | Ink::Warning => Color::LightRed,
+        Ink::Block => Color::LightBlue,
+        Ink::Fault => Color::LightCyan,
+        Ink::Stop => Color::White,
+        Ink::Sleep => Color::DarkGray,
+        _ => Color::Reset,
+    };
+    with_palette(sixteen, ink.hue().map(Hue::on_dark))
 }
 
 /// Colours dark enough for a white background.
 fn on_light(ink: Ink) -> [Color; 3] {
-    match ink {
-        Ink::User => [Color::Green, Color::Indexed(22), Color::Rgb(0, 95, 0)],
-        Ink::System => [Color::Red, Color::Indexed(124), Color::Rgb(170, 0, 0)],
-        Ink::Irq => [Color::Magenta, Color::Indexed(90), Color::Rgb(130, 0, 130)],
-        Ink::Steal => [Color::Blue, Color::Indexed(94), Color::Rgb(125, 80, 0)],
-        Ink::Lock => [Color::Cyan, Color::Indexed(24), Color::Rgb(0, 90, 130)],
-        Ink::RunQueue => [Color::Magenta, Color::Indexed(130), Color::Rgb(170, 85, 0)],
-        Ink::Throttled => [Color::Red, Color::Indexed(160), Color::Rgb(205, 0, 60)],
-        Ink::Sleep => [Color::DarkGray, Color::Indexed(240), Color::Rgb(88, 88, 88)],
-        _ => [Color::Reset; 3],
+    let sixteen = match ink {
+        Ink::User => Color::Green,
+        Ink::System | Ink::Throttled | Ink::Warning => Color::Red,
+        Ink::Irq | Ink::RunQueue => Color::Magenta,
+        Ink::Steal | Ink::Block => Color::Blue,
+        Ink::Lock | Ink::Fault => Color::Cyan,
+        Ink::Stop => Color::Black,
+        Ink::Sleep => Color::DarkGray,
+        _ => Color::Reset,
+    };
+    with_palette(sixteen, ink.hue().map(Hue::on_light))
+}
+
+fn with_palette(sixteen: Color, palette: Option<(Rgb, u8)>) -> [Color; 3] {
+    match palette {
+        Some(((r, g, b), number)) => [sixteen, Color::Indexed(number), Color::Rgb(r, g, b)],
+        None => [sixteen; 3],
     }
 }
 
@@ -204,7 +299,12 @@ fn bright(ink: Ink) -> [Color; 3] {
         Ink::Steal => [Color::LightYellow, Color::Indexed(226), Color::Rgb(255, 255, 0)],
         Ink::Lock => [Color::LightCyan, Color::Indexed(51), Color::Rgb(0, 255, 255)],
         Ink::RunQueue => [Color::LightYellow, Color::Indexed(214), Color::Rgb(255, 175, 0)],
-        Ink::Throttled => [Color::LightRed, Color::Indexed(210), Color::Rgb(255, 140, 140)],
+        Ink::Throttled | Ink::Warning => {
+            [Color::LightRed, Color::Indexed(210), Color::Rgb(255, 140, 140)]
+        }
+        Ink::Block => [Color::LightBlue, Color::Indexed(153), Color::Rgb(175, 215, 255)],
+        Ink::Fault => [Color::LightCyan, Color::Indexed(159), Color::Rgb(175, 255, 255)],
+        Ink::Stop => [Color::White, Color::Indexed(231), Color::Rgb(255, 255, 255)],
         Ink::Sleep => [Color::White, Color::Indexed(255), Color::Rgb(238, 238, 238)],
         _ => [Color::Reset; 3],
     }
@@ -224,7 +324,7 @@ mod tests {
     fn no_color_wins_unless_colours_are_asked_for() {
         let term = ("TERM", "xterm-256color");
         assert_eq!(theme(ColorMode::Auto, &[term]), Theme::FULL);
-        let basic = Theme { depth: Depth::Sixteen, ..Theme::MONO };
+        let basic = Theme { depth: Depth::Sixteen, braille: false, ..Theme::MONO };
         assert_eq!(theme(ColorMode::Auto, &[("TERM", "linux")]), basic);
         let all = Theme { depth: Depth::True, ..Theme::MONO };
         assert_eq!(theme(ColorMode::Auto, &[term, ("COLORTERM", "truecolor")]), all);
@@ -239,6 +339,43 @@ mod tests {
         for ink in [Ink::User, Ink::Alarm, Ink::Selected, Ink::Dim, Ink::Throttled] {
             let style = Theme::MONO.style(ink);
             assert_eq!((style.fg, style.bg), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_figure_has_the_style_of_its_share_of_a_cpu() {
+        let context = Context {
+            window_ns: 2_000_000_000,
+            cpus: 4,
+            of_machine: false,
+            command_line: false,
+            memory_total: None,
+            boottime_ns: None,
+        };
+        use exactop_model::ColumnId::{CpuPct, LatNs, MemPct, MsLat, SleepNs};
+        let of = |value: Datum, id: exactop_model::ColumnId, context: &Context| {
+            Magnitude::of(&Value::Known(value), id.column(), context)
+        };
+        use Magnitude::{Large, Small, Trace, Warning};
+        for (pct, size) in
+            [(0.9, Trace), (1.0, Small), (20.0, Large), (80.0, Warning), (3e2, Warning)]
+        {
+            assert_eq!(of(Datum::Pct(pct), CpuPct, &context), Some(size), "{pct}");
+            assert_eq!(of(Datum::Pct(pct), MsLat, &context), Some(size), "{pct}");
+            // Per cent of a machine of four CPUs: the same colours.
+            let machine = Context { of_machine: true, ..context };
+            assert_eq!(of(Datum::Pct(pct / 4.0), CpuPct, &machine), Some(size), "{pct}");
+            let ns = Datum::Ns((pct * 20_000_000.0) as u64);
+            assert_eq!(of(ns, LatNs, &context), Some(size), "{pct}");
+        }
+        assert_eq!(of(Datum::Ns(1 << 40), SleepNs, &context), None);
+        assert_eq!(of(Datum::Pct(99.0), MemPct, &context), None);
+        for name in ThemeName::ALL {
+            let theme = Theme { name, ..Theme::FULL };
+            let styles = [Small, Large, Warning].map(|size| theme.sized(Ink::Plain, size));
+            assert!(styles[0] != styles[1] && styles[1] != styles[2], "{name:?}: {styles:?}");
+            let mono = theme.sized(Ink::Plain, Warning);
+            assert!(name != ThemeName::Mono || (mono.fg, mono.bg) == (None, None));
         }
     }
 
@@ -259,10 +396,14 @@ mod tests {
     #[test]
     fn every_theme_tells_the_accounts_apart() {
         let accounts = [Ink::User, Ink::System, Ink::Irq, Ink::Steal, Ink::Lock];
-        let inks = [&accounts[..], &[Ink::RunQueue, Ink::Throttled, Ink::Sleep]].concat();
+        let inks = [
+            &accounts[..],
+            &[Ink::RunQueue, Ink::Throttled, Ink::Block, Ink::Fault, Ink::Stop, Ink::Sleep],
+        ]
+        .concat();
         for name in [ThemeName::Default, ThemeName::Light, ThemeName::HighContrast] {
             for depth in [Depth::Indexed, Depth::True] {
-                let theme = Theme { name, depth, ascii: false };
+                let theme = Theme { name, depth, ..Theme::MONO };
                 let colours: Vec<_> = inks.iter().map(|&ink| theme.style(ink).fg).collect();
                 for (at, colour) in colours.iter().enumerate() {
                     assert!(!colours[..at].contains(colour), "{theme:?}: {:?}", inks[at]);

@@ -26,7 +26,15 @@ pub(crate) struct ColumnInfo {
 /// True if a figure is unknown for all other rows together. Their sleep is, for example, because
 /// idle tasks are not read.
 pub(crate) fn is_of_rows_alone(column: &Column) -> bool {
-    matches!(column.kind, ColumnKind::Sleep | ColumnKind::Lock | ColumnKind::Identity)
+    matches!(
+        column.kind,
+        ColumnKind::Sleep
+            | ColumnKind::Fault
+            | ColumnKind::Block
+            | ColumnKind::Stop
+            | ColumnKind::Lock
+            | ColumnKind::Identity
+    )
 }
 
 impl ColumnInfo {

@@ -78,6 +78,7 @@ fn harmless_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exactop_model::palette::Hue;
 
     #[test]
     fn hostile_data_stay_data() {
@@ -92,6 +93,18 @@ mod tests {
         assert!(!data.contains(['<', '>', '&', '\u{2028}']), "{data}");
         assert_eq!(page.matches("</script>").count(), 2, "the data and the script");
         assert!(page.contains("<title>&lt;/title&gt;&#123;&#123;DATA}}</title>"));
+    }
+
+    /// Sleep is as quiet as the ground, because it is most of most pages.
+    #[test]
+    fn the_colours_of_states_are_those_of_the_terminal() {
+        let (light, dark) = STYLE.split_once("prefers-color-scheme: dark").expect("both");
+        for hue in Hue::ALL.into_iter().filter(|hue| *hue != Hue::Sleep) {
+            for (style, ((r, g, b), _)) in [(light, hue.on_light()), (dark, hue.on_dark())] {
+                let line = format!("--{}: #{r:02x}{g:02x}{b:02x};", hue.name());
+                assert_eq!(style.matches(&line).count(), 1, "{line}");
+            }
+        }
     }
 
     #[test]
