@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn readers_with_and_without_deuteranopia_tell_the_colours_apart() {
-        let sets: [(fn(Hue) -> (Rgb, u8), f64); 2] = [(Hue::on_dark, 20.0), (Hue::on_light, 8.0)];
-        for (colours, least) in sets {
+        let on_dark: fn(Hue) -> (Rgb, u8) = Hue::on_dark;
+        for (colours, least) in [(on_dark, 20.0), (Hue::on_light, 8.0)] {
             for (at, one) in Hue::ALL.iter().enumerate() {
                 for other in &Hue::ALL[..at] {
                     let [a, b] = [*one, *other].map(|hue| linear(colours(hue).0));
