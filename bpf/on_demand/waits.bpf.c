@@ -116,9 +116,6 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, &stint->names, until - start);
 		until = start;
 	}
-	/* The begin of the wait lies before the stints that are kept. */
-	if (until > from && past->n > EX_STINTS)
-		count_lost();
 }
 
 static __always_inline void sleep_begins(struct thread *t, struct task_struct *prev,
@@ -249,8 +246,11 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	if (!is_chosen(p) || is_hidden())
 		return 0;
 	t = bpf_task_storage_get(&threads, p, 0, 0);
-	if (!t || t->doing == RUNS || t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
+	if (!t || t->doing == RUNS || t->doing == WAITS_PREEMPTED)
 		return 0;
+	/* A task that waits is not woken. It ran and slept, and both switches were hidden. */
+	if (t->doing == WAITS_WOKEN)
+		__sync_fetch_and_add(&unseen, 1);
 	if (t->doing == SLEEPS && t->kind == EX_THROTTLED)
 		return 0;
 	if (t->doing == SLEEPS && t->since && now > t->since)

@@ -104,7 +104,7 @@ struct ex_open_wait {
 };
 
 /* The last tasks on a CPU: enough for most waits. */
-#define EX_STINTS 128
+#define EX_STINTS 32
 
 struct stint {
 	__u64 since;

@@ -1,7 +1,6 @@
 //! Tests of waits against threads that know what they wait for.
 
 use crate::microstates::QuotaGroup;
-use crate::moves::bind;
 use crate::until;
 use exactop_model::on_demand::waits::{WaitKind, WaitRow, WaitWindow};
 use exactop_model::SyscallNr;
@@ -100,15 +99,11 @@ fn the_hog_is_the_task_that_ran_instead() {
     // Other tasks may have the CPU between a reading and the window's end, so there is one reading
     // before and one after each end.
     let outer = looks();
-    let began = Instant::now();
     source.window().expect("a window");
-    let reading = began.elapsed().as_nanos() as u64;
     let inner = looks();
     sleep(Duration::from_secs(2));
     let inner_end = looks();
-    let began = Instant::now();
     let window = source.window().expect("a window");
-    let window_took = began.elapsed().as_nanos() as u64;
     let outer_end = looks();
     let waited = inner_end.0 - inner.0..=outer_end.0 - outer.0;
     let row = of(&window, thread);
@@ -120,12 +115,10 @@ fn the_hog_is_the_task_that_ran_instead() {
     assert!(ours + beside >= *waited.start(), "{ours} {waited:?} {longest}");
     assert!(ours <= waited.end() + beside, "{ours} {waited:?} {longest}");
     let instead: u64 = row.ran_instead.iter().map(|o| o.amount).sum();
-    // The two tables are read one after the other. What ends between the two readings, and a wait
-    // at each end, may be in one table only.
-    assert!(instead <= ours + window_took + 2 * longest, "{instead} of {ours}, {longest}");
-    let named = instead + reading + 2 * longest;
-    let lost = window.losses.lost;
-    assert!(named >= ours - ours / 10 || lost > 0, "{instead} of {ours} has a name, {longest}");
+    // The two tables are read one after the other, so a wait at each end may be in one of them
+    // only.
+    assert!(instead <= ours + 2 * longest, "{instead} of {ours}, {longest}");
+    assert!(instead + 2 * longest >= ours - ours / 10, "{instead} of {ours} has a name, {longest}");
     let by_hog: u64 =
         row.ran_instead.iter().filter(|o| o.who.tgid == hog.pid()).map(|o| o.amount).sum();
     // Other tasks may want that CPU too, but whenever the hog ran the victim waited.
@@ -211,11 +204,12 @@ fn a_sleep_with_a_hidden_wakeup_counts_and_is_reported() {
     let queued: u64 = window.rows.iter().map(|row| row.woken.count).sum();
     let unseen = window.losses.unseen;
     println!("{slept} sleeps, {queued} queued after them, {unseen} wake-ups unseen");
-    // Every sleep either queued or has an unseen queueing. Four threads were killed between the
-    // two, and a kernel may hide some more switches.
-    let most = 8 + slept / 200;
-    assert!(slept.abs_diff(queued + unseen) <= most, "{slept} {queued} {unseen}");
-    assert!(unseen > 0 && (slept / 20..=slept / 5).contains(&unseen), "{unseen} of {slept}");
+    // Every sleep either queued or is unseen. Four threads were killed between the two.
+    assert!(slept <= queued + unseen + 8, "{slept} {queued} {unseen}");
+    // A tenth of the wake-ups is hidden, and of the rest a tenth of the switches after them.
+    assert!((slept * 3 / 4..=slept * 7 / 8).contains(&queued), "{queued} of {slept} queued");
+    // Switches away are hidden, too, and switches to threads that did not sleep.
+    assert!((slept / 8..=slept).contains(&unseen), "{unseen} of {slept}");
 }
 
 /// Number of switches of this thread, by the kernel's count (proc_pid_status(5)).
@@ -246,22 +240,4 @@ fn a_wait_whose_begin_or_end_is_hidden_is_unseen() {
     assert!(waits + unseen >= switches - switches / 8, "{switches}: {waits} and {unseen} unseen");
     assert!(waits <= switches, "{waits} of {switches}");
     assert!(unseen > switches / 8, "{unseen} of {switches}");
-}
-
-/// Many tasks may have the CPU in one wait: more than the programs keep.
-#[test]
-fn a_wait_behind_more_tasks_than_are_kept_is_a_loss() {
-    let Some(_machine) = crate::machine() else { return };
-    let victim = Spin::start(1, Some(&[0])).expect("a victim");
-    let pipes = PipePingPong::start(2).expect("ping-pong");
-    for task in std::fs::read_dir(format!("/proc/{}/task", pipes.pid())).expect("its threads") {
-        let tid = task.expect("a thread").file_name().to_string_lossy().parse().expect("a number");
-        bind(tid, &[0]);
-    }
-    let mut source = open(&[victim.pid()]);
-    wait::until("a wait behind many turns of a byte", || {
-        let window = source.window().expect("a window");
-        println!("{:?}", window.losses);
-        window.losses.lost > 0
-    });
 }
