@@ -4,7 +4,7 @@ use crate::about::{Machine, RecordingInfo, FILE_MAGIC};
 use crate::bounds::Payload;
 use crate::encode::Encoder;
 use crate::error::FrameError;
-use crate::frame::{build, FrameKind, FramePosition, Span};
+use crate::frame::{FrameBuilder, FrameKind, FramePosition, Span};
 use crate::gap::GapRecord;
 use crate::rows::{DetailKey, Facts, PageData};
 use exactop_model::Snapshot;
@@ -19,6 +19,7 @@ fn plain(bytes: Vec<u8>) -> Payload {
 pub(crate) struct FileBytes {
     encoder: Encoder,
     place: FramePosition,
+    frames: FrameBuilder,
 }
 
 impl FileBytes {
@@ -35,7 +36,8 @@ impl FileBytes {
         let about = RecordingInfo::new(machine, session, mark, anonymous);
         let json = plain(serde_json::to_vec(&about).map_err(|_| FrameError::TooMuch)?);
         let place = FramePosition { mark, number: 0 };
-        let mut bytes = FileBytes { encoder: Encoder::default(), place };
+        let (encoder, frames) = (Encoder::default(), FrameBuilder::default());
+        let mut bytes = FileBytes { encoder, place, frames };
         let mut begin = FILE_MAGIC.to_vec();
         begin.extend(bytes.frame(FrameKind::Header, Span::default(), &json)?);
         Ok((bytes, begin))
@@ -44,7 +46,7 @@ impl FileBytes {
     /// Resumes a file after its last frame, to seal it.
     pub fn resume(mark: u32, last: u32) -> FileBytes {
         let place = FramePosition { mark, number: last.wrapping_add(1) };
-        FileBytes { encoder: Encoder::default(), place }
+        FileBytes { encoder: Encoder::default(), place, frames: FrameBuilder::default() }
     }
 
     /// Returns the encoder with its lasting details, for the next file.
@@ -68,7 +70,7 @@ impl FileBytes {
         span: Span,
         payload: &Payload,
     ) -> Result<Vec<u8>, FrameError> {
-        let frame = build(kind, self.place, span, payload)?;
+        let frame = self.frames.build(kind, self.place, span, payload)?;
         self.place.number = self.place.number.wrapping_add(1);
         Ok(frame)
     }

@@ -30,6 +30,9 @@ const COMPRESSED: u8 = 1;
 const WORTH_IT: usize = 128;
 /// Compression level of zstd.
 const LEVEL: i32 = 3;
+/// Longest payload for which the context of zstd is kept, bytes. A context takes some 200 KiB for it,
+/// and much more for a longer one, whose compression takes longer than making a context.
+const REUSED: usize = 16 << 10;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,41 +226,99 @@ pub(crate) struct FramePosition {
     pub number: u32,
 }
 
-/// Builds all bytes of a frame.
-pub(crate) fn build(
-    kind: FrameKind,
-    place: FramePosition,
-    span: Span,
-    payload: &Payload,
-) -> Result<Vec<u8>, FrameError> {
-    let most = if kind == FrameKind::Header { LONGEST_HEADER } else { LONGEST.into() };
-    let bytes = &payload.bytes;
-    let raw = u32::try_from(bytes.len()).ok().filter(|&n| u64::from(n) <= most);
-    let raw = raw.ok_or(FrameError::TooMuch)?;
-    // The header stays readable for people.
-    let compress = kind != FrameKind::Header && bytes.len() >= WORTH_IT;
-    let packed = match compress {
-        true => Some(zstd::bulk::compress(bytes, LEVEL).map_err(|_| FrameError::Compression)?),
-        false => None,
-    };
-    // A payload whose expansion a reader would refuse stays uncompressed.
-    let packed = packed.filter(|packed| bytes.len().max(payload.cells) <= expanded(packed.len()));
-    let stored = packed.as_ref().unwrap_or(bytes);
-    let header = FrameHeader {
-        kind,
-        flags: if packed.is_some() { COMPRESSED } else { 0 },
-        number: place.number,
-        mark: place.mark,
-        t0_ns: span.t0_ns,
-        t1_ns: span.t1_ns,
-        wall_offset_ns: span.wall_offset_ns,
-        stored: u32::try_from(stored.len()).map_err(|_| FrameError::TooMuch)?,
-        raw,
-        payload_crc: crc32c::crc32c(stored),
-    };
-    let mut frame = Vec::with_capacity(HEADER + stored.len() + TRAILER);
-    frame.extend_from_slice(&header.bytes());
-    frame.extend_from_slice(stored);
-    frame.extend_from_slice(&(header.length() as u32).to_le_bytes());
-    Ok(frame)
+/// Builds frames. Making a context of zstd takes as long as compressing a short window, so the
+/// context is kept.
+#[derive(Default)]
+pub(crate) struct FrameBuilder {
+    context: Option<zstd::bulk::Compressor<'static>>,
+    packed: Vec<u8>,
+}
+
+impl FrameBuilder {
+    /// Builds all bytes of a frame.
+    pub fn build(
+        &mut self,
+        kind: FrameKind,
+        place: FramePosition,
+        span: Span,
+        payload: &Payload,
+    ) -> Result<Vec<u8>, FrameError> {
+        let most = if kind == FrameKind::Header { LONGEST_HEADER } else { LONGEST.into() };
+        let bytes = &payload.bytes;
+        let raw = u32::try_from(bytes.len()).ok().filter(|&n| u64::from(n) <= most);
+        let raw = raw.ok_or(FrameError::TooMuch)?;
+        // The header stays readable for people.
+        let compress = kind != FrameKind::Header && bytes.len() >= WORTH_IT;
+        if compress {
+            self.pack(bytes).map_err(|_| FrameError::Compression)?;
+        }
+        // A payload whose expansion a reader would refuse stays uncompressed.
+        let fits = bytes.len().max(payload.cells) <= expanded(self.packed.len());
+        let (stored, flags) = match compress && fits {
+            true => (&self.packed, COMPRESSED),
+            false => (bytes, 0),
+        };
+        let header = FrameHeader {
+            kind,
+            flags,
+            number: place.number,
+            mark: place.mark,
+            t0_ns: span.t0_ns,
+            t1_ns: span.t1_ns,
+            wall_offset_ns: span.wall_offset_ns,
+            stored: u32::try_from(stored.len()).map_err(|_| FrameError::TooMuch)?,
+            raw,
+            payload_crc: crc32c::crc32c(stored),
+        };
+        let mut frame = Vec::with_capacity(HEADER + stored.len() + TRAILER);
+        frame.extend_from_slice(&header.bytes());
+        frame.extend_from_slice(stored);
+        frame.extend_from_slice(&(header.length() as u32).to_le_bytes());
+        Ok(frame)
+    }
+
+    /// Compresses into `packed`.
+    fn pack(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if bytes.len() > REUSED {
+            self.packed = zstd::bulk::compress(bytes, LEVEL)?;
+            return Ok(());
+        }
+        let context = match &mut self.context {
+            Some(context) => context,
+            none => none.insert(zstd::bulk::Compressor::new(LEVEL)?),
+        };
+        self.packed.clear();
+        self.packed.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+        context.compress_to_buffer(bytes, &mut self.packed)?;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for FrameBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FrameBuilder").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_context_gives_the_same_bytes_as_a_new_one() {
+        let mut kept = FrameBuilder::default();
+        for length in [WORTH_IT, 5_000, REUSED, REUSED + 1, 200, 3_000_000, 9_000] {
+            // Text that compresses to about a half.
+            let bytes: Vec<u8> = (0..length).map(|n| (n * n % 251) as u8 & 0x5f).collect();
+            let payload = Payload { bytes, cells: 0 };
+            let build = |builder: &mut FrameBuilder| {
+                let (kind, span) = (FrameKind::Window, Span::default());
+                builder.build(kind, FramePosition::default(), span, &payload).expect("a frame")
+            };
+            let frame = build(&mut kept);
+            assert_eq!(frame, build(&mut FrameBuilder::default()), "{length}");
+            assert!(frame.len() < length, "{length}: compressed");
+        }
+        assert!(kept.packed.len() < REUSED);
+    }
 }

@@ -9,7 +9,9 @@ use crate::bounds::{Payload, LONGEST_HEADER};
 use crate::decode::Decoder;
 use crate::error::FrameError;
 use crate::file::FileBytes;
-use crate::frame::{build, FrameHeader, FrameKind, FramePosition, Span, HEADER, LONGEST, TRAILER};
+use crate::frame::{
+    FrameBuilder, FrameHeader, FrameKind, FramePosition, Span, HEADER, LONGEST, TRAILER,
+};
 use exactop_model::Snapshot;
 
 /// Longest answer, bytes of JSON.
@@ -76,7 +78,12 @@ impl Outgoing {
 /// [`FrameError`]: the message exceeds a limit.
 pub fn word(text: &str) -> Result<Vec<u8>, FrameError> {
     let payload = Payload { bytes: text.as_bytes().to_vec(), cells: 0 };
-    build(FrameKind::Word, FramePosition::default(), Span::default(), &payload)
+    FrameBuilder::default().build(
+        FrameKind::Word,
+        FramePosition::default(),
+        Span::default(),
+        &payload,
+    )
 }
 
 /// Encodes an answer (JSON) to one receiver.
@@ -85,7 +92,12 @@ pub fn word(text: &str) -> Result<Vec<u8>, FrameError> {
 /// [`FrameError`]: the answer exceeds a limit.
 pub fn answer(json: Vec<u8>) -> Result<Vec<u8>, FrameError> {
     let payload = Payload { bytes: json, cells: 0 };
-    build(FrameKind::Answer, FramePosition::default(), Span::default(), &payload)
+    FrameBuilder::default().build(
+        FrameKind::Answer,
+        FramePosition::default(),
+        Span::default(),
+        &payload,
+    )
 }
 
 /// A received item.

@@ -7,7 +7,7 @@ use crate::bounds::{cells, expanded, Payload, CELLS};
 use crate::decode::Decoder;
 use crate::encode::Encoder;
 use crate::error::FrameError;
-use crate::frame::{build, FrameKind, FramePosition, Span, HEADER, TRAILER};
+use crate::frame::{FrameBuilder, FrameKind, FramePosition, Span, HEADER, TRAILER};
 use crate::parts::Recording;
 use crate::reader::Reader;
 use crate::replay::{Replay, ReplayStep};
@@ -62,7 +62,12 @@ impl Planted {
     fn new() -> Planted {
         let about = RecordingInfo::new(&machine(), 1, 0, false);
         let json = plain(serde_json::to_vec(&about).expect("JSON"));
-        let header = build(FrameKind::Header, FramePosition::default(), Span::default(), &json);
+        let header = FrameBuilder::default().build(
+            FrameKind::Header,
+            FramePosition::default(),
+            Span::default(),
+            &json,
+        );
         Planted { bytes: [&FILE_MAGIC[..], &header.expect("a frame")].concat(), number: 1 }
     }
 
@@ -74,7 +79,8 @@ impl Planted {
         let place = FramePosition { mark: 0, number: self.number };
         let t0_ns = if kind == FrameKind::Keyframe { 0 } else { 1_000_000_000 };
         let span = Span { t0_ns: self.at_ns() - t0_ns, t1_ns: self.at_ns(), wall_offset_ns: 0 };
-        self.bytes.extend(build(kind, place, span, payload).expect("a frame"));
+        self.bytes
+            .extend(FrameBuilder::default().build(kind, place, span, payload).expect("a frame"));
         self.number += 1;
     }
 
@@ -221,9 +227,11 @@ fn a_header_is_short_and_uncompressed() {
         RecordingInfo::new(&crate::Machine { host: "x".repeat(2 << 20), ..machine() }, 1, 0, false);
     let json = plain(serde_json::to_vec(&about).expect("JSON"));
     let place = FramePosition::default();
-    let written = build(FrameKind::Header, place, Span::default(), &json);
+    let written = FrameBuilder::default().build(FrameKind::Header, place, Span::default(), &json);
     assert_eq!(written, Err(FrameError::TooMuch), "nor is it written");
-    let mut frame = build(FrameKind::Window, place, Span::default(), &json).expect("a frame");
+    let mut frame = FrameBuilder::default()
+        .build(FrameKind::Window, place, Span::default(), &json)
+        .expect("a frame");
     frame[4] = 1;
     let crc = crc32c::crc32c(&frame[..52]);
     frame[52..56].copy_from_slice(&crc.to_le_bytes());

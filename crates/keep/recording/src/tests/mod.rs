@@ -3,7 +3,7 @@
 use crate::about::{RecordingInfo, FILE_MAGIC, FORMAT};
 use crate::bounds::Payload;
 use crate::error::RecordingError;
-use crate::frame::{build, FrameKind, FramePosition, Span};
+use crate::frame::{FrameBuilder, FrameKind, FramePosition, Span};
 use crate::gap::GapReason;
 use crate::parts::Recording;
 use crate::reader::{Reader, Step};
@@ -29,14 +29,17 @@ fn file(path: &Path, about: &impl serde::Serialize, payloads: &[(FrameKind, u64,
     let mut bytes = FILE_MAGIC.to_vec();
     let json = plain(serde_json::to_vec(about).expect("JSON"));
     bytes.extend(
-        build(FrameKind::Header, FramePosition::default(), Span::default(), &json)
+        FrameBuilder::default()
+            .build(FrameKind::Header, FramePosition::default(), Span::default(), &json)
             .expect("a frame"),
     );
     for (number, (kind, t1_ns, payload)) in (1..).zip(payloads) {
         let span = Span { t0_ns: t1_ns - 1, t1_ns: *t1_ns, wall_offset_ns: 0 };
         let payload = plain(payload.clone());
         bytes.extend(
-            build(*kind, FramePosition { mark: 0, number }, span, &payload).expect("a frame"),
+            FrameBuilder::default()
+                .build(*kind, FramePosition { mark: 0, number }, span, &payload)
+                .expect("a frame"),
         );
     }
     std::fs::write(path, bytes).expect("a file");
