@@ -6,6 +6,7 @@ use crate::btf;
 use crate::kernel_programs::{self, Kernels};
 use libbpf_rs::libbpf_sys;
 use std::io;
+use std::ops::Deref;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Errors for a lack of memory or descriptors. They depend on the moment, not on the kernel.
@@ -16,7 +17,10 @@ const NO_ROOM: [i32; 3] = [libc::ENOMEM, libc::ENFILE, libc::EMFILE];
 ///
 /// # Errors
 /// Memory or descriptors are short, so the check was not possible.
-pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<String>> {
+pub fn refused<T: Deref<Target = [u8]>>(
+    object: &str,
+    btf: &io::Result<T>,
+) -> io::Result<Option<String>> {
     let programs = kernel_programs::by_object(object);
     let at_functions = programs.filter(|program| program.kernels == Kernels::WithFentry);
     let mut named = at_functions.filter_map(|program| {
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn unreadable_type_information_is_not_reported_as_a_missing_function() {
-        let unreadable = || Err(io::Error::from_raw_os_error(libc::EACCES));
+        let unreadable = || Err::<Vec<u8>, _>(io::Error::from_raw_os_error(libc::EACCES));
         let why =
             refused("ledger", &unreadable()).expect("a verdict").expect("it has such programs");
         assert!(why.contains("cannot read") && why.contains("(os error 13)"), "{why}");

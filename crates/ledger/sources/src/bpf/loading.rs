@@ -1,7 +1,8 @@
 //! Loads and attaches an object's programs, by the table in `kernel_programs.rs`.
 
 use crate::bpf::fentry;
-use crate::bpf::parts::{has_room_for_two, in_parts, Part};
+use crate::bpf::kernel_types::KernelTypes;
+use crate::bpf::parts::{has_room_for_two, in_parts, Maps, Part};
 use crate::bpf::refusal::{self, NotAttached};
 use crate::bpf::skeleton::{Builder, Loaded, Open};
 use crate::btf::Names;
@@ -9,7 +10,6 @@ use crate::error::SourceError;
 use crate::kernel_programs::{self, Attach, Kernels, Program};
 use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{Link, Object, ProgramMut};
-use std::fs;
 use std::mem::MaybeUninit;
 
 /// The choice of programs for one attempt to load; the kernel's answer decides between attempts.
@@ -52,13 +52,15 @@ impl Attempt {
 }
 
 /// An object in the kernel.
-pub struct InKernel<B: Builder> {
+pub struct InKernel<B: Builder, R> {
     /// Its maps and most of its programs.
     pub skel: Loaded<B>,
     /// The programs that the kernel verified in a second thread; they share the maps.
     pub beside: Option<Loaded<B>>,
     /// Why the programs of which only loading can tell are missing, if they are.
     pub without: Option<String>,
+    /// The result of the work done meanwhile.
+    pub meanwhile: R,
 }
 
 /// Loads an object with all programs that the kernel accepts, without attaching them. `whose` names
@@ -72,23 +74,25 @@ pub fn load<B: Builder>(
     whose: &str,
     set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
 ) -> Result<Loaded<B>, SourceError> {
-    load_those::<B>(object, whose, |_| true, set_up, |_| Ok(())).map(|loaded| loaded.skel)
+    load_those::<B, ()>(object, whose, |_| true, set_up, |_| Ok(()), |_| ())
+        .map(|loaded| loaded.skel)
 }
 
 /// Like [`load`], but only with programs whose `Attach` is `wanted`. `has_room` may refuse the
-/// object before it is loaded.
+/// object before it is loaded. `meanwhile` works on the maps while the kernel verifies the programs.
 ///
 /// # Errors
 /// As [`load`], and the error of `has_room`.
-pub fn load_those<B: Builder>(
+pub fn load_those<B: Builder, R: Send>(
     object: &str,
     whose: &str,
     wanted: impl Fn(Attach) -> bool + Sync,
     set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
     has_room: impl Fn(&Open<B>) -> Result<(), SourceError>,
-) -> Result<InKernel<B>, SourceError> {
+    meanwhile: impl Fn(&Maps) -> R + Sync,
+) -> Result<InKernel<B, R>, SourceError> {
     refusal::check_before()?;
-    let btf = fs::read("/sys/kernel/btf/vmlinux");
+    let btf = KernelTypes::open();
     let types = btf.as_deref().ok().and_then(|btf| Names::parse(btf, &[]));
     let without = fentry::refused(object, &btf);
     drop(btf);
@@ -111,8 +115,10 @@ pub fn load_those<B: Builder>(
             has_room(open)?;
         }
         let again = in_two.then_some(|| prepare(Part::Beside));
-        match opened.and_then(|open| in_parts::<B>(open, again)) {
-            Ok((skel, beside)) => return Ok(InKernel { skel, beside, without }),
+        match opened.and_then(|open| in_parts::<B, R>(open, again, &meanwhile)) {
+            Ok((skel, beside, meanwhile)) => {
+                return Ok(InKernel { skel, beside, without, meanwhile })
+            }
             // Some kernels refuse a tried program with any error. A user without the right to load
             // these programs cannot load the others either.
             Err(error) if attempt.tried && !error.is_for_want_of_room() => {

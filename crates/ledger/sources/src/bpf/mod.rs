@@ -7,6 +7,7 @@
 pub(crate) mod batches;
 pub(crate) mod fentry;
 pub(crate) mod iterator;
+pub(crate) mod kernel_types;
 pub(crate) mod loading;
 pub(crate) mod mapped;
 pub(crate) mod parts;

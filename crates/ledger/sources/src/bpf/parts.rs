@@ -1,6 +1,7 @@
 //! Loads an object in two parts. The kernel verifies the programs of an object one after the other,
 //! and the program at sched_switch takes as long as all others. So a second thread loads that
-//! program in an object of its own, which uses the maps of the first.
+//! program in an object of its own, which uses the maps of the first. A third thread does what needs
+//! only the maps: the kernel lets it wait for grace periods.
 
 use super::refusal::{self, Refusal};
 use super::skeleton::{Builder, Loaded, Open};
@@ -9,9 +10,13 @@ use exactop_cgroups::memory_left;
 use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{libbpf_sys, AsRawLibbpf, OpenObject};
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::thread;
+
+/// Maps by their names.
+pub type Maps = [(OsString, OwnedFd)];
 
 /// A part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,30 +45,41 @@ pub fn has_room_for_two() -> bool {
     memory_left().is_none_or(|left| left.bytes >= ROOM_FOR_TWO)
 }
 
-/// Loads an object and its second part at the same time; `again` opens the second part.
-pub fn in_parts<B: Builder>(
+/// The loaded parts of an object, and the result of the work done meanwhile.
+pub type Parts<B, R> = (Loaded<B>, Option<Loaded<B>>, R);
+
+/// Loads an object and its second part at the same time; `again` opens the second part. Calls
+/// `meanwhile` with the maps, for an object in two parts while the kernel verifies the programs.
+pub fn in_parts<B: Builder, R: Send>(
     open: Open<B>,
     again: Option<impl FnOnce() -> libbpf_rs::Result<Open<B>> + Send>,
-) -> Result<(Loaded<B>, Option<Loaded<B>>), Refusal> {
+    meanwhile: impl FnOnce(&Maps) -> R + Send,
+) -> Result<Parts<B, R>, Refusal> {
+    let maps = &*refusal::attempt(|| maps_of(open.open_object()))?;
     let Some(again) = again else {
-        return refusal::attempt(|| open.load()).map(|skel| (skel, None));
+        let meanwhile = meanwhile(maps);
+        return refusal::attempt(|| open.load()).map(|skel| (skel, None, meanwhile));
     };
-    let maps = refusal::attempt(|| maps_of(open.open_object()))?;
     let beside = move || {
         refusal::attempt(|| {
             let mut open = again()?;
-            share(&maps, &mut open)?;
+            share(maps, &mut open)?;
             open.load()
         })
     };
+    let named = |name: &str| thread::Builder::new().name(name.into());
     thread::scope(|scope| {
-        let thread = thread::Builder::new().name("exactop-loading".into());
-        let thread = thread.spawn_scoped(scope, beside);
+        let meanwhile = named("exactop-maps").spawn_scoped(scope, move || meanwhile(maps));
+        let beside = named("exactop-loading").spawn_scoped(scope, beside);
         let skel = refusal::attempt(|| open.load());
-        let thread = thread.map_err(Refusal::from);
-        let beside = thread.and_then(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        Ok((skel?, Some(beside?)))
+        let (meanwhile, beside) = (joined(meanwhile), joined(beside));
+        Ok((skel?, Some(beside??), meanwhile?))
     })
+}
+
+/// The result of a thread that could be started.
+fn joined<T>(thread: io::Result<thread::ScopedJoinHandle<'_, T>>) -> Result<T, Refusal> {
+    thread.map_err(Refusal::from).map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// Makes an object's maps and returns their names and duplicates of their descriptors. The object
@@ -85,7 +101,7 @@ fn maps_of(open: &OpenObject) -> libbpf_rs::Result<Vec<(OsString, OwnedFd)>> {
 }
 
 /// Gives a second object the maps of the first instead of maps of its own.
-fn share<'a, O: OpenSkel<'a>>(maps: &[(OsString, OwnedFd)], open: &mut O) -> libbpf_rs::Result<()> {
+fn share<'a, O: OpenSkel<'a>>(maps: &Maps, open: &mut O) -> libbpf_rs::Result<()> {
     for mut map in open.open_object_mut().maps_mut() {
         if let Some((_, fd)) = maps.iter().find(|(name, _)| name == map.name()) {
             map.reuse_fd(fd.as_fd())?;

@@ -7,13 +7,14 @@
 use super::maps::{Globals, Table};
 use super::skel::types;
 use super::{footprint, Options};
+use crate::bpf::parts::Maps;
 use crate::bpf::refusal;
 use crate::bpf::wire::ex_chunks;
 use crate::error::SourceError;
 use crate::own_rights::keep;
-use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
+use libbpf_rs::{libbpf_sys, MapHandle, MapType, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::thread::CapabilitySet;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -40,7 +41,7 @@ const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// One table: the array of maps and its chunks so far.
 pub struct Chunks {
     table: Table,
-    outer: MapHandle,
+    outer: OwnedFd,
     value_size: u32,
     per_chunk: u32,
     most: u32,
@@ -49,19 +50,19 @@ pub struct Chunks {
 
 impl Chunks {
     /// A table without chunks.
-    fn new(outer: MapHandle, table: Table, most: u32) -> Chunks {
+    fn new(outer: &OwnedFd, table: Table, most: u32) -> std::io::Result<Chunks> {
         let (value_size, per_chunk) = match table {
             Table::Slots => (size_of::<types::ex_slot>(), SLOTS_PER_CHUNK),
             Table::Groups => (size_of::<types::ex_group>(), GROUPS_PER_CHUNK),
         };
-        Chunks {
+        Ok(Chunks {
             table,
-            outer,
+            outer: outer.try_clone()?,
             value_size: value_size as u32,
             per_chunk,
             most,
             maps: Mutex::new(Vec::new()),
-        }
+        })
     }
 
     /// The chunks.
@@ -70,25 +71,26 @@ impl Chunks {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds chunks until `count` entries fit, and tells the programs.
-    fn make_room(&self, globals: Globals, count: u32) -> libbpf_rs::Result<()> {
+    /// Adds chunks until `count` entries fit.
+    fn make_room(&self, count: u32) -> libbpf_rs::Result<()> {
         let mut maps = self.maps();
         let wanted = count.min(self.most).div_ceil(self.per_chunk) as usize;
-        let (mut keys, mut fds, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut made) = (Vec::new(), Vec::new());
         for index in maps.len()..wanted {
-            let map = self.chunk()?;
-            keys.extend_from_slice(&(index as u32).to_ne_bytes());
-            fds.extend_from_slice(&(rustix::fd::AsRawFd::as_raw_fd(&map.as_fd())).to_ne_bytes());
-            made.push(map);
+            made.push(self.chunk()?);
+            keys.push(index as u32);
         }
         if !made.is_empty() {
             // One call for all: the kernel waits for a grace period in each.
-            let n = made.len() as u32;
-            self.outer.update_batch(&keys, &fds, n, MapFlags::ANY, MapFlags::ANY)?;
+            put(&self.outer, &keys, &made)?;
             maps.extend(made);
         }
-        globals.set_ready(self.table, (maps.len() as u32 * self.per_chunk).min(self.most));
         Ok(())
+    }
+
+    /// Tells the programs the number of entries that fit.
+    fn tell(&self, globals: Globals) {
+        globals.set_ready(self.table, (self.maps().len() as u32 * self.per_chunk).min(self.most));
     }
 
     fn chunk(&self) -> libbpf_rs::Result<MapHandle> {
@@ -108,7 +110,60 @@ impl Chunks {
     /// Adds half as many entries again.
     fn grow(&self, globals: Globals) -> libbpf_rs::Result<()> {
         let there = globals.ready(self.table);
-        self.make_room(globals, there.saturating_add(self.per_chunk.max(there / 2)))
+        self.make_room(there.saturating_add(self.per_chunk.max(there / 2)))?;
+        self.tell(globals);
+        Ok(())
+    }
+}
+
+/// Puts maps into an array of maps.
+fn put(outer: &OwnedFd, keys: &[u32], maps: &[MapHandle]) -> std::io::Result<()> {
+    let fds: Vec<i32> = maps.iter().map(|map| map.as_fd().as_raw_fd()).collect();
+    let mut count = keys.len() as u32;
+    // SAFETY: both arrays have `count` entries of the map's sizes, 4 bytes each.
+    let answer = unsafe {
+        libbpf_sys::bpf_map_update_batch(
+            outer.as_raw_fd(),
+            keys.as_ptr().cast(),
+            fds.as_ptr().cast(),
+            &raw mut count,
+            std::ptr::null(),
+        )
+    };
+    match answer {
+        0 => Ok(()),
+        errno => Err(std::io::Error::from_raw_os_error(-errno)),
+    }
+}
+
+/// The first chunks of both tables.
+pub struct FirstChunks {
+    slots: Chunks,
+    groups: Chunks,
+}
+
+impl FirstChunks {
+    /// Makes room for all living tasks, and for the tasks that may be born before the thread
+    /// answers. The kernel waits for grace periods meanwhile.
+    ///
+    /// # Errors
+    /// [`SourceError::Unavailable`], mostly for a lack of memory.
+    pub fn make(maps: &Maps, options: &Options) -> Result<FirstChunks, SourceError> {
+        let named = |name: &str| maps.iter().find(|(it, _)| it == name).map(|(_, fd)| fd);
+        let chunks = |name: &str, table, most, first| {
+            let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+            let outer = named(name).ok_or_else(missing)?;
+            let chunks = Chunks::new(outer, table, most)?;
+            chunks.make_room(first)?;
+            Ok::<_, libbpf_rs::Error>(chunks)
+        };
+        let both = || {
+            Ok(FirstChunks {
+                slots: chunks("slots", Table::Slots, options.slots, first_slots())?,
+                groups: chunks("groups", Table::Groups, options.groups, 1)?,
+            })
+        };
+        both().map_err(refusal::failed("cannot make room for tasks"))
     }
 }
 
@@ -123,21 +178,17 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Makes room for all living tasks, and for the tasks that may be born before the thread
-    /// answers. Then starts the thread.
+    /// Tells the programs of the first chunks, and starts the thread.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`], mostly for a lack of memory.
+    /// [`SourceError::Kernel`]: the thread cannot be started.
     pub fn start(
-        [slots, groups, wanted]: [MapHandle; 3],
+        FirstChunks { slots, groups }: FirstChunks,
+        wanted: MapHandle,
         globals: Globals,
-        options: &Options,
     ) -> Result<Growth, SourceError> {
-        let failed = refusal::failed("cannot make room for tasks");
-        let slots = Chunks::new(slots, Table::Slots, options.slots);
-        let groups = Chunks::new(groups, Table::Groups, options.groups);
-        slots.make_room(globals, first_slots()).map_err(&failed)?;
-        groups.make_room(globals, 1).map_err(&failed)?;
+        slots.tell(globals);
+        groups.tell(globals);
         let (slots, groups) = (Arc::new(slots), Arc::new(groups));
         let io =
             |error| SourceError::Kernel { what: "cannot start the thread that adds slots", error };

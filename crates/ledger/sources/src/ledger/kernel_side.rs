@@ -1,9 +1,9 @@
 //! The loaded programs and their maps; the other modules read and write through them.
 
 use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
+use super::load;
 use super::maps::Globals;
-use super::skel::{types, LedgerSkel, LedgerSkelBuilder};
-use super::{load, Options};
+use super::skel::{types, LedgerSkel};
 use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::plain::{bytes_of, plain};
@@ -83,8 +83,7 @@ impl KernelSide {
     /// Maps the tables into memory; attaches no program. `without` is the reason why the program
     /// for quota refills is missing.
     pub fn new(
-        InKernel { mut skel, beside, without }: InKernel<LedgerSkelBuilder>,
-        options: &Options,
+        InKernel { mut skel, beside, without, meanwhile }: load::Loaded,
     ) -> Result<KernelSide, SourceError> {
         let max = |map: &dyn MapCore| map.max_entries() as usize;
         let bss = skel.maps.bss_data.take().ok_or(SourceError::Unavailable {
@@ -92,17 +91,15 @@ impl KernelSide {
             advice: "build exactop again".into(),
         })?;
         let (maps, globals) = (&skel.maps, Globals::new(bss));
-        let handles = [&maps.slots, &maps.groups, &maps.wanted].map(MapHandle::try_from);
-        let [slots, groups, wanted] = handles;
-        let failed = refusal::failed("cannot open the ledger's maps");
-        let handles = [slots.map_err(&failed)?, groups.map_err(&failed)?, wanted.map_err(&failed)?];
+        let wanted = MapHandle::try_from(&maps.wanted);
+        let wanted = wanted.map_err(refusal::failed("cannot open the ledger's maps"))?;
         let mut kernel = KernelSide {
             globals,
             slots: Chunked::new(SLOTS_PER_CHUNK as usize),
             cpus: Mapped::new(max(&maps.cpus)),
             dirty: Mapped::new(max(&maps.dirty)),
             groups: Chunked::new(GROUPS_PER_CHUNK as usize),
-            growth: Growth::start(handles, globals, options)?,
+            growth: Growth::start(meanwhile?, wanted, globals)?,
             max_listed: max(&maps.dirty) / 2,
             possible_cpus: max(&maps.cpus),
             sees_unthrottle: false,

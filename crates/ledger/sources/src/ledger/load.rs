@@ -1,7 +1,7 @@
 //! Loads the ledger's programs, or explains the failure in one line.
 
 use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
-use super::{footprint, growth, Options, OPENING_EPOCH};
+use super::{footprint, growth, growth::FirstChunks, Options, OPENING_EPOCH};
 use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
@@ -12,11 +12,14 @@ use libbpf_rs::skel::OpenSkel;
 /// The object's name.
 pub const OBJECT: &str = "ledger";
 
+/// The ledger's programs and maps in the kernel, with the first chunks of its growing tables.
+pub type Loaded = InKernel<LedgerSkelBuilder, Result<FirstChunks, SourceError>>;
+
 /// Loads the programs that these options may need; attaches none.
-pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceError> {
+pub fn load(options: &Options) -> Result<Loaded, SourceError> {
     let of_v1 = cpu_controller_is_v1()?;
     let split = options.split;
-    loading::load_those::<LedgerSkelBuilder>(
+    loading::load_those::<LedgerSkelBuilder, _>(
         OBJECT,
         "the ledger's",
         |attach| match attach {
@@ -26,6 +29,7 @@ pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceErro
         },
         |open| set_up(open, options, of_v1),
         |open| footprint::check(open.open_object(), growth::first_chunks()),
+        |maps| FirstChunks::make(maps, options),
     )
 }
 
