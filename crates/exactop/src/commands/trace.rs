@@ -117,8 +117,7 @@ fn clocks() -> Clocks {
 /// Threads that exist now, from procfs.
 fn known() -> Result<Vec<InitialThread>, SourceError> {
     let mut source = session::source(Choice::Procfs, SplitOptions::default())?;
-    let snapshot =
-        source.snapshot(&Request { needs: Needs::THREADS, watch: None, interval_ns: None })?;
+    let snapshot = source.snapshot(&Request { needs: Needs::THREADS, ..Request::default() })?;
     let of = |task: &TaskSample| {
         let (key, ident) = (&task.key, &task.ident);
         InitialThread { tid: key.tid, tgid: key.tgid, ppid: ident.ppid, comm: ident.comm }

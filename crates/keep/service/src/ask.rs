@@ -32,10 +32,19 @@ pub enum ReaderMessage {
     Follow(Follow),
 }
 
-/// Request to follow children. The answer ([`Answer::Follows`]) comes after the next window's end;
-/// the daemon stops when the connection ends. It has no parameters yet.
+/// Request to follow children. The answer ([`Answer::Follows`] or [`Answer::Followed`]) comes after
+/// the next window's end; the daemon stops when the connection ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Follow {}
+pub struct Follow {
+    /// Children are followed from the answer on, which is then [`Answer::Followed`]. A daemon that
+    /// does not know this key answers [`Answer::Follows`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_once: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
 
 /// Greeting of a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +73,10 @@ pub struct Window {
     /// PID of the process whose time on each CPU the ledger counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<u32>,
+    /// End the first window now, not at a point that readers share. The daemon does so for at most
+    /// 20 requests a second, after a burst of 50.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_once: bool,
 }
 
 /// Request for a window of on-demand programs. The first answer says when counting begins; each
@@ -118,6 +131,8 @@ pub enum Answer {
     Looked(SubjectWindow),
     /// Number of the tree of the asker's children, from the next window on.
     Follows(u32),
+    /// Number of the tree of the asker's children, from now on.
+    Followed(u32),
 }
 
 /// An [`Answer`] as it is written, by reference.
@@ -128,6 +143,8 @@ pub enum AnswerRef<'a> {
     Looked(&'a SubjectWindow),
     /// As [`Answer::Follows`].
     Follows(u32),
+    /// As [`Answer::Followed`].
+    Followed(u32),
 }
 
 /// Figures that a ledger measures only on request. Readers read figures in files themselves.
@@ -150,6 +167,7 @@ impl Window {
             ends: None,
             needs: wanted.map(|(name, _)| name.into()).collect(),
             watch,
+            at_once: false,
         }
     }
 
@@ -182,7 +200,7 @@ mod tests {
             panic!("a window")
         };
         assert_eq!((said.needs(), said.interval_ns), (Needs::SPLIT, None));
-        let follow = serde_json::to_string(&ReaderMessage::Follow(Follow {})).unwrap();
+        let follow = serde_json::to_string(&ReaderMessage::Follow(Follow::default())).unwrap();
         assert_eq!(follow, r#"{"follow":{}}"#);
         assert!(serde_json::from_str::<ReaderMessage>(r#"{"other":{}}"#).is_err());
     }

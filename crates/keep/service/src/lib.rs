@@ -14,7 +14,7 @@
 //!
 //! Modules:
 //!
-//! - `schedule`, `beat`: when windows end; pure.
+//! - `schedule`, `beat`, `at_once`: when windows end; pure.
 //! - `ask`: requests of a reader.
 //! - `server`: the socket and its readers. In it, `telling` sends one stream to many readers;
 //!   `shares` limits connections; `following` numbers the trees of commands; `inside` serves
@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+mod at_once;
 pub mod beat;
 mod error;
 mod looker;

@@ -46,7 +46,9 @@ impl Looker {
         looker.say(&ReaderMessage::Look(looker.ask.clone()))?;
         match looker.answer()? {
             Answer::Begun(at_ns) => looker.has_ns = at_ns,
-            Answer::Looked(_) | Answer::Follows(_) => return Err(looker.nonsense()),
+            Answer::Looked(_) | Answer::Follows(_) | Answer::Followed(_) => {
+                return Err(looker.nonsense())
+            }
         }
         Ok(looker)
     }

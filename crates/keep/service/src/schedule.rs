@@ -2,13 +2,15 @@
 //!
 //! Each reader has its own interval, and a window's end costs the same for any number of readers.
 //! So ends lie on a grid of 1, 0.5, 0.2 or 0.1 s, the coarsest that the interval allows. Readers
-//! share the points of their grids. There are at most ten ends a second. A reader with an interval
+//! share the points of their grids, at most ten ends a second. A reader with an interval
 //! of one second waits up to a second for its first end. From then on it asks right after a grid
 //! point, and its end is ready at once.
 //!
 //! One request may be for several ends, an interval apart ([`Beat`]). The reader gets them without
-//! further requests, which would wake the daemon.
+//! further requests, which would wake the daemon. A request at once is not bound to the grid while
+//! its [`Allowance`] lasts.
 
+use crate::at_once::Allowance;
 use crate::beat::Beat;
 
 /// Shortest time between two ends, ns.
@@ -33,6 +35,8 @@ pub struct WindowRequest {
     pub after_ns: u64,
     /// Number of ends, an interval apart.
     pub ends: u32,
+    /// End the first window now instead of at a grid point.
+    pub at_once: bool,
 }
 
 /// A reader that waits for an end.
@@ -41,6 +45,8 @@ struct Waiting {
     asker: Asker,
     after_ns: u64,
     due_ns: u64,
+    /// The end may follow the one before at any distance.
+    at_once: bool,
     then: NextEnds,
 }
 
@@ -79,7 +85,8 @@ impl Waiting {
             NextEnds::Beat(beat) => beat,
         };
         let due_ns = beat.next_ns(at_ns)?;
-        Some(Waiting { after_ns: due_ns, due_ns, then: NextEnds::Beat(beat), ..self })
+        let then = NextEnds::Beat(beat);
+        Some(Waiting { after_ns: due_ns, due_ns, at_once: false, then, ..self })
     }
 }
 
@@ -88,6 +95,7 @@ impl Waiting {
 pub struct Schedule {
     last_ns: Option<u64>,
     waiting: Vec<Waiting>,
+    allowance: Allowance,
 }
 
 /// Distance of grid points for this interval, ns.
@@ -152,12 +160,16 @@ impl Schedule {
         };
         let overdue_ns = self.waiting.iter().find(|one| is_overdue(one)).map(|one| one.due_ns);
         let due_ns = overdue_ns.unwrap_or_else(|| point_ns(asked.interval_ns, now_ns));
-        let waiting = Waiting { asker, after_ns: asked.after_ns, due_ns, then: asked.then() };
+        let (after_ns, then) = (asked.after_ns, asked.then());
+        let mut waiting = Waiting { asker, after_ns, due_ns, at_once: false, then };
         self.leave(asker);
-        match self.last_ns.filter(|&last_ns| last_ns >= asked.after_ns) {
-            Some(last_ns) => self.waiting.extend(waiting.served(last_ns)),
-            None => self.waiting.push(waiting),
+        if let Some(last_ns) = self.last_ns.filter(|&last_ns| last_ns >= after_ns) {
+            return self.waiting.extend(waiting.served(last_ns));
         }
+        if asked.at_once && self.allowance.take(now_ns) {
+            (waiting.due_ns, waiting.at_once) = (now_ns.min(due_ns), true);
+        }
+        self.waiting.push(waiting);
     }
 
     /// Drops the reader's request.
@@ -182,8 +194,12 @@ impl Schedule {
 
     /// When the next window should end; `None` if no reader waits.
     pub fn due_ns(&self) -> Option<u64> {
-        let due_ns = self.waiting.iter().map(|waiting| waiting.due_ns).min()?;
-        Some(due_ns.max(self.last_ns.map_or(0, |last_ns| last_ns + SHORTEST_NS)))
+        let earliest_ns = self.last_ns.map_or(0, |last_ns| last_ns + SHORTEST_NS);
+        let due_ns = |waiting: &Waiting| match waiting.at_once {
+            true => waiting.due_ns,
+            false => waiting.due_ns.max(earliest_ns),
+        };
+        self.waiting.iter().map(due_ns).min()
     }
 }
 
@@ -221,7 +237,7 @@ mod tests {
                     let after_ns = after_ns(interval_ns, theirs[n].last().copied(), due_ns);
                     schedule.ask(
                         n as u64,
-                        WindowRequest { interval_ns, after_ns, ends: 1 },
+                        WindowRequest { interval_ns, after_ns, ends: 1, at_once: false },
                         due_ns,
                     );
                     after[n] = Some(after_ns);
@@ -279,7 +295,8 @@ mod tests {
         let mut schedule = Schedule::default();
         let ask = |schedule: &mut Schedule, asker, has_ns, now_ns| {
             let after_ns = after_ns(Some(S), has_ns, now_ns);
-            schedule.ask(asker, WindowRequest { interval_ns: Some(S), after_ns, ends: 1 }, now_ns);
+            let (interval_ns, ends, at_once) = (Some(S), 1, false);
+            schedule.ask(asker, WindowRequest { interval_ns, after_ns, ends, at_once }, now_ns);
         };
         ask(&mut schedule, 1, None, 10 * S);
         assert_eq!(schedule.due_ns(), Some(10 * S));
@@ -297,7 +314,8 @@ mod tests {
     #[test]
     fn a_late_end_is_not_delayed_by_a_new_request_for_it() {
         let mut schedule = Schedule::default();
-        let asked = |after_ns| WindowRequest { interval_ns: Some(S), after_ns, ends: 32 };
+        let (interval_ns, ends, at_once) = (Some(S), 32, false);
+        let asked = |after_ns| WindowRequest { interval_ns, after_ns, ends, at_once };
         schedule.ask(1, asked(10 * S), 10 * S);
         schedule.ended(10 * S);
         assert_eq!(schedule.due_ns(), Some(11 * S));
@@ -320,6 +338,7 @@ mod tests {
             interval_ns: Some(interval_ms * MS),
             after_ns,
             ends,
+            at_once: false,
         };
         schedule.ask(1, asked(500, 10 * S, 3), 10 * S);
         schedule.ask(2, asked(1000, 10 * S, 2), 10 * S);
@@ -339,6 +358,34 @@ mod tests {
         assert_eq!(schedule.due_ns(), Some(12 * S + 90 * MS), "so soon after another none ends");
         assert_eq!(schedule.ended(12 * S + 90 * MS), [1]);
         assert_eq!(schedule.due_ns(), None);
+    }
+
+    #[test]
+    fn an_end_at_once_does_not_wait_for_the_grid_and_leaves_the_paces_of_others() {
+        let mut schedule = Schedule::default();
+        let asked = |after_ns, at_once: bool| WindowRequest {
+            interval_ns: (!at_once).then_some(S),
+            after_ns,
+            ends: 1,
+            at_once,
+        };
+        schedule.ended(10 * S);
+        schedule.ask(1, asked(10 * S + 20 * MS, false), 10 * S + 60 * MS);
+        schedule.ask(2, asked(10 * S + 61 * MS, true), 10 * S + 61 * MS);
+        assert_eq!(schedule.due_ns(), Some(10 * S + 61 * MS));
+        let mut served = schedule.ended(10 * S + 62 * MS);
+        served.sort_unstable();
+        assert_eq!(served, [1, 2], "the end serves every reader that waits");
+        schedule.ask(1, asked(10 * S + 63 * MS, false), 10 * S + 63 * MS);
+        assert_eq!(schedule.due_ns(), Some(11 * S));
+        // The end that a reader asks for may have come already.
+        schedule.ask(2, asked(10 * S + 62 * MS, true), 10 * S + 64 * MS);
+        assert_eq!(schedule.due_ns(), Some(11 * S));
+        let all = (0..1000).filter(|_| {
+            schedule.ask(3, asked(10 * S + 70 * MS, true), 10 * S + 70 * MS);
+            schedule.due_ns() == Some(10 * S + 70 * MS)
+        });
+        assert!((40..60).contains(&all.count()), "without allowance the grid holds");
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use crate::source::{Request, Source};
 use exactop_cgroups::{CgroupError, Hierarchy};
 use exactop_model::cgroups::{self, GroupRow, GroupSample, GroupUse, Groups};
 use exactop_model::findings::Quota;
-use exactop_model::{Book, Needs, SourceKind, Window};
+use exactop_model::{Book, SourceKind, Window};
 use rustc_hash::FxHashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -114,7 +114,7 @@ struct Sums {
 impl Sums {
     /// Opens the first window.
     fn start(ledger: Box<dyn Source>, interval_ns: Option<u64>) -> Result<Sums, SourceError> {
-        let request = Request { needs: Needs::NONE, watch: None, interval_ns };
+        let request = Request { interval_ns, ..Request::default() };
         let mut sums = Sums { ledger, book: Book::new(), request, shared: false };
         sums.window()?;
         Ok(sums)
@@ -217,7 +217,7 @@ fn no_ledger(source: SourceKind) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::{Provenance, Snapshot};
+    use exactop_model::{Needs, Provenance, Snapshot};
 
     /// A shared ledger, which decides when windows end.
     struct Others(Vec<Snapshot>, Provenance);

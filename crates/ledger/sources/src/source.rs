@@ -46,6 +46,9 @@ pub struct Request {
     pub watch: Option<u32>,
     /// Time between two requests, ns, if known.
     pub interval_ns: Option<u64>,
+    /// Leave nothing for later: do not wait for an instant that readers of a daemon share, and read
+    /// also what is otherwise read once in some seconds.
+    pub at_once: bool,
 }
 
 /// Most followed processes at a time.

@@ -139,10 +139,11 @@ impl Serving {
     /// Ends a window that a reader or the recorder needs.
     fn end_window(&mut self) -> Result<(), Failure> {
         let t0_ns = self.session.book().at_ns();
-        self.follow();
         let wanted = self.server.reader_needs();
+        // A followed command may end with this window.
+        let at_once = !self.followed.is_empty();
         let needs = wanted.needs | NEEDS.without(Needs::SPLIT.with(Needs::INTERRUPTS));
-        let request = Request { needs, watch: wanted.watch, interval_ns: None };
+        let request = Request { needs, watch: wanted.watch, interval_ns: None, at_once };
         self.session.advance(&request).map_err(Failure::failed)?;
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
         // Readers may be waiting, so the window goes to them first.
@@ -151,6 +152,8 @@ impl Serving {
             self.published.take(window, self.session.book(), &self.exported, degraded);
         }
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());
+        self.follow();
+        self.server.tell_followers();
         self.published.tell();
         self.exported.tell();
         self.kept.take(now, &mut self.session);

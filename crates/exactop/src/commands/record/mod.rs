@@ -157,7 +157,7 @@ fn windows(
 ) -> Result<(), Failure> {
     // A daemon keeps measuring the requested figures until the next request is due.
     let interval_ns = u64::try_from(interval.as_nanos()).ok();
-    let request = Request { needs: NEEDS, watch: None, interval_ns };
+    let request = Request { needs: NEEDS, interval_ns, ..Request::default() };
     let started = Instant::now();
     let mut due = started;
     // Names of all tasks once; later only of tasks that were active.

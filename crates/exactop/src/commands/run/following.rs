@@ -76,6 +76,11 @@ impl Follower {
         self.with(Tree::begin_again);
     }
 
+    /// Ends the last window.
+    pub fn end(&mut self) {
+        self.with(Tree::finish);
+    }
+
     /// Totals of the tree up to the last window's end, or the reason why they are unknown.
     pub fn finish(self) -> Result<Totals, String> {
         self.0.map(|tree| tree.totals().clone())
@@ -83,8 +88,7 @@ impl Follower {
 }
 
 fn on_socket(socket: &Path, tap: Option<Box<dyn Tap>>) -> Result<Tree, String> {
-    let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
-    let mut remote = remote.map_err(|error| error.to_string())?;
-    let tree = remote.follow_children().map_err(|error| error.to_string())?;
+    let remote = Remote::following(socket, env!("CARGO_PKG_VERSION"));
+    let (remote, tree) = remote.map_err(|error| error.to_string())?;
     Tree::on(Box::new(remote), tree, tap).map_err(|error| error.to_string())
 }

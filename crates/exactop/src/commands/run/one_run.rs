@@ -54,7 +54,7 @@ pub fn run(
     }
     let ended = follow(child.id(), &mut follower, relay).map_err(ours);
     relay.ended();
-    follower.advance();
+    follower.end();
     let (at, end, rusage) = ended?;
     let elapsed = at.saturating_duration_since(began);
     let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);

@@ -31,8 +31,8 @@ pub struct ReceivedWindow {
     pub about: Option<Box<RecordingInfo>>,
     /// The daemon sends one sum for all processes outside this PID namespace.
     pub is_inside: bool,
-    /// Tree number of this process's children.
-    pub follows: Option<u32>,
+    /// The tree of this process's children.
+    pub follows: Option<FollowedTree>,
     ended: Option<Ended>,
 }
 
@@ -40,6 +40,14 @@ impl ReceivedWindow {
     pub fn is_up_to(&self, after_ns: u64) -> bool {
         self.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns)
     }
+}
+
+/// The tree of this process's children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowedTree {
+    pub tree: u32,
+    /// Children are in it from the answer on, and not only from the next window on.
+    pub from_now: bool,
 }
 
 /// Why the stream ended.
@@ -157,9 +165,11 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
             }
             StreamItem::Window(_, now) => came.merged.add(*now),
             StreamItem::Answer(json) => {
-                if let Ok(Answer::Follows(tree)) = serde_json::from_slice(&json) {
-                    came.follows = Some(tree);
-                }
+                came.follows = match serde_json::from_slice(&json) {
+                    Ok(Answer::Follows(tree)) => Some(FollowedTree { tree, from_now: false }),
+                    Ok(Answer::Followed(tree)) => Some(FollowedTree { tree, from_now: true }),
+                    _ => came.follows,
+                };
             }
             StreamItem::Word(said) => return Err(Ended::Refused(harmless(&said))),
         }

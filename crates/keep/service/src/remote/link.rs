@@ -30,13 +30,17 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Connects and requests the first snapshot.
-    pub fn begin(path: &Path, exactop: &str) -> Result<Opening, ServiceError> {
+    /// Connects and requests the first snapshot. With `follows` it also asks the daemon to follow
+    /// this process's children, and to end the window at once.
+    pub fn begin(path: &Path, exactop: &str, follows: bool) -> Result<Opening, ServiceError> {
         let shared = Arc::new(Shared::default());
         let mut connection = Connection::open(path, &shared)?;
         let hello = ReaderMessage::Hello(Hello { exactop: exactop.into(), format: FORMAT });
-        let first = ReaderMessage::Window(Window::default());
-        let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
+        let follow = follows.then_some(ReaderMessage::Follow(Follow { at_once: true }));
+        let first = ReaderMessage::Window(Window { at_once: follows, ..Window::default() });
+        let mut rest = follow.into_iter().chain([first]);
+        let asked =
+            connection.greet(&hello).and_then(|()| rest.try_for_each(|it| connection.say(&it)));
         Ok(Opening { connection, shared, refused: asked.is_err() })
     }
 
@@ -64,6 +68,7 @@ impl Opening {
             patience: PATIENT,
             unanswered: None,
             is_strict: false,
+            has_beginning: false,
         })
     }
 }
@@ -85,38 +90,44 @@ pub struct Link {
     /// Refuses windows that ended before the request: followed children begin and end with a
     /// window.
     is_strict: bool,
+    /// The snapshot that was received is the one at which following began.
+    has_beginning: bool,
 }
 
 impl Link {
     /// Connects and waits for the first snapshot.
     pub fn open(path: &Path, exactop: &str) -> Result<Link, ServiceError> {
-        Opening::begin(path, exactop)?.link(path)
+        Opening::begin(path, exactop, false)?.link(path)
     }
 
-    /// Asks the daemon to follow this process's children, and waits for the next window's end.
-    pub fn follow_children(&mut self, path: &Path) -> Result<u32, ServiceError> {
-        let end = ReaderMessage::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
-        let connection = &mut self.connection;
-        let asked =
-            connection.say(&ReaderMessage::Follow(Follow {})).and_then(|()| connection.say(&end));
-        let most = heard_within(asked.is_err(), self.patience[0]);
-        let has = |came: &ReceivedWindow| came.follows.is_some();
-        let came = came_within(path, &self.shared, has, most).map_err(|error| match error {
+    /// Connects as a reader whose children the daemon follows. Returns their tree number.
+    pub fn following(path: &Path, exactop: &str) -> Result<(Link, u32), ServiceError> {
+        let opening = Opening::begin(path, exactop, true)?;
+        let follows_nobody = |error| match error {
             ServiceError::Refused { path, said } if said.contains("unknown variant `follow`") => {
                 ServiceError::FollowsNobody { path }
             }
             other => other,
-        })?;
+        };
+        let mut link = opening.link(path).map_err(follows_nobody)?;
+        let has = |came: &ReceivedWindow| came.follows.is_some();
+        let most = link.patience[0];
+        let came = came_within(path, &link.shared, has, most).map_err(follows_nobody)?;
         let silent = || ServiceError::Silent { path: path.into(), seconds: most.as_secs() };
-        let tree = came.and_then(|came| came.follows).ok_or_else(silent)?;
-        self.is_strict = true;
-        Ok(tree)
+        let of = came.and_then(|came| came.follows).ok_or_else(silent)?;
+        (link.is_strict, link.has_beginning) = (true, of.from_now);
+        Ok((link, of.tree))
     }
 
     /// A window that ends now, or, unless strict, ended just before.
     pub fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
         if let Some((after_ns, since)) = self.unanswered {
             return self.late(path, after_ns, since);
+        }
+        if std::mem::take(&mut self.has_beginning) {
+            let beginning = take(path, self.shared.received())?;
+            self.note(&beginning);
+            return Ok(beginning);
         }
         let begun = Instant::now();
         let mut due = Due::new(request.interval_ns, self.taken_ns, now_ns());
@@ -161,7 +172,7 @@ impl Link {
         let interval_ns = request.interval_ns;
         let ends = interval_ns.map(|_| MOST_ENDS);
         let window = Window::new(interval_ns, due.after_ns, request.needs, request.watch);
-        let window = Window { ends, ..window };
+        let window = Window { ends, at_once: request.at_once, ..window };
         let by_itself = match self.comes(&window, due) {
             Some(patience) => self.receive(path, due.after_ns, patience)?,
             None => None,

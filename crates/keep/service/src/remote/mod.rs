@@ -52,17 +52,32 @@ impl Remote {
     /// # Errors
     /// [`ServiceError`]: no daemon listens there, or it refuses.
     pub fn connect(path: &Path, exactop: &str) -> Result<Remote, ServiceError> {
-        Ok(Remote {
+        Ok(Remote::on(path, exactop, Link::open(path, exactop)?))
+    }
+
+    /// Connects and asks the daemon to follow this process's children, from now on and until this
+    /// is dropped. Returns the tree number of the children and all their descendants. The first
+    /// snapshot is the one before their first instant.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: no daemon listens there, it refuses, or it is older than this.
+    pub fn following(path: &Path, exactop: &str) -> Result<(Remote, u32), ServiceError> {
+        let (link, tree) = Link::following(path, exactop)?;
+        Ok((Remote::on(path, exactop, link), tree))
+    }
+
+    fn on(path: &Path, exactop: &str, link: Link) -> Remote {
+        Remote {
             path: path.into(),
             exactop: exactop.into(),
-            link: Link::open(path, exactop)?,
+            link,
             away: AWAY,
             patience: PATIENT,
             opening: None,
             is_lost: false,
             is_another: false,
             has_begun_anew: false,
-        })
+        }
     }
 
     /// Non-blocking mode, for callers with an event loop. After the daemon ended, a snapshot fails
@@ -81,16 +96,6 @@ impl Remote {
     /// True if the daemon sends only the tasks of a PID namespace, and one sum for all others.
     pub fn is_inside(&self) -> bool {
         self.link.shared.received().is_inside
-    }
-
-    /// Asks the daemon to follow this process's children, from the next snapshot on and until this
-    /// is dropped. Returns the tree number of the children and all their descendants. Call it
-    /// before the first snapshot.
-    ///
-    /// # Errors
-    /// [`ServiceError`]: the daemon refuses, or is older than this.
-    pub fn follow_children(&mut self) -> Result<u32, ServiceError> {
-        self.link.follow_children(&self.path)
     }
 
     /// A window that ends now or ended just before; of a restarted daemon its first.
@@ -117,7 +122,7 @@ impl Remote {
     fn connect_at_once(&mut self) -> Result<(), ServiceError> {
         let opening = match self.opening.take() {
             Some(opening) => Ok(opening),
-            None => Opening::begin(&self.path, &self.exactop),
+            None => Opening::begin(&self.path, &self.exactop, false),
         };
         let opening = opening.map_err(|error| self.gone(error))?;
         let has_come = opening.has_come(&self.path, MOMENT);

@@ -18,12 +18,16 @@ pub struct Asker {
     pub pid: u32,
     /// When it connected, CLOCK_BOOTTIME ns: a process that began later is not the reader.
     pub came_ns: u64,
+    /// It starts its command at the answer, and not after another window.
+    pub at_once: bool,
 }
 
 /// All followed processes, and those that asked.
 #[derive(Debug, Default)]
 pub struct Following {
     asked: Vec<Asker>,
+    /// Trees to report once the source follows them, or the reason for the refusal.
+    begun: Vec<(Asker, Result<u32, String>)>,
     trees: Vec<(Asker, FollowedProcess)>,
     last: u32,
 }
@@ -43,12 +47,17 @@ impl Following {
         Ok(())
     }
 
-    /// Starts the requested trees after a window that `book` has taken; returns each tree or the
-    /// reason for the refusal.
-    pub fn begin(&mut self, book: &Book) -> Vec<(u64, Result<u32, String>)> {
-        let asked = std::mem::take(&mut self.asked);
-        let told = asked.into_iter().map(|asker| (asker.reader, self.begin_one(asker, book)));
-        told.collect()
+    /// Starts the requested trees after a window that `book` has taken.
+    pub fn begin(&mut self, book: &Book) {
+        for asker in std::mem::take(&mut self.asked) {
+            let tree = self.begin_one(asker, book);
+            self.begun.push((asker, tree));
+        }
+    }
+
+    /// The trees that have begun since the last call.
+    pub fn take_begun(&mut self) -> Vec<(Asker, Result<u32, String>)> {
+        std::mem::take(&mut self.begun)
     }
 
     fn begin_one(&mut self, asker: Asker, book: &Book) -> Result<u32, String> {
@@ -113,7 +122,13 @@ mod tests {
     }
 
     fn asker(reader: u64, uid: u32) -> Asker {
-        Asker { reader, uid, pid: 7, came_ns: START_NS }
+        Asker { reader, uid, pid: 7, came_ns: START_NS, at_once: false }
+    }
+
+    /// Starts the requested trees; returns them by reader.
+    fn begin(following: &mut Following, book: &Book) -> Vec<(u64, Result<u32, String>)> {
+        following.begin(book);
+        following.take_begun().into_iter().map(|(asker, tree)| (asker.reader, tree)).collect()
     }
 
     #[test]
@@ -121,13 +136,13 @@ mod tests {
         let mut following = Following::default();
         following.ask(asker(1, 5)).expect("there is room");
         assert!(following.all().is_empty(), "not before a window has ended");
-        assert_eq!(following.begin(&book(0)), [(1, Ok(1))]);
+        assert_eq!(begin(&mut following, &book(0)), [(1, Ok(1))]);
         assert_eq!(following.all(), [FollowedProcess { tgid: 7, start_ns: START_NS, tree: 1 }]);
         assert!(following.ask(asker(1, 5)).is_err(), "one connection has one");
         following.leave(1);
         assert!(following.all().is_empty());
         following.ask(asker(2, 5)).expect("there is room again");
-        assert_eq!(following.begin(&book(0)), [(2, Ok(2))], "those of the first may live on");
+        assert_eq!(begin(&mut following, &book(0)), [(2, Ok(2))], "those of the first may live on");
     }
 
     #[test]
@@ -135,7 +150,7 @@ mod tests {
         let mut following = Following::default();
         let begun = |following: &mut Following, asker: Asker, book: &Book| {
             following.ask(asker).expect("there is room");
-            following.begin(book).remove(0).1.expect_err("no tree")
+            begin(following, book).remove(0).1.expect_err("no tree")
         };
         let another = Asker { came_ns: START_NS - 1, ..asker(1, 5) };
         assert!(begun(&mut following, another, &book(0)).contains("does not know your process"));
@@ -145,7 +160,7 @@ mod tests {
         // Process 7 has a tree; another of its connections gets none, and neither does a
         // descendant.
         following.ask(asker(3, 5)).expect("there is room");
-        assert_eq!(following.begin(&book(0)), [(3, Ok(1))]);
+        assert_eq!(begin(&mut following, &book(0)), [(3, Ok(1))]);
         let same = begun(&mut following, asker(4, 5), &book(0));
         assert!(same.contains("on another connection"), "{same}");
         let below = |tree| {
@@ -161,7 +176,7 @@ mod tests {
         assert!(begun(&mut following, unknown, &below(1)).contains("descends from a command"));
         // A tree whose run has ended has no reader, so a descendant may begin its own.
         following.ask(unknown).expect("there is room");
-        assert_eq!(following.begin(&below(9)), [(2, Ok(2))]);
+        assert_eq!(begin(&mut following, &below(9)), [(2, Ok(2))]);
         assert_eq!(following.take_askers(), [3, 2]);
         assert!(following.all().is_empty());
     }

@@ -14,7 +14,7 @@ mod telling;
 mod tests;
 mod visibility;
 
-use crate::ask::{self, Look, Window};
+use crate::ask::{self, Follow, Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
 use crate::notices::{Log, Notice};
@@ -143,7 +143,7 @@ impl Server {
         readers.for_each(|reader| reader.refuse(why));
     }
 
-    /// Processes whose descendants get a tree number from the next window on.
+    /// Processes whose descendants get a tree number from now on.
     pub fn followed(&self) -> Vec<FollowedProcess> {
         self.following.all()
     }
@@ -215,9 +215,9 @@ impl Server {
                         let looked = start_look(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
                     }
-                    ReaderCommand::Follow => {
+                    ReaderCommand::Follow(asked) => {
                         reader.asks(now_ns);
-                        if let Err(why) = follow(&mut self.following, reader) {
+                        if let Err(why) = follow(&mut self.following, reader, asked) {
                             self.notices.push(Notice::Refused(why.clone()));
                             reader.refuse(&why);
                         }
@@ -342,21 +342,23 @@ impl Server {
             self.insides.forget();
             self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
         }
-        self.begin_trees(book);
+        self.following.begin(book);
         self.let_go();
     }
 
-    /// Sends the number of their tree to the readers that requested it.
-    fn begin_trees(&mut self, book: &Book) {
-        for (number, tree) in self.following.begin(book) {
-            let reader = self.readers.iter_mut().find(|reader| reader.number == number);
+    /// Sends the number of their tree to the readers that requested it. Call it once the source
+    /// follows [`Server::followed`], because a reader may start its command at the answer.
+    pub fn tell_followers(&mut self) {
+        for (asker, tree) in self.following.take_begun() {
+            let reader = self.readers.iter_mut().find(|reader| reader.number == asker.reader);
             let Some(reader) = reader else { continue };
-            let reply = match tree.and_then(follows) {
+            let reply = match tree.and_then(|tree| follows(tree, asker.at_once)) {
                 Ok(bytes) => Reply::Bytes(bytes.into()),
                 Err(why) => Reply::Refusal(why),
             };
             answer(reader, Some(reply), &mut self.notices);
         }
+        self.let_go();
     }
 
     fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), FrameError> {
@@ -376,7 +378,8 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
         _ => now_ns,
     };
     let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
-    let asked = WindowRequest { interval_ns: window.interval_ns, after_ns, ends };
+    let (interval_ns, at_once) = (window.interval_ns, window.at_once);
+    let asked = WindowRequest { interval_ns, after_ns, ends, at_once };
     schedule.ask(reader.number, asked, now_ns);
     // Send the window up to the last end if the server holds it back for the reader.
     if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
@@ -394,18 +397,21 @@ fn start_look(looking: &mut Probes, reader: &Reader, look: &Look, now_ns: u64) -
 }
 
 /// Handles a request to follow children.
-fn follow(following: &mut Following, reader: &Reader) -> Result<(), String> {
+fn follow(following: &mut Following, reader: &Reader, asked: Follow) -> Result<(), String> {
     if reader.namespace.is_some() {
         return Err(pids::NOT_FOLLOWED.into());
     }
     let pid = pids::peer_pid(reader.stream())?;
     let &Reader { number, uid, came_ns, .. } = reader;
-    following.ask(Asker { reader: number, uid, pid, came_ns })
+    following.ask(Asker { reader: number, uid, pid, came_ns, at_once: asked.at_once })
 }
 
-fn follows(tree: u32) -> Result<Vec<u8>, String> {
-    let told =
-        serde_json::to_vec(&ask::AnswerRef::Follows(tree)).map_err(|error| error.to_string())?;
+fn follows(tree: u32, at_once: bool) -> Result<Vec<u8>, String> {
+    let told = match at_once {
+        true => ask::AnswerRef::Followed(tree),
+        false => ask::AnswerRef::Follows(tree),
+    };
+    let told = serde_json::to_vec(&told).map_err(|error| error.to_string())?;
     stream::answer(told).map_err(|bad| bad.to_string())
 }
 

@@ -6,7 +6,7 @@
 
 use super::pids::{self, PidNumbering};
 use super::refused_file;
-use crate::ask::{Hello, Look, ReaderMessage, Window, LONGEST};
+use crate::ask::{Follow, Hello, Look, ReaderMessage, Window, LONGEST};
 use crate::beat::MOST_ENDS;
 use crate::schedule::SHORTEST_NS;
 use exactop_model::text::escape::escape_str;
@@ -57,7 +57,7 @@ pub enum ReaderCommand {
     /// An on-demand window.
     Look(Look),
     /// Following of the reader's children.
-    Follow,
+    Follow(Follow),
     /// Invalid: the reason.
     Wrong(String),
 }
@@ -286,8 +286,8 @@ impl Reader {
             ReaderMessage::Look(look) if self.place != ReaderStage::New => {
                 Some(ReaderCommand::Look(look))
             }
-            ReaderMessage::Follow(_) if self.place != ReaderStage::New => {
-                Some(ReaderCommand::Follow)
+            ReaderMessage::Follow(follow) if self.place != ReaderStage::New => {
+                Some(ReaderCommand::Follow(follow))
             }
             ReaderMessage::Hello(_) => Some(ReaderCommand::Wrong("a second hello".into())),
             ReaderMessage::Window(_) | ReaderMessage::Look(_) | ReaderMessage::Follow(_) => {

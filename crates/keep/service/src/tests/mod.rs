@@ -32,9 +32,9 @@ fn machine() -> Machine {
     Machine { host: text(), boot_id: text(), kernel: text(), architecture: text(), exactop: text() }
 }
 
-/// One CPU and one task that runs all the time.
+/// One CPU and one task that runs all the time: this process.
 fn snapshot(first: bool, began_ns: u64, at_ns: u64) -> Snapshot {
-    let key = TaskKey { tgid: 7, tid: 7, start_ns: 1 };
+    let key = TaskKey { tgid: std::process::id(), tid: std::process::id(), start_ns: 1 };
     let mut task = samples::task(1, key, Ident::default());
     task.counters.set(Counter::RunNs, at_ns - began_ns);
     let mut cpu = samples::cpu(0);
@@ -102,6 +102,7 @@ impl Daemon {
                     book.advance(now.clone());
                     counted.fetch_add(1, Ordering::SeqCst);
                     server.tell(t0_ns.unwrap_or(now.at_ns), &now, &book);
+                    server.tell_followers();
                 }
             }
         });
@@ -168,6 +169,38 @@ fn every_reader_has_its_own_windows_that_balance() {
     let ended = daemon.windows.load(Ordering::SeqCst) as usize;
     assert!(ended < asked, "{ended} ends for {asked} looks");
     assert_eq!(daemon.said(), []);
+}
+
+#[test]
+fn a_run_takes_two_windows_one_before_its_command_and_one_after_it() {
+    let daemon = Daemon::start();
+    let windows = || daemon.windows.load(Ordering::SeqCst);
+    let (mut remote, tree) = Remote::following(&daemon.path, "x").unwrap();
+    let begin = remote.snapshot(&Request::default()).unwrap();
+    assert_eq!((tree, windows()), (1, 1), "the window of the answer is the one before the command");
+    let end = remote.snapshot(&Request { at_once: true, ..Request::default() }).unwrap();
+    assert_eq!(windows(), 2);
+    assert!(begin.at_ns < end.at_ns);
+    drop(remote);
+    let (_, tree) = Remote::following(&daemon.path, "x").unwrap();
+    assert_eq!(tree, 2);
+    assert_eq!(daemon.said(), []);
+}
+
+#[test]
+fn an_older_reader_gets_the_answer_that_it_knows() {
+    let daemon = Daemon::start();
+    for (asks, answer) in [("{}", "{\"follows\":1}"), ("{\"at_once\":true}", "{\"followed\":2}")] {
+        let mut stream = UnixStream::connect(&daemon.path).unwrap();
+        let hello = "{\"hello\":{\"exactop\":\"x\",\"format\":1}}";
+        write!(stream, "{hello}\n{{\"follow\":{asks}}}\n{{\"window\":{{}}}}\n").unwrap();
+        let (mut said, mut bytes) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&said).contains(answer) {
+            let n = stream.read(&mut bytes).unwrap();
+            assert!(n > 0, "the daemon ended the connection");
+            said.extend_from_slice(&bytes[..n]);
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn rows(proc: &FakeProc, threads: bool) -> Vec<Row> {
     let mut source = Procfs::open(proc.root()).unwrap();
     let needs = if threads { Needs::THREADS } else { Needs::NONE };
     let mut book = Book::new();
-    let mut look = || source.snapshot(&Request { needs, watch: None, interval_ns: None }).unwrap();
+    let mut look = || source.snapshot(&Request { needs, ..Request::default() }).unwrap();
     book.advance(look());
     let window = book.advance(look()).unwrap();
     let mut rows = Frame::new(&window, &book, &FrameOptions { threads, ..Default::default() }).rows;

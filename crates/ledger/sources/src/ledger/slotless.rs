@@ -46,7 +46,7 @@ impl Slotless {
         let mut now = FxHashSet::default();
         if left_out {
             let with_slot = tids_with_slot(kernel, slots);
-            let request = Request { needs: Needs::THREADS, watch: None, interval_ns: None };
+            let request = Request { needs: Needs::THREADS, ..Request::default() };
             let everyone = Procfs::open(Path::new("/proc"))?.snapshot(&request)?.tasks;
             for task in everyone.iter().filter(|task| !with_slot.contains(&task.key.tid)) {
                 let account = account(task);

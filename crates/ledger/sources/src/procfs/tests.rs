@@ -25,7 +25,7 @@ fn fake() -> (FakeProc, Procfs, Arc<AtomicU64>) {
 }
 
 fn look(source: &mut Procfs, needs: Needs) -> Snapshot {
-    source.snapshot(&Request { needs, watch: None, interval_ns: None }).unwrap()
+    source.snapshot(&Request { needs, ..Request::default() }).unwrap()
 }
 
 fn ms(ticks: u64) -> u64 {
@@ -119,7 +119,7 @@ fn watching_one_process_leaves_all_other_rows_as_they_are() {
         }
         clock.fetch_add(SECOND_NS, Ordering::Relaxed);
         let needs = if watch.is_some() { Needs::THREADS } else { Needs::NONE };
-        let snapshot = source.snapshot(&Request { needs, watch, interval_ns: None }).unwrap();
+        let snapshot = source.snapshot(&Request { needs, watch, ..Request::default() }).unwrap();
         if let Some(window) = book.advance(snapshot) {
             let has = |t: &&exactop_model::ledger::window::TaskDelta| {
                 t.delta.get(Counter::RunNs).is_some()

@@ -177,7 +177,8 @@ impl Feed for Session {
         let of_groups = ask.options.by.filter(|by| by.is_of_group());
         let names = of_groups.map_or(Needs::NONE, |_| Needs::NAMES);
         let needs = ask.needs | names;
-        let request = Request { needs, watch: ask.watch, interval_ns: ask.interval_ns };
+        let request =
+            Request { needs, watch: ask.watch, interval_ns: ask.interval_ns, ..Request::default() };
         self.advance(&request).map_err(|error| error.to_string())?;
         let source = self.provenance().source;
         match self.window.as_ref().filter(|_| ask.groups) {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn ask(watch: Option<u32>, needs: Needs) -> Request {
-        Request { needs, watch, interval_ns: None }
+        Request { needs, watch, ..Request::default() }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::system::SystemReader;
 use exactop_model::ledger::audit::Audit;
 use exactop_model::ledger::exactness::{RepairedTasks, Repairs, WindowState};
 use exactop_model::run::{Slowest, Tree as Totals};
-use exactop_model::{AccountId, Book, Books, Comm, Counter, MicroState, Needs, Tap, Window};
+use exactop_model::{AccountId, Book, Books, Comm, Counter, MicroState, Tap, Window};
 use rustc_hash::FxHashMap;
 use slowest::Watcher;
 use std::collections::BTreeMap;
@@ -74,7 +74,6 @@ pub struct Tree {
     /// True if the source follows no other tree, so that its CPUs hold the time of this one.
     is_alone: bool,
     book: Book,
-    request: Request,
     totals: Totals,
     /// Tasks repaired so far, on the whole machine.
     repaired: RepairedTasks,
@@ -119,13 +118,11 @@ impl Tree {
         is_alone: bool,
         tap: Option<Box<dyn Tap>>,
     ) -> Result<Tree, SourceError> {
-        let request = Request { needs: Needs::NONE, watch: None, interval_ns: None };
         let mut tree = Tree {
             source,
             tree,
             is_alone,
             book: Book::new(),
-            request,
             totals: Totals::default(),
             repaired: RepairedTasks::default(),
             earlier: FxHashMap::default(),
@@ -140,10 +137,20 @@ impl Tree {
     /// Ends a window and adds it up. A window should not be longer than one or two seconds, because
     /// exited groups are kept until their window is read.
     pub fn advance(&mut self) -> Result<(), SourceError> {
+        self.end_window(false)
+    }
+
+    /// Ends the last window now. A daemon's window otherwise ends at an instant that its readers
+    /// share.
+    pub fn finish(&mut self) -> Result<(), SourceError> {
+        self.end_window(true)
+    }
+
+    fn end_window(&mut self, at_once: bool) -> Result<(), SourceError> {
         let exits = self.exits.as_mut().ok().map(Watcher::take);
         // Read right before the snapshot, so that both cover the same window.
         let system = self.tap.as_mut().map(|(_, system)| system.read());
-        let mut snapshot = self.source.snapshot(&self.request)?;
+        let mut snapshot = self.source.snapshot(&Request { at_once, ..Request::default() })?;
         if self.source.has_begun_anew() {
             return Err(SourceError::Unavailable {
                 what:
@@ -192,7 +199,7 @@ impl Tree {
 
     /// Drops all sums so far.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
-        self.advance()?;
+        self.end_window(true)?;
         self.totals = self.nothing_yet();
         self.repaired = RepairedTasks::default();
         self.earlier.clear();

@@ -60,7 +60,8 @@ pub struct Lab<'a> {
 }
 
 /// Reports all tasks, and the machine's ticks.
-const REQUEST: Request = Request { needs: Needs::MACHINE, watch: None, interval_ns: None };
+const REQUEST: Request =
+    Request { needs: Needs::MACHINE, watch: None, interval_ns: None, at_once: false };
 
 /// Opens the exact ledger.
 fn ledger() -> Result<Session, LabError> {

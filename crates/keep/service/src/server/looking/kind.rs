@@ -103,7 +103,8 @@ impl ProbeSet {
         // An end far in the future counts as now.
         let after_ns = look.after_ns.unwrap_or(now_ns).min(now_ns);
         let (after_ns, reply) = view.ask(number, after_ns, now_ns);
-        let asked = WindowRequest { interval_ns: look.interval_ns, after_ns, ends: 1 };
+        let (interval_ns, ends, at_once) = (look.interval_ns, 1, false);
+        let asked = WindowRequest { interval_ns, after_ns, ends, at_once };
         self.schedule.ask(number, asked, now_ns);
         reply
     }

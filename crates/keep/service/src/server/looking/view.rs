@@ -307,7 +307,7 @@ mod tests {
         match serde_json::from_slice(&json).unwrap() {
             Answer::Looked(looked) => looked,
             Answer::Begun(at_ns) => panic!("begun at {at_ns}"),
-            Answer::Follows(tree) => panic!("followed as tree {tree}"),
+            Answer::Follows(tree) | Answer::Followed(tree) => panic!("followed as tree {tree}"),
         }
     }
 
