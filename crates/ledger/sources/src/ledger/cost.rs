@@ -25,6 +25,8 @@ const QUIET_PER_S: u64 = 2_000;
 /// Longest wait for a first figure under a changed load, in steps of one millisecond, so that the
 /// present window gets its own figure.
 const WAITS: u32 = 5;
+/// Time between two requests for the statistics of the programs, ns.
+const ASK_EVERY_NS: u64 = 5_000_000_000;
 
 /// The kernel's run-time statistics of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +45,9 @@ pub struct Cost {
     stats: Option<OwnedFd>,
     /// Statistics of each program at the last request.
     known: Vec<ProgramStats>,
-    /// Optional programs that were attached at the last request.
+    /// Instant of the last request, ns.
+    asked_ns: Option<u64>,
+    /// Optional programs that were attached at the last request or after it.
     attached: Measured,
     /// Statistics at the start of this calibration.
     base: ProgramStats,
@@ -63,6 +67,7 @@ impl Cost {
             wanted,
             stats: wanted.then(enable_statistics).flatten(),
             known: Vec::new(),
+            asked_ns: None,
             attached: Measured::default(),
             base: ProgramStats::default(),
             ns_per_event: None,
@@ -73,24 +78,36 @@ impl Cost {
         }
     }
 
-    /// Adds the cost of the events up to now and asks the kernel for the programs' statistics. It
-    /// does so in each window, because a window with a skipped run is not exact. `attached` says
-    /// which optional programs are attached. Returns the number of runs skipped so far.
-    pub fn review(&mut self, kernel: &KernelSide, now_ns: u64, attached: Measured) -> u64 {
+    /// Adds the cost of the events up to now. Asks the kernel for the programs' statistics, at most
+    /// once in five seconds or if this is the `last` window. `attached` says which optional programs
+    /// are attached. Returns the number of skipped runs at the last request: a skipped run makes the
+    /// window inexact in which it becomes known.
+    pub fn review(
+        &mut self,
+        kernel: &KernelSide,
+        now_ns: u64,
+        attached: Measured,
+        last: bool,
+    ) -> u64 {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
         self.events = events;
         if let Some(per_s) = self.rate(new, now_ns).filter(|&now| is_other(now, self.per_s)) {
             self.calibrate_anew(kernel, per_s);
         }
-        let before = std::mem::replace(&mut self.attached, attached);
-        self.ask(kernel, |when| match when {
-            Attach::Split => attached.split || before.split,
-            Attach::Interrupts => attached.irq || before.irq,
-            // Only the reader runs it, and no interrupt runs it again.
-            Attach::Flush => false,
-            _ => true,
-        });
+        self.attached.split |= attached.split;
+        self.attached.irq |= attached.irq;
+        if last || self.stats.is_some() || is_due(self.asked_ns, now_ns) {
+            self.asked_ns = Some(now_ns);
+            let since = std::mem::replace(&mut self.attached, attached);
+            self.ask(kernel, |when| match when {
+                Attach::Split => since.split,
+                Attach::Interrupts => since.irq,
+                // Only the reader runs it, and no interrupt runs it again.
+                Attach::Flush => false,
+                _ => true,
+            });
+        }
         if let Some(ns_per_event) = self.ns_per_event {
             self.ns += new as f64 * ns_per_event;
         }
@@ -154,6 +171,11 @@ impl Cost {
         }
         true
     }
+}
+
+/// True if the last request for statistics is so long ago that the next one is due.
+fn is_due(asked_ns: Option<u64>, now_ns: u64) -> bool {
+    asked_ns.is_none_or(|asked_ns| now_ns >= asked_ns + ASK_EVERY_NS)
 }
 
 /// True if a rate of events is a changed load.
@@ -222,6 +244,18 @@ fn stats_of(fd: RawFd) -> Option<ProgramStats> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn windows_in_five_seconds_ask_once_for_statistics() {
+        let mut asked_ns = None;
+        let ends = (0..20).map(|n| 7_000_000_000 + n * 500_000_000);
+        let asks = ends.filter(|&now_ns| {
+            let due = is_due(asked_ns, now_ns);
+            asked_ns = if due { Some(now_ns) } else { asked_ns };
+            due
+        });
+        assert_eq!(asks.count(), 2, "in ten seconds");
+    }
 
     #[test]
     fn a_load_changes_by_a_factor_of_four_unless_the_machine_is_quiet() {

@@ -339,7 +339,7 @@ impl Source for Ledger {
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         let moves = self.moves.read(&self.kernel, &closed)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
-        let recursions = self.cost.review(&self.kernel, closed.t_ns, measured);
+        let recursions = self.cost.review(&self.kernel, closed.t_ns, measured, request.at_once);
         self.count_errors(&closed, recursions, changes.torn, changes.overflow);
         self.seed_again(&mut changes, slots)?;
         let (events, bpf_ns) = self.cost.so_far();
