@@ -17,3 +17,5 @@ enum ex_cpu_word cpu_word_layout;
 enum ex_chunks chunks_layout;
 enum ex_audited audited_layout;
 enum ex_follows follows_layout;
+enum ex_why why_layout;
+enum ex_book_sizes book_sizes_layout;

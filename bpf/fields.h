@@ -45,6 +45,14 @@ static __always_inline struct rq *run_queue_of(struct task_struct *task)
 	return to_read(task)->se.cfs_rq->rq;
 }
 
+/* The CPU that a task is on, or whose run queue it is in, or that it was on last. */
+static __always_inline __u32 cpu_of_task(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ((struct task_struct___before_5_16 *)task, cpu);
+}
+
 /* An int in 6.x, a byte in 7.3. Without the field no task counts as being on a CPU. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {

@@ -32,6 +32,9 @@ enum ex_state {
 	EX_USR = 13,
 	EX_SYS = 14,
 	EX_NS = 16,
+	/* In ex_cum.ns alone: waits, and throttled time, that are in the blame book. */
+	EX_BOOKED = 0,
+	EX_BOOKED_THROTTLE = 15,
 	EX_NEW = 16,  /* forked, not yet woken for the first time */
 	EX_SEED = 17, /* found by the iterator, no event seen yet */
 	EX_DEAD = 18  /* its last switch is over */
@@ -110,10 +113,12 @@ struct ex_slot {
 	__s64 queue_offset; /* begin of its wait here, less its begin in the run queue */
 	__u64 wait_began; /* begin of its wait here */
 	__u32 counted; /* nvcsw + nivcsw at its last switch-out */
-	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
+	__u16 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
+	__u16 fault_text; /* its last page fault was on an instruction */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
-	__u32 fault_text; /* its last page fault was on an instruction */
+	__u16 party; /* number of its party in the blame book; 0: none */
+	__u16 snap_party;
 	__u32 tree;	  /* the followed tree that it belongs to; 0: none; inherited */
 	struct ex_cum cum;
 	struct ex_cum snap;
@@ -288,6 +293,81 @@ struct ex_move {
 	__u64 throttle;
 };
 
+/*
+ * What an owner under every key is made of, as of the task's first event in a window, its last exec
+ * and its last move.
+ */
+struct ex_party {
+	__u64 cgroup;
+	__u32 uid;
+	__u32 session;
+	char comm[16]; /* of the process */
+	__u32 kthread;
+	__u32 pad;
+};
+
+/* Why a CPU was not free for a task that waited. */
+enum ex_why {
+	EX_BY_OTHER, /* a task without a slot, or no room in the table */
+	EX_BY_TASK,
+	EX_BY_IDLE, /* the CPU was waking up */
+	EX_BY_INTERRUPTS,
+	EX_BY_STEAL,
+	EX_BY_THROTTLE, /* its own quota was used up */
+	EX_BY_BRIEF,	/* too short to look for a culprit */
+	EX_BY_OLDER	/* longer ago than the CPU's stays reach */
+};
+
+enum ex_book_sizes {
+	EX_STAYS = 64,
+	EX_PAIRS = 1024, /* of a CPU and a window */
+	EX_PARTIES = 32768
+};
+
+/* A stay on a CPU; it began when the stay before ended. */
+struct ex_segment {
+	__u64 end;
+	__u16 party;
+	__u16 why;
+	__u32 steal; /* ns that were taken from it */
+	__u32 irq;
+	__u32 pad;
+};
+
+/* Bit of a pair in use. Below it stand the victim's party, the culprit's, and an enum ex_why. */
+#define EX_PAIR_USED (1ull << 48)
+
+struct ex_pair {
+	__u64 pair; /* 0: the place is free */
+	__u64 ns;
+	__u64 times;
+};
+
+/* A CPU's part of the blame book. */
+struct ex_book {
+	__u32 stays; /* number of ended stays so far */
+	__u32 booked; /* bookings so far, if some are left out for tests */
+	__u16 party; /* who is on the CPU now */
+	__u16 why;
+	__u32 pad;
+	__u64 steal; /* the CPU's figures when that stay began */
+	__u64 irq;
+	struct ex_segment ring[EX_STAYS];
+	struct ex_pair pairs[2][EX_PAIRS]; /* of the window of epoch e at [e & 1] */
+};
+
+struct ex_party_key {
+	__u32 party;
+	__u32 epoch;
+};
+
+struct ex_party_sum {
+	__u64 waits; /* signed: what tasks waited before they ended or became another party */
+	__u64 dispatches;
+	__u64 ns; /* waits without a place among the pairs */
+	__u64 times;
+};
+
 /* Bits: the counts of a task that this kernel has too, for comparison with ours. */
 enum ex_audited { EX_AUDIT_RUN = 1, EX_AUDIT_LAT = 2 };
 
@@ -318,5 +398,7 @@ _Static_assert(sizeof(struct ex_group) == 840, "ex_group");
 _Static_assert(sizeof(struct ex_zombie) == 96, "ex_zombie");
 _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
 _Static_assert(sizeof(struct ex_move) == 24, "ex_move");
+_Static_assert(sizeof(struct ex_party) == 40, "ex_party");
+_Static_assert(sizeof(struct ex_book) == 50720, "ex_book");
 
 #endif

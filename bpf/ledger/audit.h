@@ -58,12 +58,6 @@ static __always_inline __u64 on_cpus(struct ex_slot *s)
 	return ns[EX_RUN] + ns[EX_USR] + ns[EX_SYS] + ns[EX_STEAL] + ns[EX_IRQ];
 }
 
-/* The task's waits for a CPU in our account. */
-static __always_inline __u64 waited(struct ex_slot *s)
-{
-	return s->cum.ns[EX_LAT] + s->cum.ns[EX_LAT_PREEMPT] + s->cum.ns[EX_THROTTLE];
-}
-
 /* Notes that a wait begins. A later event may tell when the task enters its run queue. */
 static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64 at)
 {
@@ -106,7 +100,7 @@ static __always_inline void note_arrival(struct ex_cpu *c, struct ex_slot *s,
 	 * no wait of such a task (sched_info_depart).
 	 */
 	if (shown) {
-		uncounted = s->delay_offset - (task->sched_info.run_delay - waited(s)) - bias;
+		uncounted = s->delay_offset - (task->sched_info.run_delay - waited(&s->cum)) - bias;
 		bias += uncounted & ~if_any(task->sched_info.last_queued);
 	}
 	bias &= if_begun(s);
@@ -153,7 +147,7 @@ static __always_inline void hold_waits(struct ex_slot *s, struct task_struct *ta
 
 	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return;
-	offset = task->sched_info.run_delay - waited(s);
+	offset = task->sched_info.run_delay - waited(&s->cum);
 	if (counts_waits())
 		s->cum.lat_error += (s->delay_offset - offset) & begun;
 	s->delay_offset = offset;

@@ -174,10 +174,8 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 
 	if (first || (__s32)(c->epoch - b.epoch) < 0)
 		end_window(c, s, b.epoch);
-	if (first && task) {
-		identify_itself(&s->id, task);
-		follow_session(s);
-	}
+	if (first && task)
+		identify_again(s, task);
 	seg.ns = now - c->since;
 	if (c->cur != EX_CUR_OFFLINE)
 		take(c, &seg);

@@ -277,6 +277,8 @@ static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32
 		count_error(EX_ERR_UNSEEN_EXIT);
 		note_end(s, task, 0);
 	}
+	if (blame)
+		end_waits(s);
 	if (has_parent(&s->id, task))
 		fold(c, s, cpu, now, b.epoch);
 	else

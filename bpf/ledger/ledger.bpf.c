@@ -68,11 +68,15 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	}
 	if (out)
 		switch_out(c, out, left, prev, preempt, prev_state, now, b);
+	if (blame)
+		end_stay(c, cpu, next->pid ? EX_BY_OTHER : EX_BY_IDLE);
 	if (!next->pid) {
 		c->cur = EX_CUR_IDLE;
 	} else if (in) {
 		switch_in(c, in, index, next, cpu, now, b, c->clock_offset, true);
 		c->cur = index;
+		if (blame)
+			begin_stay(in, cpu);
 	} else {
 		c->cur = EX_CUR_UNNAMED;
 	}
@@ -168,6 +172,8 @@ int BPF_PROG(on_exec, struct task_struct *p)
 	/* After another thread's exec too: the kernel has swapped the tids by now. */
 	if (s)
 		identify_itself(&s->id, p);
+	if (s && blame)
+		follow_party(s);
 	return 0;
 }
 
@@ -298,6 +304,8 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 		close_segment(c, NULL, NULL, now, last_boundary(now));
 	}
 	c->cur = EX_CUR_OFFLINE;
+	if (blame)
+		end_stay(c, cpu, EX_BY_OTHER);
 	c->kernel_switches = EX_UNREAD;
 	leave(mine, depth);
 	may_go();
@@ -323,4 +331,5 @@ int BPF_PROG(on_signal, int sig)
 /* The other programs. They stand here because the first program must come first in the object. */
 #include "optional.h"
 #include "reader.h"
+#include "requeue.h"
 #include "wake.h"

@@ -86,8 +86,11 @@ static __always_inline void follow_group(struct ex_cpu *c, struct ex_slot *s,
 	s->set = set;
 	to = cgroup_id(task);
 	/* If equal, another hierarchy's group or another set of controllers changed. */
-	if (s->id.cgroup != to)
-		change_group(c, s, (__u64)task->pid << 32 | task->tgid, now, to);
+	if (s->id.cgroup == to)
+		return;
+	change_group(c, s, (__u64)task->pid << 32 | task->tgid, now, to);
+	if (blame)
+		follow_party(s);
 }
 
 #endif

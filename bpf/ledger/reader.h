@@ -87,6 +87,8 @@ static __always_inline int flush_this_cpu(void)
 		audit_staying(c, s, task, now, b);
 		goto out;
 	}
+	if (blame)
+		end_stay(c, cpu, task->pid ? EX_BY_OTHER : EX_BY_IDLE);
 	if (!task->pid) {
 		c->cur = EX_CUR_IDLE;
 		goto out;
@@ -103,6 +105,8 @@ static __always_inline int flush_this_cpu(void)
 		c->arrived = now;
 		mine->state = EX_RUN;
 		c->cur = index;
+		if (blame)
+			begin_stay(mine, cpu);
 		c->came_offset = c->clock_offset;
 		/* Our account continues from here, the kernel's from its last count. */
 		if (has_run_queues())
@@ -225,6 +229,8 @@ int seed(struct bpf_iter__task *ctx)
 	/* The birth of this task was not shown, or it found no room. */
 	if (READ_ONCE(seeded))
 		s->tree = inherited_tree(task);
+	if (blame)
+		follow_party(s);
 	list_dirty(READ_ONCE(epoch), index);
 	if (!claim(st, s, index))
 		return 0;

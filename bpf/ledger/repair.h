@@ -151,13 +151,19 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 
 		leave_unseen(c, s, left_by(c, s, arrived, back ? now - arrived : 0), back, now);
 		c->cur = EX_CUR_UNNAMED;
+		if (blame)
+			end_stay(c, cpu, EX_BY_OTHER);
 	} else if (c->cur < max_slots) {
 		/* The task left at an unknown time and was seen elsewhere. */
 		c->cur = EX_CUR_UNNAMED;
+		if (blame)
+			end_stay(c, cpu, EX_BY_OTHER);
 		close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
 	}
 	if (!task->pid) {
 		c->cur = EX_CUR_IDLE;
+		if (blame)
+			end_stay(c, cpu, EX_BY_IDLE);
 		return 0;
 	}
 	s = slot_here_of(task, &index, cpu);
@@ -168,6 +174,8 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 		arrived = s->since < now ? s->since : now;
 	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
 	c->cur = EX_CUR_UNNAMED;
+	if (blame)
+		end_stay(c, cpu, EX_BY_OTHER);
 	if (s && s->since <= arrived) {
 		/* Its time in user and system mode meanwhile was not seen either. */
 		s->split_run = 0;
@@ -180,6 +188,8 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 		/* Not before it crossed the boundary: the repair belongs to this window. */
 		s->cum.repairs++;
 		c->cur = index;
+		if (blame)
+			begin_stay(s, cpu);
 	}
 	return 0;
 }

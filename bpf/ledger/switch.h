@@ -97,7 +97,7 @@ static __always_inline __s64 unseen_wait(struct ex_slot *s)
 
 	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return 0;
-	return BPF_CORE_READ(task, sched_info.run_delay) - s->delay_offset - waited(s);
+	return BPF_CORE_READ(task, sched_info.run_delay) - s->delay_offset - waited(&s->cum);
 }
 
 /*
@@ -134,6 +134,8 @@ __noinline int end_current(struct ex_cpu *c, struct ex_slot *s, __u32 index, __u
 		else
 			note_end(s, task, 0);
 	}
+	if (blame)
+		end_waits(s);
 	fold(c, s, bpf_get_smp_processor_id(), now, e);
 	if (task->exit_state & EXIT_ZOMBIE)
 		list_zombie(s, task, now);
@@ -176,6 +178,8 @@ static __always_inline bool take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 	else
 		charge_off_cpu(c, s, now, s->state);
 	s->since = now;
+	if (blame)
+		book_wait(s, bpf_get_smp_processor_id(), now);
 	return true;
 }
 
@@ -272,6 +276,17 @@ __noinline int until_unthrottled(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 	return 0;
 }
 
+/* A slot's task has come onto a CPU. */
+static __always_inline void begin_stay(struct ex_slot *s, __u32 cpu)
+{
+	struct ex_book *b = book_of(cpu);
+
+	if (b) {
+		b->party = s->party;
+		b->why = EX_BY_TASK;
+	}
+}
+
 static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				      struct task_struct *next, __u32 cpu, __u64 now,
 				      struct boundary b, __s64 offset, bool shown)
@@ -287,6 +302,8 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 			 next->policy != SCHED_DEADLINE)
 			until_unthrottled(c, s, now);
 		charge_off_cpu(c, s, now, is_waiting(s->state) ? s->state : EX_LAT);
+		if (blame)
+			book_wait(s, cpu, now);
 	} else {
 		s->born = s->state == EX_SEED || !s->born ? now : s->born;
 	}

@@ -3,7 +3,7 @@
 #ifndef EXACTOP_WINDOW_H
 #define EXACTOP_WINDOW_H
 
-#include "maps.h"
+#include "blame.h"
 
 /* The last boundary at or before now: its epoch and instant. */
 struct boundary {
@@ -105,6 +105,15 @@ __noinline int follow_session(struct ex_slot *s)
 	return 0;
 }
 
+/* Reads the identity of a slot's task again, at its first event in a window. */
+static __always_inline void identify_again(struct ex_slot *s, struct task_struct *task)
+{
+	identify_itself(&s->id, task);
+	follow_session(s);
+	if (blame)
+		follow_party(s);
+}
+
 /*
  * Sets a slot's figures aside at the boundary. The time up to it is charged to the slot's state,
  * less the time taken from it.
@@ -136,6 +145,7 @@ __noinline int set_aside(struct ex_cpu *c, struct ex_slot *s, __u64 slot_and_epo
 	s->snap_cpu = s->cpu;
 	s->snap_kstate = s->kstate;
 	s->snap_cgroup = s->id.cgroup;
+	s->snap_party = s->party;
 	store_barrier(c);
 	*(volatile __u32 *)&s->epoch = b.epoch;
 	store_barrier(c);
@@ -161,10 +171,8 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 	if (!is_before(s, b))
 		return;
 	set_aside(c, s, slot_and_epoch(index, b.epoch), 0, 0);
-	if (task) {
-		identify_itself(&s->id, task);
-		follow_session(s);
-	}
+	if (task)
+		identify_again(s, task);
 }
 
 /* Charges an off-CPU task up to now, to its state or to another one (see caller). */

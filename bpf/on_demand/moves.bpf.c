@@ -77,13 +77,6 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline __u32 cpu_of(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->thread_info.cpu))
-		return task->thread_info.cpu;
-	return BPF_CORE_READ((struct task_struct___before_5_16 *)task, cpu);
-}
-
 static __always_inline bool has_run_queue(void)
 {
 	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
@@ -258,7 +251,7 @@ static __always_inline void was_asleep(struct thread *t)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *p, int to)
 {
-	struct ex_migration_key key = {.tgid = p->tgid, .tid = p->pid, .from = cpu_of(p), .to = to};
+	struct ex_migration_key key = {.tgid = p->tgid, .tid = p->pid, .from = cpu_of_task(p), .to = to};
 	__u64 now = bpf_ktime_get_ns();
 	bool left_idle = false, is_known = false;
 	struct ex_migration *move;
@@ -311,7 +304,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	struct ex_migration_key key = {.tgid = p->tgid,
 				  .tid = p->pid,
 				  .from = bpf_get_smp_processor_id(),
-				  .to = cpu_of(p),
+				  .to = cpu_of_task(p),
 				  .facts = EX_BORN};
 	struct thread *t;
 

@@ -157,6 +157,7 @@ impl Masks {
             system,
             cost,
             outside,
+            blame: _,
         } = now;
         Snapshot {
             at_ns,
@@ -176,6 +177,7 @@ impl Masks {
             system,
             cost,
             outside,
+            blame: None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! Modules:
 //! - `ledger/`: keys, counters, snapshots and windows; `samples.rs` has empty samples for made-up
 //!   snapshots.
+//! - `blame/`: who had the CPU while tasks waited for it.
 //! - `frame/`, `columns/`: rows, columns, filters and sorting.
 //! - `findings/`: conclusions from a window.
 //! - `owner/`: the owner of each part of a window's time. `by` has the keys, `moves` settles moves
@@ -22,6 +23,7 @@
 //! - `feed/`: the interface to views, and layers over a feed.
 #![forbid(unsafe_code)]
 
+pub mod blame;
 pub mod cgroups;
 pub mod columns;
 pub mod feed;
@@ -35,6 +37,8 @@ pub mod run;
 pub mod text;
 pub mod words;
 
+pub use blame::rows::Blamed;
+pub use blame::Blame;
 pub use columns::{Column, ColumnId};
 pub use feed::needs::Needs;
 pub use feed::tap::Tap;

@@ -28,6 +28,8 @@ pub(crate) enum Attach {
     Split,
     /// In the ledger while interrupts are measured; in other objects always.
     Interrupts,
+    /// In the ledger if it keeps the blame book.
+    Blame,
     /// Never. The reader runs it, and each run counts as an event.
     Flush,
     /// Never. The reader runs it, and no run counts as an event.
@@ -129,6 +131,7 @@ table! {
     on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always From5_18          None;
     on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always Before5_18        None;
     on_migrate                  "tp_btf/sched_migrate_task"         [moves]                          Always     All               None;
+    on_requeue                  "tp_btf/sched_migrate_task"         [ledger]                         Blame      All               None;
     on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
     on_group_made               "tp_btf/cgroup_mkdir"               [births]                         Always     All               None;
     on_unthrottle               "fentry/unthrottle_cfs_rq"          [ledger]                         IfItMay    WithFentry        Some(NO_UNTHROTTLE);

@@ -106,6 +106,7 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
             irq_ns,
             steal_ns,
         }),
+        blame: None,
     })
 }
 

@@ -238,6 +238,7 @@ impl World {
             },
             cost: CostSample { user_ns: n, bpf_ns: None, bpf_events: Some(n) },
             outside: self.complete.then_some(Outside { run_ns: n, irq_ns: 3 * n, steal_ns: 1 }),
+            blame: None,
         }
     }
 

@@ -104,6 +104,7 @@ impl Book {
         let samples = std::mem::take(&mut snapshot.tasks);
         let exits = std::mem::take(&mut snapshot.exited);
         let gone = std::mem::take(&mut snapshot.gone);
+        let blame = snapshot.blame.take();
         let t0_ns = self.last.as_ref().map(|s| s.at_ns);
         let mut backwards = 0;
         let mut tasks = Vec::with_capacity(samples.len());
@@ -122,6 +123,7 @@ impl Book {
         self.interrupts =
             self.last.as_ref().is_some_and(|last| interrupts_are_measured(last, &snapshot));
         let window = self.last.as_ref().map(|last| difference(last, &snapshot, tasks, exited));
+        let window = window.map(|window| Window { blame, ..window });
         self.last = Some(snapshot);
         window
     }

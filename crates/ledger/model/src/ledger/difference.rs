@@ -78,6 +78,7 @@ pub(crate) fn difference(
             bpf_events: minus(now.cost.bpf_events, last.cost.bpf_events),
         },
         outside,
+        blame: None,
         end: now.clone(),
     }
 }

@@ -4,6 +4,7 @@
 //! window, its figures from earlier windows move to its exited group. So the books of the sum close
 //! as those of each window do.
 
+use crate::blame::Blame;
 use crate::ledger::audit::ExitAudit;
 use crate::ledger::book::Book;
 use crate::ledger::difference::fold_interrupts;
@@ -96,6 +97,7 @@ impl Joined {
         add_moves(&mut sum.moves, &window.moves);
         let degraded = &mut window.end.provenance.degraded;
         *degraded = Degraded::in_either(*degraded, sum.end.provenance.degraded);
+        let blame = with_next(sum.blame.take(), window.blame.take());
         let cost = window.cost;
         sum.cost.user_ns += cost.user_ns;
         sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);
@@ -119,6 +121,7 @@ impl Joined {
             moves: sum.moves,
             cost: sum.cost,
             outside: sum.outside.zip(window.outside).map(|(then, now)| then.and(&now)),
+            blame,
             ..window
         }
     }
@@ -134,6 +137,13 @@ impl Joined {
         add_moves(&mut moves, &self.moves);
         Some(Window { tasks, exited, moves, repaired_tasks: self.repaired.count(), ..window })
     }
+}
+
+/// Both blame books as one, if both windows have one.
+fn with_next(then: Option<Blame>, now: Option<Blame>) -> Option<Blame> {
+    let (mut then, now) = then.zip(now)?;
+    then.add(&now);
+    Some(then)
 }
 
 /// The sum, if both are known.

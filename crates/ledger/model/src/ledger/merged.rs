@@ -5,6 +5,7 @@
 //! exited group has only the use in the window of the exit. A book that takes what [`Merged::take`]
 //! returns has the windows that [`Joined`](crate::ledger::joined::Joined) would make.
 
+use crate::blame::Blame;
 use crate::ledger::book::{life_in, Book};
 use crate::ledger::counters::Counters;
 use crate::ledger::joined::ended;
@@ -40,6 +41,8 @@ pub struct Merged {
     irq: Option<Quality>,
     /// Detail that is missing in a snapshot since the last take; the outer `None`: no snapshot since.
     degraded: Option<Option<Degraded>>,
+    /// What was booked in the blame book since the last take.
+    blame: Option<Blame>,
     last: Option<Snapshot>,
 }
 
@@ -60,7 +63,10 @@ impl Merged {
     }
 
     /// Adds the next snapshot; the first one must be complete.
-    pub fn add(&mut self, snapshot: Snapshot) {
+    pub fn add(&mut self, mut snapshot: Snapshot) {
+        if let Some(booked) = snapshot.blame.take() {
+            self.blame.get_or_insert_default().add(&booked);
+        }
         self.look_before(&snapshot);
         self.changed.extend(snapshot.tasks.iter().map(|task| task.account));
         self.gone.extend(self.book.ending(&snapshot));
@@ -173,6 +179,7 @@ impl Merged {
         if let Some(degraded) = self.degraded.take() {
             now.provenance.degraded = degraded;
         }
+        now.blame = self.blame.take();
         // A pair that the source has forgotten goes after a take without growth; then it begins
         // again.
         let kept: FxHashSet<_> = now.moves.iter().map(|moved| (moved.from, moved.to)).collect();

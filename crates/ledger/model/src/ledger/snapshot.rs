@@ -1,5 +1,6 @@
 //! Raw cumulative counters at one instant: the output of a source and the content of a recording.
 
+use crate::blame::Blame;
 use crate::ledger::audit::{ExitAudit, TaskAudit};
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::errors::ErrorCounts;
@@ -313,6 +314,8 @@ pub struct Snapshot {
     pub cost: CostSample,
     /// Tasks outside of the PID namespace, as one sum; `None`: every task has its own account.
     pub outside: Option<Outside>,
+    /// What was booked in the blame book since the snapshot before; `None`: the source keeps none.
+    pub blame: Option<Blame>,
 }
 
 impl Snapshot {
@@ -336,6 +339,7 @@ impl Snapshot {
             system: System::default(),
             cost: CostSample::default(),
             outside: None,
+            blame: None,
         }
     }
 }

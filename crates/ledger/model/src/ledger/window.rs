@@ -1,5 +1,6 @@
 //! The changes between two snapshots.
 
+use crate::blame::Blame;
 use crate::ledger::audit::{Audit, ExitAudit, TaskAudit};
 use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::errors::ErrorCounts;
@@ -98,6 +99,8 @@ pub struct Window {
     pub cost: CostSample,
     /// Tasks outside of the PID namespace, as one sum; `None`: every task has its own account.
     pub outside: Option<Outside>,
+    /// The blame book; `None`: the source keeps none.
+    pub blame: Option<Blame>,
     /// The snapshot at the end, without its tasks and exited groups.
     pub end: Snapshot,
 }

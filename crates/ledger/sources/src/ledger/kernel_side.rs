@@ -19,7 +19,8 @@ use std::io;
 use std::iter;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-plain! { u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
+plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
+plain! { types::ex_party types::ex_party_key types::ex_party_sum }
 
 /// Slot index of an idle CPU.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
@@ -52,6 +53,8 @@ pub enum Flushed {
 pub struct KernelSide {
     /// Global variables.
     pub globals: Globals,
+    /// Parts of the blame book, by CPU.
+    pub books: Mapped<types::ex_book>,
     /// Task slots.
     pub slots: Chunked<types::ex_slot>,
     /// CPUs, by number.
@@ -95,6 +98,7 @@ impl KernelSide {
         let wanted = wanted.map_err(refusal::failed("cannot open the ledger's maps"))?;
         let mut kernel = KernelSide {
             globals,
+            books: Mapped::new(max(&maps.books)),
             slots: Chunked::new(SLOTS_PER_CHUNK as usize),
             cpus: Mapped::new(max(&maps.cpus)),
             dirty: Mapped::new(max(&maps.dirty)),
@@ -119,6 +123,11 @@ impl KernelSide {
             .cpus
             .grow(kernel.skel.maps.cpus.as_fd(), cpus)
             .map_err(kernel_error("cannot map the CPUs into memory"))?;
+        let books = options.blame.map_or(0, |_| cpus);
+        kernel
+            .books
+            .grow(kernel.skel.maps.books.as_fd(), books)
+            .map_err(kernel_error("cannot map the blame book into memory"))?;
         Ok(kernel)
     }
 
@@ -136,7 +145,8 @@ impl KernelSide {
 
     /// Attaches the programs that are always attached.
     pub fn attach(&mut self) -> Result<(), SourceError> {
-        self.links = self.attach_those(Attach::Always)?;
+        self.links = self.attach_those(Attach::Blame)?;
+        self.links.extend(self.attach_those(Attach::Always)?);
         // The kernel refuses this program without ftrace's direct calls; the ledger works without
         // it.
         match self.attach_now(Attach::IfItMay) {
@@ -271,6 +281,24 @@ impl KernelSide {
     pub fn forget_move(&self, key: &types::ex_move_key) {
         // ENOENT means that it is deleted already; no other error is possible.
         let _ = self.skel.maps.moves.delete(bytes_of(key));
+    }
+
+    /// The parties of the blame book, with their numbers.
+    pub fn parties(&self) -> Result<Vec<(types::ex_party, u32)>, SourceError> {
+        batches::all(&self.skel.maps.parties, batches::BATCH)
+    }
+
+    /// Sums of parties in windows.
+    pub fn party_sums(
+        &self,
+    ) -> Result<Vec<(types::ex_party_key, types::ex_party_sum)>, SourceError> {
+        batches::all(&self.skel.maps.party_sums, batches::BATCH)
+    }
+
+    /// Deletes a sum, once its window is over.
+    pub fn forget_party_sum(&self, key: &types::ex_party_key) {
+        // ENOENT means that it is deleted already; no other error is possible.
+        let _ = self.skel.maps.party_sums.delete(bytes_of(key));
     }
 
     /// Takes groups out of the index. Programs may still hold them until the next window is closed.

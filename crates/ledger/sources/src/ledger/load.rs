@@ -25,6 +25,7 @@ pub fn load(options: &Options) -> Result<Loaded, SourceError> {
         |attach| match attach {
             Attach::Split => split.split != MeasurePolicy::Never,
             Attach::Interrupts => split.irq != MeasurePolicy::Never,
+            Attach::Blame => options.blame.is_some(),
             _ => true,
         },
         |open| set_up(open, options, of_v1),
@@ -41,6 +42,14 @@ fn set_up(
 ) -> libbpf_rs::Result<()> {
     let cpus = libbpf_rs::num_possible_cpus()? as u32;
     open.maps.cpus.set_max_entries(cpus)?;
+    match options.blame {
+        Some(_) => open.maps.books.set_max_entries(cpus)?,
+        // The buckets alone take 1.5 MiB.
+        None => {
+            open.maps.parties.set_max_entries(1)?;
+            open.maps.party_sums.set_max_entries(1)?;
+        }
+    }
     let sees_unthrottle = open.progs.on_unthrottle.autoload();
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
@@ -50,6 +59,13 @@ fn set_up(
     rodata.possible_cpus = cpus;
     rodata.cgroup_of_cpu_controller = of_v1;
     rodata.sees_unthrottle = sees_unthrottle;
+    if let Some(book) = options.blame {
+        rodata.blame = true;
+        rodata.blame_floor_ns = book.floor_ns;
+        rodata.blame_places = book.places;
+        rodata.blame_parties = book.parties;
+        rodata.unbooked_one_in = book.unbooked_one_in;
+    }
     if let Some(loss) = options.lose {
         rodata.lose_kind = loss.event as u32;
         rodata.lose_one_in = loss.one_in;

@@ -20,6 +20,8 @@ const _: () = {
     assert!(size_of::<types::ex_zombie>() == 96);
     assert!(size_of::<types::ex_move_key>() == 24);
     assert!(size_of::<types::ex_move>() == 24);
+    assert!(size_of::<types::ex_party>() == 40);
+    assert!(size_of::<types::ex_book>() == 50_720);
 };
 
 /// A table that grows while the ledger runs.
@@ -78,6 +80,7 @@ impl Globals {
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);
     read_global!(moves_posted, u64);
+    read_global!(next_party, u32);
     read_global!(repaired_ns, u64);
     read_global!(repaired_wait_ns, u64);
     read_global!(audited, u32);

@@ -4,6 +4,7 @@
 //! `closing` ends a window. `tasks`, `exits` and `cpus` read the state at its end. `cost` computes
 //! what that cost. The programs are in `bpf/ledger/ledger.bpf.c`.
 
+mod blame;
 mod closing;
 mod cost;
 mod cpus;
@@ -31,6 +32,8 @@ use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{FollowedProcess, Request, Source, SplitOptions, FOLLOWED_MOST};
+use blame::BlameReader;
+pub use blame::{BlameOptions, FLOOR_NS};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -65,6 +68,8 @@ pub struct Options {
     /// Lead of a window's end over the present, ns. It must be longer than the virtual CPU of this
     /// process may stop while it publishes the end.
     pub lead_ns: u64,
+    /// The blame book; `None`: none is kept, and it costs nothing.
+    pub blame: Option<BlameOptions>,
 }
 
 impl Default for Options {
@@ -77,6 +82,7 @@ impl Default for Options {
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
+            blame: None,
         }
     }
 }
@@ -160,6 +166,7 @@ pub struct Ledger {
     tasks: TaskReader,
     exits: ExitReader,
     moves: MoveReader,
+    blame: Option<BlameReader>,
     zombies: ZombieReader,
     slotless: Slotless,
     cost: Cost,
@@ -207,9 +214,10 @@ impl Ledger {
         Ok(Ledger {
             kernel,
             provenance,
-            tasks: TaskReader::default(),
+            tasks: TaskReader::new(options.blame.is_some()),
             exits: ExitReader::default(),
             moves: MoveReader::default(),
+            blame: options.blame.map(|_| BlameReader::new()),
             zombies: ZombieReader::default(),
             slotless: Slotless::default(),
             split,
@@ -338,6 +346,9 @@ impl Source for Ledger {
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         let moves = self.moves.read(&self.kernel, &closed)?;
+        let blame = self.blame.as_mut();
+        let blame = blame.map(|blame| blame.read(&self.kernel, &closed, &mut changes.waits));
+        let blame = blame.transpose()?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let recursions = self.cost.review(&self.kernel, closed.t_ns, measured, request.at_once);
         self.count_errors(&closed, recursions, changes.torn, changes.overflow);
@@ -366,6 +377,7 @@ impl Source for Ledger {
             system: System::default(),
             cost: CostSample { user_ns: 0, bpf_ns, bpf_events: Some(events) },
             outside: None,
+            blame,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Turns slots into samples: the state of each changed task at T.
 
+use super::blame::SlotWaits;
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
 use super::skel::types::{ex_cum, ex_ident, ex_slot};
@@ -34,13 +35,15 @@ pub struct Changes {
     pub torn: u64,
     /// True if the list of changed slots had overflowed.
     pub overflow: bool,
+    /// Waits of the same slots, if the blame book is kept.
+    pub waits: Vec<SlotWaits>,
 }
 
 /// The reader's memory of all slots.
-#[derive(Default)]
 pub struct TaskReader {
     mirror: Vec<Mirror>,
     measured: Measured,
+    keeps_blame: bool,
 }
 
 /// The content of a slot as of T.
@@ -51,11 +54,32 @@ struct View {
     kstate: u32,
     born: u64,
     tree: u32,
+    party: u16,
     id: ex_ident,
     cum: ex_cum,
 }
 
+impl View {
+    fn waits(&self, slot: usize) -> SlotWaits {
+        let ns = |state: S| self.cum.ns[state.0 as usize];
+        SlotWaits {
+            slot,
+            serial: self.serial,
+            party: self.party,
+            waited: ns(S::EX_LAT) + ns(S::EX_LAT_PREEMPT) + ns(S::EX_THROTTLE),
+            booked: ns(S::EX_BOOKED),
+            dispatches: self.cum.dispatches,
+            waits: matches!(self.state, state::LAT | state::LAT_PREEMPT | state::THROTTLE),
+        }
+    }
+}
+
 impl TaskReader {
+    /// Knows no slot yet. `keeps_blame`: also reads the slots' waits.
+    pub fn new(keeps_blame: bool) -> TaskReader {
+        TaskReader { mirror: Vec::new(), measured: Measured::default(), keeps_blame }
+    }
+
     /// Reads the slots that changed in the window that `closed` ended, or all slots.
     pub fn read(
         &mut self,
@@ -91,9 +115,11 @@ impl TaskReader {
         self.mirror[index].looked = closed.epoch;
         let before = self.mirror[index].live;
         let mut live = 0;
+        let mut waits = SlotWaits { slot: index, ..SlotWaits::default() };
         match view(kernel, closed, index) {
             Some(SlotState::Alive(view)) if view.born < closed.t_ns => {
                 live = view.serial;
+                waits = view.waits(index);
                 out.tasks.push(self.sample(&view));
             }
             Some(_) => {}
@@ -106,6 +132,9 @@ impl TaskReader {
             out.gone.push(AccountId(before));
         }
         self.mirror[index].live = live;
+        if self.keeps_blame {
+            out.waits.push(waits);
+        }
     }
 
     fn sample(&self, view: &View) -> TaskSample {
@@ -194,12 +223,14 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
     if crossed {
         id.cgroup = copy!(snap_cgroup);
         let (cpu, kstate, cum) = (copy!(snap_cpu), copy!(snap_kstate), copy!(snap));
-        return SlotState::Alive(View { serial, state, cpu, kstate, born, tree, id, cum });
+        let party = copy!(snap_party);
+        return SlotState::Alive(View { serial, state, cpu, kstate, born, tree, party, id, cum });
     }
     let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
     // The state began after T only if T was published late; then the window says so.
     cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
-    SlotState::Alive(View { serial, state, cpu, kstate, born, tree, id, cum })
+    let party = copy!(party);
+    SlotState::Alive(View { serial, state, cpu, kstate, born, tree, party, id, cum })
 }
 
 /// Optional figures that are measured at the moment.

@@ -9,6 +9,7 @@
 mod attach;
 mod audit;
 mod beside_schedstat;
+mod blame;
 mod books;
 mod calls_of_32_bits;
 mod conservation;

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 
 /// A control group of the cpu controller, and the group with the same name that counts CPU time; on
 /// v1 they may be in two hierarchies.
-struct Group {
-    cpu: PathBuf,
+pub struct Group {
+    pub cpu: PathBuf,
     count: PathBuf,
 }
 
 impl Group {
     /// Makes the group; `None` if none can be made.
-    fn new(name: &str) -> Option<Group> {
+    pub fn new(name: &str) -> Option<Group> {
         let name = format!("exactop-{name}-{}", std::process::id());
         let [cpu, count] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"].map(Path::new);
         let v1 = cpu.join("cpu.shares").exists();
@@ -37,7 +37,7 @@ impl Group {
         group.usage_ns().is_some().then_some(group)
     }
 
-    fn id(&self) -> u64 {
+    pub fn id(&self) -> u64 {
         fs::metadata(&self.cpu).expect("the group").ino()
     }
 
@@ -58,7 +58,7 @@ impl Group {
 
     /// Moves a process and returns the time this took. With two hierarchies the process is between
     /// the groups meanwhile.
-    fn take(&self, pid: u32) -> Duration {
+    pub fn take(&self, pid: u32) -> Duration {
         let begin = Instant::now();
         for file in self.procs() {
             fs::write(file, pid.to_string()).expect("moved");

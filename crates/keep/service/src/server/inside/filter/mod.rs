@@ -121,6 +121,7 @@ impl Filter {
             system: System::default(),
             cost: now.cost,
             outside: Some(self.outside),
+            blame: None,
         }
     }
 

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The blame book: who had the CPU while a task waited for it.
+ *
+ * Each CPU keeps its last stays: who was on it, and until when. When a task that waited comes onto
+ * a CPU or moves to another one, its wait is laid over the stays of the CPU that it waited for, from
+ * the last one back, and each overlap goes to a pair of the task's party and the stay's. A party is
+ * what an owner under every key is made of, so that all sums of pairs agree.
+ *
+ * A slot counts what is booked of its waits. What is not booked yet is in flight. So waits equal
+ * pairs and the change of what is in flight, if no booking is missing.
+ */
+#ifndef EXACTOP_BLAME_H
+#define EXACTOP_BLAME_H
+
+#include "maps.h"
+
+/* Set by the reader before loading. */
+const volatile bool blame = false;
+const volatile __u64 blame_floor_ns = 5000; /* shorter waits are one sum, without a culprit */
+const volatile __u32 blame_places = EX_PAIRS; /* of a CPU's table of pairs, a power of two */
+const volatile __u32 blame_parties = EX_PARTIES;
+/* For tests: leave out one booking in this number on a CPU; 0: none. */
+const volatile __u32 unbooked_one_in = 0;
+
+__u32 next_party; /* number of parties so far; 0 is no party's number */
+
+/* Clang describes the value of a map only if another variable has its type. */
+struct ex_book *book_layout;
+
+/* By CPU, which is the only writer. The reader clears the pairs of a closed window. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ex_book);
+} books SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EX_PARTIES);
+	__type(key, struct ex_party);
+	__type(value, __u32);
+} parties SEC(".maps");
+
+/* Of parties in windows: waits that no slot has any more, and pairs without a place. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 2 * EX_PARTIES);
+	__type(key, struct ex_party_key);
+	__type(value, struct ex_party_sum);
+} party_sums SEC(".maps");
+
+static __always_inline struct ex_book *book_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&books, &cpu);
+}
+
+/* The task's waits for a CPU in our account. */
+static __always_inline __u64 waited(struct ex_cum *cum)
+{
+	return cum->ns[EX_LAT] + cum->ns[EX_LAT_PREEMPT] + cum->ns[EX_THROTTLE];
+}
+
+/* Not on the stack, which a chain of calls shares (512 bytes). */
+const volatile struct ex_party_sum no_party_sum = {};
+
+/* Adds to a party's sum in a window. Signed figures wrap. */
+__noinline int add_to_party(__u64 party_and_epoch, __u64 waits, __u64 dispatches, __u64 ns,
+			    __u64 times)
+{
+	struct ex_party_key key = {.party = party_and_epoch >> 32, .epoch = party_and_epoch};
+	struct ex_party_sum *sum = bpf_map_lookup_elem(&party_sums, &key);
+
+	if (!sum) {
+		bpf_map_update_elem(&party_sums, &key, (void *)&no_party_sum, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&party_sums, &key);
+	}
+	if (!sum)
+		return 0; /* the residual shows it */
+	__sync_fetch_and_add(&sum->waits, waits);
+	__sync_fetch_and_add(&sum->dispatches, dispatches);
+	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->times, times);
+	return 0;
+}
+
+/* A pair's key; `who` is a culprit's party and an enum ex_why. */
+static __always_inline __u64 pair_of(__u32 victim, __u32 who)
+{
+	return EX_PAIR_USED | (__u64)victim << 32 | who;
+}
+
+static __always_inline __u32 who_is(__u32 party, __u32 why)
+{
+	return party << 16 | why;
+}
+
+/* Places of a table that a pair may have. */
+#define EX_PAIR_PROBES 8
+
+/* Books time to a pair of a window. */
+__noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
+{
+	struct ex_book *b = book_of(bpf_get_smp_processor_id());
+	__u32 at = (pair * 0x9e3779b97f4a7c15ull) >> 40, i;
+	struct ex_pair *p;
+
+	if (!b || !ns)
+		return 0;
+	if (unbooked_one_in && b->booked++ % unbooked_one_in == 0)
+		return 0;
+	for (i = 0; i < EX_PAIR_PROBES; i++) {
+		p = &b->pairs[e & 1][(at + i) & (blame_places - 1) & (EX_PAIRS - 1)];
+		if (!p->pair)
+			p->pair = pair;
+		if (p->pair == pair) {
+			p->ns += ns;
+			p->times++;
+			return 0;
+		}
+	}
+	return add_to_party((pair & 0xffff00000000) | e, 0, 0, ns, 1);
+}
+
+/* Books the part of a stay in which a task waited, less what steal and interrupts took of it. */
+static __always_inline void book_stay(struct ex_segment *stay, __u64 victim, __u32 e, __u64 ns,
+				      __u64 length)
+{
+	__u64 steal = stay->steal, irq = stay->irq;
+
+	if (steal | irq) {
+		if (ns < length) {
+			steal = steal * ns / length;
+			irq = irq * ns / length;
+		}
+		if (steal > ns)
+			steal = ns;
+		if (irq > ns - steal)
+			irq = ns - steal;
+		book_pair(victim | EX_BY_STEAL, steal, e);
+		book_pair(victim | EX_BY_INTERRUPTS, irq, e);
+		ns -= steal + irq;
+	}
+	book_pair(victim | who_is(stay->party, stay->why), ns, e);
+}
+
+/* Lays a wait over the stays on a CPU, from the last one back. `victim` is a pair without culprit. */
+__noinline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from, __u64 to)
+{
+	struct ex_book *b = book_of(cpu);
+	struct ex_segment *stay;
+	__u64 began, start;
+	__u32 n, i;
+
+	if (!b)
+		return 0;
+	n = READ_ONCE(b->stays);
+	/* Who is on it now, if the task leaves the queue of a CPU for another one. */
+	began = n ? b->ring[(n - 1) & (EX_STAYS - 1)].end : to;
+	if (began < to) {
+		start = began > from ? began : from;
+		book_pair(victim | who_is(b->party, b->why), to - start, e);
+		to = start;
+	}
+	for (i = 1; i < EX_STAYS; i++) {
+		if (to <= from || i >= n)
+			break;
+		stay = &b->ring[(n - i) & (EX_STAYS - 1)];
+		began = b->ring[(n - i - 1) & (EX_STAYS - 1)].end;
+		if (began >= to)
+			continue;
+		start = began > from ? began : from;
+		book_stay(stay, victim, e, to - start, stay->end - began);
+		to = start;
+	}
+	if (to > from)
+		book_pair(victim | EX_BY_OLDER, to - from, e);
+	return 0;
+}
+
+/*
+ * Books a task's waits that are charged and not booked yet. They were for `cpu` and ended at `to`.
+ * Its own quota comes first: afterwards it waited for the CPU.
+ */
+__noinline int book_wait(struct ex_slot *s, __u32 cpu, __u64 to)
+{
+	__u64 ns, throttled, victim;
+
+	if (!s)
+		return 0;
+	ns = waited(&s->cum) - s->cum.ns[EX_BOOKED];
+	if (!ns)
+		return 0;
+	throttled = s->cum.ns[EX_THROTTLE] - s->cum.ns[EX_BOOKED_THROTTLE];
+	s->cum.ns[EX_BOOKED] += ns;
+	s->cum.ns[EX_BOOKED_THROTTLE] += throttled;
+	victim = pair_of(s->party, 0);
+	ns -= throttled;
+	if (throttled)
+		book_pair(victim | EX_BY_THROTTLE, throttled, s->epoch);
+	if (ns >= blame_floor_ns)
+		lay_over(cpu, victim, s->epoch, to - ns, to);
+	else
+		book_pair(victim | EX_BY_BRIEF, ns, s->epoch);
+	return 0;
+}
+
+static __always_inline __u64 party_at(__u32 party, struct ex_slot *s)
+{
+	return (__u64)party << 32 | s->epoch;
+}
+
+/* What a slot's task had waited in the window goes to `party`, or from it if `sign` is -1. */
+static __always_inline void post_waits(struct ex_slot *s, __u32 party, __u64 sign)
+{
+	__u64 waits = waited(&s->cum) - waited(&s->snap);
+	__u64 dispatches = s->cum.dispatches - s->snap.dispatches;
+
+	if (waits | dispatches)
+		add_to_party(party_at(party, s), waits * sign, dispatches * sign, 0, 0);
+}
+
+/* The number of a party. */
+static __always_inline __u32 number_of(struct ex_party *party)
+{
+	__u32 *known = bpf_map_lookup_elem(&parties, party), number;
+
+	if (known)
+		return *known;
+	if (READ_ONCE(next_party) >= blame_parties)
+		return 0;
+	number = __sync_fetch_and_add(&next_party, 1) + 1;
+	if (number > blame_parties)
+		return 0;
+	if (!bpf_map_update_elem(&parties, party, &number, BPF_NOEXIST))
+		return number;
+	/* Another CPU was first. */
+	known = bpf_map_lookup_elem(&parties, party);
+	return known ? *known : 0;
+}
+
+/*
+ * Follows a task that became another party by exec, by a change of user or session, or by moving to
+ * another group. Its waits until then stay with the old one.
+ */
+__noinline int follow_party(struct ex_slot *s)
+{
+	struct ex_party party = {};
+	struct task_struct *task;
+	struct ex_book *b;
+	__u32 number, cpu = bpf_get_smp_processor_id();
+
+	if (!s)
+		return 0;
+	task = (struct task_struct *)s->task;
+	task = BPF_CORE_READ(task, group_leader);
+	bpf_probe_read_kernel_str(&party.comm, sizeof(party.comm), &task->comm);
+	party.cgroup = s->id.cgroup;
+	party.uid = s->id.uid;
+	party.session = s->id.session;
+	party.kthread = !!(s->id.flags & PF_KTHREAD);
+	number = number_of(&party);
+	if (s->state == EX_RUN) {
+		b = book_of(cpu);
+		if (b)
+			b->party = number;
+	}
+	if (number == s->party)
+		return 0;
+	book_wait(s, cpu, s->since);
+	post_waits(s, s->party, 1);
+	post_waits(s, number, -1);
+	s->party = number;
+	return 0;
+}
+
+/* A task ends. If the kernel hid its last dispatch, nothing tells for which CPU it waited. */
+__noinline int end_waits(struct ex_slot *s)
+{
+	__u64 unbooked;
+
+	if (!s)
+		return 0;
+	unbooked = waited(&s->cum) - s->cum.ns[EX_BOOKED];
+	s->cum.ns[EX_BOOKED] += unbooked;
+	book_pair(pair_of(s->party, EX_BY_OLDER), unbooked, s->epoch);
+	post_waits(s, s->party, 1);
+	return 0;
+}
+
+/* A CPU is charged up to the end of a stay, and `who` comes. */
+__noinline int end_stay(struct ex_cpu *c, __u32 cpu, __u32 who)
+{
+	struct ex_book *b = book_of(cpu);
+	struct ex_segment *stay;
+
+	if (!b || !c)
+		return 0;
+	stay = &b->ring[b->stays & (EX_STAYS - 1)];
+	stay->party = b->party;
+	stay->why = b->why;
+	stay->steal = c->cum.steal - b->steal;
+	stay->irq = c->cum.irq - b->irq;
+	stay->end = c->since;
+	b->steal = c->cum.steal;
+	b->irq = c->cum.irq;
+	b->stays++;
+	b->party = who >> 16;
+	b->why = who;
+	return 0;
+}
+
+#endif

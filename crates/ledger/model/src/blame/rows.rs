@@ -1,0 +1,234 @@
+//! The blame book under a key: victims, each with its culprits.
+
+use super::{Blame, Booked, Culprit, Party, Waits};
+use crate::owner::{Grouping, Owner, OwnerNames, LABEL_OTHER};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Keys of the blame book.
+pub const KEYS: [Grouping; 7] = [
+    Grouping::Cgroup,
+    Grouping::Container,
+    Grouping::Pod,
+    Grouping::Unit,
+    Grouping::User,
+    Grouping::Session,
+    Grouping::Command,
+];
+
+/// What kind of culprit a row's wait was booked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[allow(missing_docs)] // Their names say it; see `Culprit`.
+pub enum Kind {
+    /// Another owner.
+    Group,
+    /// The victim itself.
+    Own,
+    Interrupts,
+    Steal,
+    Idle,
+    /// Kernel threads.
+    Kernel,
+    Throttled,
+    Brief,
+    Older,
+    Other,
+}
+
+impl Kind {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A culprit of a victim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CulpritRow {
+    /// Name, escaped; of kernel threads their command name or pool.
+    pub culprit: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// What was booked to it.
+    pub booked: Booked,
+}
+
+/// An owner whose tasks waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VictimRow {
+    /// Name, escaped.
+    pub victim: String,
+    /// What its tasks waited.
+    pub waits: Waits,
+    /// Its culprits, the worst first.
+    pub culprits: Vec<CulpritRow>,
+}
+
+impl VictimRow {
+    /// What was booked of its waits, ns.
+    pub fn booked_ns(&self) -> u64 {
+        self.culprits.iter().map(|culprit| culprit.booked.ns).sum()
+    }
+}
+
+/// The blame book of a window under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blamed {
+    /// Start of the window, CLOCK_MONOTONIC ns.
+    pub t0_ns: u64,
+    /// End of the window.
+    pub t1_ns: u64,
+    /// The key.
+    pub by: Grouping,
+    /// Differences between waits and pairs, ns; the same under every key.
+    pub residual_ns: u64,
+    /// Victims, the longest wait first.
+    pub rows: Vec<VictimRow>,
+}
+
+/// A row while it is summed: waits, and culprits by kind and name.
+#[derive(Default)]
+struct Sum {
+    waits: Waits,
+    culprits: BTreeMap<(Kind, String), Booked>,
+}
+
+impl Blamed {
+    /// Sums a window's book. `user` names a user.
+    pub fn new(
+        blame: &Blame,
+        (t0_ns, t1_ns): (u64, u64),
+        by: Grouping,
+        names: &dyn OwnerNames,
+        user: &mut dyn FnMut(u32) -> Option<String>,
+    ) -> Blamed {
+        let mut name = |party: &Option<Party>| match party {
+            None => LABEL_OTHER.to_string(),
+            Some(party) => {
+                let ident = party.ident();
+                match Owner::from_ident(by, None, &ident, &ident) {
+                    Owner::User(Some(uid)) => user(uid).unwrap_or_else(|| uid.to_string()),
+                    owner => owner.name(by, names).0,
+                }
+            }
+        };
+        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+        for (party, waits) in &blame.waits {
+            sums.entry(name(party)).or_default().waits.add(waits);
+        }
+        for ((victim, culprit), booked) in &blame.pairs {
+            let row = name(victim);
+            let told = match culprit {
+                Culprit::Task(party) if name(&Some(*party)) == row => (Kind::Own, row.clone()),
+                Culprit::Task(party) if party.kthread => (Kind::Kernel, pool(party, names)),
+                Culprit::Task(party) => (Kind::Group, name(&Some(*party))),
+                other => told(*other),
+            };
+            sums.entry(row).or_default().culprits.entry(told).or_default().add(booked);
+        }
+        let mut rows: Vec<VictimRow> = sums.into_iter().map(row).collect();
+        rows.sort_by_key(|row| Reverse(row.waits.lat_ns));
+        Blamed { t0_ns, t1_ns, by, residual_ns: blame.residual_ns(), rows }
+    }
+
+    /// The book of some victims alone. The residual stays that of the whole book.
+    #[must_use]
+    pub fn of(mut self, is_shown: impl Fn(&str) -> bool) -> Blamed {
+        self.rows.retain(|row| is_shown(&row.victim));
+        self
+    }
+}
+
+/// The pool or command name of kernel threads.
+fn pool(party: &Party, names: &dyn OwnerNames) -> String {
+    let ident = party.ident();
+    Owner::from_ident(Grouping::Command, None, &ident, &ident).name(Grouping::Command, names).0
+}
+
+fn told(culprit: Culprit) -> (Kind, String) {
+    let kind = match culprit {
+        Culprit::Task(_) => Kind::Group,
+        Culprit::Interrupts => Kind::Interrupts,
+        Culprit::Steal => Kind::Steal,
+        Culprit::Idle => Kind::Idle,
+        Culprit::Throttled => Kind::Throttled,
+        Culprit::Brief => Kind::Brief,
+        Culprit::Older => Kind::Older,
+        Culprit::Other => return (Kind::Other, LABEL_OTHER.into()),
+    };
+    (kind, kind.name().into())
+}
+
+fn row((victim, sum): (String, Sum)) -> VictimRow {
+    let culprit = |((kind, culprit), booked)| CulpritRow { culprit, kind, booked };
+    let mut culprits: Vec<CulpritRow> = sum.culprits.into_iter().map(culprit).collect();
+    culprits.sort_by_key(|culprit| Reverse(culprit.booked.ns));
+    VictimRow { victim, waits: sum.waits, culprits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::key::Comm;
+
+    fn party(comm: &[u8], uid: u32, kthread: bool) -> Party {
+        Party { cgroup_id: 1, uid, session: 7, comm: Comm::new(comm), kthread }
+    }
+
+    fn book() -> Blame {
+        let (web, batch, worker) =
+            (party(b"web", 1, false), party(b"batch", 2, false), party(b"kworker/0:1", 0, true));
+        let mut blame = Blame::default();
+        let waits =
+            |lat_ns, in_flight_delta_ns| Waits { lat_ns, dispatches: 1, in_flight_delta_ns };
+        blame.wait(Some(web), waits(110, 10));
+        blame.wait(None, waits(5, 0));
+        for (culprit, ns) in [
+            (Culprit::Task(batch), 60),
+            (Culprit::Task(web), 20),
+            (Culprit::Task(worker), 15),
+            (Culprit::Brief, 5),
+        ] {
+            blame.book(Some(web), culprit, Booked { ns, times: 1 });
+        }
+        blame.book(None, Culprit::Other, Booked { ns: 5, times: 1 });
+        blame
+    }
+
+    #[test]
+    fn the_sums_agree_under_every_key_and_close() {
+        let book = book();
+        for by in KEYS {
+            let blamed = Blamed::new(&book, (0, 1), by, &(), &mut |_| None);
+            assert_eq!(blamed.residual_ns, 0, "{by}");
+            assert_eq!(blamed.rows.iter().map(|row| row.waits.lat_ns).sum::<i64>(), 115, "{by}");
+            for row in &blamed.rows {
+                let closes = row.booked_ns() as i64 + row.waits.in_flight_delta_ns;
+                assert_eq!(row.waits.lat_ns, closes, "{by} {}", row.victim);
+            }
+        }
+    }
+
+    #[test]
+    fn a_culprit_is_another_owner_the_own_one_or_the_kernels() {
+        let blamed = Blamed::new(&book(), (0, 1), Grouping::Command, &(), &mut |_| None);
+        let told: Vec<_> =
+            blamed.rows[0].culprits.iter().map(|c| (c.culprit.as_str(), c.kind.name())).collect();
+        let pool = "kworker (each CPU's)";
+        assert_eq!(
+            told,
+            [("batch", "group"), ("web", "own"), (pool, "kernel"), ("brief", "brief")]
+        );
+        assert_eq!(blamed.rows[1].victim, "~other");
+    }
+
+    #[test]
+    fn a_missing_booking_is_a_residual_whatever_others_have_too_much() {
+        let mut book = book();
+        book.book(None, Culprit::Idle, Booked { ns: 4, times: 1 });
+        let web = *book.waits.keys().find(|party| party.is_some()).expect("a party");
+        book.pairs.remove(&(web, Culprit::Brief));
+        assert_eq!(book.residual_ns(), 9);
+    }
+}

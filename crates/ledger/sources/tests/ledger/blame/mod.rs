@@ -1,0 +1,305 @@
+//! The blame book: waits equal their pairs in every window, whatever the tasks do, and pairs are
+//! those of a replay of all switches.
+
+mod replayed;
+
+use crate::books::Books;
+use crate::microstates::QuotaGroup;
+use crate::moved::Group;
+use exactop_model::blame::rows::{Blamed, Kind, VictimRow, KEYS};
+use exactop_model::blame::{Blame, Culprit};
+use exactop_model::ledger::window::Window;
+use exactop_model::owner::{charge, Grouping, Owner};
+use exactop_model::Counter;
+use exactop_sources::ledger::{BlameOptions, Options};
+use exactop_testkit::wait;
+use exactop_workloads::workloads::{ForkStorm, Spin};
+use rustix::thread::{sched_setaffinity, CpuSet, Pid};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const WINDOW: Duration = Duration::from_millis(500);
+
+fn keeping(blame: BlameOptions) -> Options {
+    Options { blame: Some(blame), ..Options::default() }
+}
+
+fn open() -> Books {
+    Books::open(&keeping(BlameOptions::default()))
+}
+
+/// A process that spins in a group, on one CPU. It ends before its group is removed.
+struct Spinner {
+    spin: Spin,
+    group: Group,
+}
+
+impl Spinner {
+    /// `None` if no group can be made.
+    fn start(name: &str, cpu: usize, weight: u32) -> Option<Spinner> {
+        let group = Group::new(name)?;
+        let spin = Spin::start(1, Some(&[cpu])).expect("a worker");
+        group.take(spin.pid());
+        // cpu.shares is v1's, in which weight 100 is 1024.
+        let shares = group.cpu.join("cpu.shares");
+        let _ = match shares.exists() {
+            true => std::fs::write(shares, (weight * 1024 / 100).to_string()),
+            false => std::fs::write(group.cpu.join("cpu.weight"), weight.to_string()),
+        };
+        Some(Spinner { spin, group })
+    }
+
+    fn tid(&self) -> u32 {
+        self.spin.threads()[0]
+    }
+}
+
+fn spinners<const N: usize>(of: [(&str, usize, u32); N]) -> Option<[Spinner; N]> {
+    let started = of.map(|(name, cpu, weight)| Spinner::start(name, cpu, weight));
+    if started.iter().any(Option::is_none) {
+        eprintln!("left out: no control group can be made here");
+        return None;
+    }
+    Some(started.map(|one| one.expect("started")))
+}
+
+/// What the frame's own charge has of each control group's waits, ns.
+fn charged(window: &Window, books: &Books) -> BTreeMap<u64, i64> {
+    let mut waits = BTreeMap::new();
+    charge(window, &books.book, Grouping::Cgroup, &mut |owner, charge| {
+        let Owner::Group(Some(id)) = owner else { return };
+        let known = |counter| charge.counters.get(counter).unwrap_or(0) as i64;
+        *waits.entry(id).or_default() += known(Counter::LatNs) + known(Counter::ThrottleNs);
+    });
+    waits.retain(|_, ns| *ns != 0);
+    waits
+}
+
+/// The book of a window, which closes: as a whole, under each key, and with the frame's waits.
+fn closed(books: &Books, window: &Window) -> Blame {
+    let blame = window.blame.clone().expect("a book");
+    assert_eq!(blame.residual_ns(), 0, "{:?}", window.errors.nonzero().collect::<Vec<_>>());
+    let mut by_group: BTreeMap<u64, i64> = BTreeMap::new();
+    for (party, waits) in &blame.waits {
+        *by_group.entry(party.map_or(0, |party| party.cgroup_id)).or_default() += waits.lat_ns;
+    }
+    by_group.retain(|_, ns| *ns != 0);
+    assert_eq!(by_group, charged(window, books));
+    let sums = KEYS.map(|by| {
+        let rows = under(&blame, by).rows;
+        for row in &rows {
+            let sum = row.booked_ns() as i64 + row.waits.in_flight_delta_ns;
+            assert_eq!(row.waits.lat_ns, sum, "{by} {row:?}");
+        }
+        rows.iter().map(|row| row.waits.lat_ns).sum::<i64>()
+    });
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+    blame
+}
+
+fn under(blame: &Blame, by: Grouping) -> Blamed {
+    Blamed::new(blame, (0, 1), by, &(), &mut |_| None)
+}
+
+/// What was booked of a group's waits, by the culprit's group; 0 for everything else.
+fn pairs_of(blame: &Blame, group: &Group) -> BTreeMap<u64, u64> {
+    let mut pairs = BTreeMap::new();
+    for ((victim, culprit), booked) in &blame.pairs {
+        if victim.is_some_and(|victim| victim.cgroup_id == group.id()) {
+            let by = if let Culprit::Task(party) = culprit { party.cgroup_id } else { 0 };
+            *pairs.entry(by).or_default() += booked.ns;
+        }
+    }
+    pairs
+}
+
+fn booked(blame: &Blame, is: impl Fn(&Culprit) -> bool) -> u64 {
+    blame.pairs.iter().filter(|((_, c), _)| is(c)).map(|(_, booked)| booked.ns).sum()
+}
+
+/// A planted culprit: three groups share a CPU, and most of each one's wait is for the heaviest.
+#[test]
+fn a_heavy_neighbour_is_named_first_beside_a_storm_of_forks() {
+    let Some(_machine) = crate::machine() else { return };
+    let weights = [("light", 0, 20), ("middle", 0, 100), ("heavy", 0, 2000)];
+    let Some([light, middle, heavy]) = spinners(weights) else { return };
+    let storm = ForkStorm::start(1).expect("a storm");
+    let mut books = open();
+    let mut sums = Blame::default();
+    wait::until("the lightest to wait long enough", || {
+        let window = books.window(WINDOW);
+        sums.add(&closed(&books, &window));
+        pairs_of(&sums, &light.group).values().sum::<u64>() > 1_000_000_000
+    });
+    drop(storm);
+    for victim in [&light, &middle] {
+        let pairs = pairs_of(&sums, &victim.group);
+        let of = |spinner: &Spinner| pairs.get(&spinner.group.id()).copied().unwrap_or(0);
+        let worst_spinner = [&light, &middle, &heavy].map(of).into_iter().max();
+        assert_eq!(worst_spinner, Some(of(&heavy)), "{pairs:?}");
+        assert!(of(&heavy) > 0, "{pairs:?}");
+    }
+}
+
+/// What a group's own quota denies is never a neighbour's fault, also on a busy machine: what is
+/// blamed on others is the time in which it was not throttled.
+#[test]
+fn a_quota_is_no_neighbours_fault() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some(group) = QuotaGroup::new() else {
+        return eprintln!("left out: no group with a quota can be made here");
+    };
+    let spin = Spin::start(2, None).expect("a worker");
+    group.add(spin.pid());
+    let mut books = open();
+    let (mut blame, mut throttled, mut lat) = (Blame::default(), 0, 0);
+    let id = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group.0).expect("a group"));
+    let is_mine = |owner| owner == Owner::Group(Some(id));
+    wait::until("it to be throttled for a second", || {
+        let window = books.window(WINDOW);
+        blame.add(&closed(&books, &window));
+        charge(&window, &books.book, Grouping::Cgroup, &mut |owner, charge| {
+            if is_mine(owner) {
+                throttled += charge.counters.get(Counter::ThrottleNs).unwrap_or(0);
+                lat += charge.counters.get(Counter::LatNs).unwrap_or(0);
+            }
+        });
+        throttled > 1_000_000_000
+    });
+    drop(spin);
+    let of = |is: fn(&Culprit) -> bool| {
+        let mine = blame.pairs.iter().filter(|((victim, culprit), _)| {
+            victim.is_some_and(|victim| victim.cgroup_id == id) && is(culprit)
+        });
+        mine.map(|(_, booked)| booked.ns).sum::<u64>()
+    };
+    let own = of(|culprit| *culprit == Culprit::Throttled);
+    let others = of(|culprit| *culprit != Culprit::Throttled);
+    println!("throttled {throttled}, booked {own}; waited {lat}, booked {others}");
+    // What is in flight at both ends: two threads, one period each.
+    assert!(own.abs_diff(throttled) <= 250_000_000, "{own} {throttled}");
+    assert!(others.abs_diff(lat) <= 250_000_000, "{others} {lat}");
+}
+
+#[test]
+fn a_missing_booking_is_a_residual() {
+    let Some(_machine) = crate::machine() else { return };
+    let _spin = Spin::start(3, Some(&[0])).expect("a worker");
+    let broken = BlameOptions { unbooked_one_in: 3, ..BlameOptions::default() };
+    let mut books = Books::open(&keeping(broken));
+    books.find("a residual", |_, window| {
+        (window.blame.expect("a book").residual_ns() > 0).then_some(())
+    });
+    drop(books);
+    let mut books = open();
+    let window = books.window(WINDOW);
+    closed(&books, &window);
+}
+
+/// Waits whose task moves between CPUs are booked on both.
+#[test]
+fn a_task_that_moves_while_it_waits_blames_both_cpus() {
+    let Some(_machine) = crate::machine() else { return };
+    if std::thread::available_parallelism().expect("CPUs").get() < 2 {
+        return eprintln!("left out: one CPU");
+    }
+    let Some([mover, first, second]) =
+        spinners([("mover", 0, 10), ("first", 0, 1000), ("second", 1, 1000)])
+    else {
+        return;
+    };
+    let mut books = open();
+    let mut sums = Blame::default();
+    let mut cpu = 0;
+    let tid = Pid::from_raw(mover.tid() as i32);
+    wait::until("it to have waited for both", || {
+        for _ in 0..50 {
+            cpu ^= 1;
+            let mut set = CpuSet::new();
+            set.set(cpu);
+            sched_setaffinity(tid, &set).expect("allowed");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let window = books.window(Duration::from_millis(1));
+        sums.add(&closed(&books, &window));
+        let pairs = pairs_of(&sums, &mover.group);
+        let of = |spinner: &Spinner| pairs.get(&spinner.group.id()).copied().unwrap_or(0);
+        of(&first) > 2_000_000 && of(&second) > 2_000_000
+    });
+}
+
+/// Tasks that change their group while they wait: the book follows the frame to the nanosecond.
+#[test]
+fn a_task_that_changes_its_group_while_it_waits() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some([mover, other]) = spinners([("from", 0, 10), ("to", 0, 1000)]) else { return };
+    let mut books = open();
+    let mut moved = 0;
+    wait::until("moves in both directions", || {
+        for _ in 0..10 {
+            other.group.take(mover.spin.pid());
+            std::thread::sleep(Duration::from_millis(3));
+            mover.group.take(mover.spin.pid());
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        let window = books.window(Duration::from_millis(1));
+        closed(&books, &window);
+        moved += window.moves.iter().filter(|moved| moved.lat_ns > 0).count();
+        moved > 10
+    });
+}
+
+/// Tasks that are killed while they wait, born and ended in masses, and a parent that renames itself.
+#[test]
+fn killed_tasks_leave_nothing_unbooked() {
+    let Some(_machine) = crate::machine() else { return };
+    let _busy = Spin::start(1, Some(&[0])).expect("a worker");
+    let _storm = ForkStorm::start(1).expect("a storm");
+    let mut books = open();
+    for _ in 0..4 {
+        let waiting: Vec<Spin> =
+            (0..8).map(|_| Spin::start(1, Some(&[0])).expect("a worker")).collect();
+        let window = books.window(Duration::from_millis(100));
+        closed(&books, &window);
+        // Dropping one kills it.
+        drop(waiting);
+        let window = books.window(Duration::from_millis(100));
+        closed(&books, &window);
+    }
+}
+
+/// Full tables: waits are booked to nobody, and the book closes still.
+#[test]
+fn full_tables_close_too() {
+    let Some(_machine) = crate::machine() else { return };
+    let _spin = Spin::start(2, Some(&[0])).expect("a worker");
+    let _storm = ForkStorm::start(1).expect("a storm");
+    let small = BlameOptions { places: 2, parties: 3, ..BlameOptions::default() };
+    let mut books = Books::open(&keeping(small));
+    books.find("waits without a place", |_, window| {
+        let blame = window.blame.expect("a book");
+        assert_eq!(blame.residual_ns(), 0);
+        assert!(blame.waits.len() <= 4, "{}", blame.waits.len());
+        (booked(&blame, |culprit| *culprit == Culprit::Other) > 0).then_some(())
+    });
+}
+
+/// Every kind of row has its name in JSON once.
+#[test]
+fn own_threads_are_told_from_others() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some([pair]) = spinners([("pair", 0, 100)]) else { return };
+    let second = Spin::start(1, Some(&[0])).expect("a worker");
+    pair.group.take(second.pid());
+    let mut books = open();
+    books.find("a wait for the own group", |books, window| {
+        let blame = closed(books, &window);
+        let mut pairs = blame.clone();
+        pairs.pairs.retain(|(victim, _), _| {
+            victim.is_some_and(|victim| victim.cgroup_id == pair.group.id())
+        });
+        let rows = under(&pairs, Grouping::Cgroup).rows;
+        let own = |row: &VictimRow| row.culprits.iter().any(|culprit| culprit.kind == Kind::Own);
+        rows.iter().any(own).then_some(())
+    });
+}

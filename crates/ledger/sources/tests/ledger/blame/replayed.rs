@@ -1,0 +1,111 @@
+//! The pairs of pinned spinners, from a log of all switches. It goes forward and adds each stay to
+//! all waits of its CPU at once; the programs go back from a wait's end.
+
+use super::{closed, open, pairs_of, spinners, Spinner, WINDOW};
+use exactop_model::blame::Blame;
+use exactop_model::on_demand::switchlog::{SwitchEvent, SwitchEventKind};
+use exactop_sources::on_demand::switchlog::{SwitchLog, BUFFER};
+use exactop_testkit::wait;
+use exactop_workloads::workloads::ForkStorm;
+use std::collections::BTreeMap;
+
+/// The CPU that the spinners share.
+const CPU: u32 = 0;
+/// Shorter waits have no culprit.
+const FLOOR_NS: u64 = 5_000;
+
+fn now_ns(clock: rustix::time::ClockId) -> i64 {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// CLOCK_BOOTTIME less CLOCK_MONOTONIC; they differ only by suspensions.
+fn boot_offset_ns() -> i64 {
+    use rustix::time::ClockId::{Boottime, Monotonic};
+    let reads = (0..100).map(|_| {
+        let before = now_ns(Monotonic);
+        let boot = now_ns(Boottime);
+        let after = now_ns(Monotonic);
+        (after - before, boot - before)
+    });
+    reads.min().expect("reads").1
+}
+
+/// What each spinner waited for each other one, by their places in `spinners`. A stay of anybody
+/// else belongs to the last place.
+fn replay(events: &[SwitchEvent], spinners: &[&Spinner], windows: &[(u64, u64)]) -> Vec<Vec<u64>> {
+    let place = |tid: u32| spinners.iter().position(|one| one.tid() == tid);
+    let others = spinners.len();
+    let mut pairs = vec![vec![0; others + 1]; others];
+    // The parts of each wait so far; only spinners that were seen leaving the CPU wait.
+    let mut waiting: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    let mut last_ns = None;
+    for event in events.iter().filter(|event| event.cpu == CPU) {
+        let SwitchEventKind::Switch { .. } = event.what else { continue };
+        if let Some(last_ns) = last_ns {
+            let on_it = place(event.prev_tid).unwrap_or(others);
+            for parts in waiting.values_mut() {
+                parts[on_it] += event.at_ns - last_ns;
+            }
+        }
+        last_ns = Some(event.at_ns);
+        if let Some(one) = place(event.prev_tid) {
+            waiting.insert(one, vec![0; others + 1]);
+        }
+        let Some(one) = place(event.next_tid) else { continue };
+        let Some(parts) = waiting.remove(&one) else { continue };
+        let is_in = windows.iter().any(|&(t0, t1)| event.at_ns > t0 && event.at_ns <= t1);
+        if is_in && parts.iter().sum::<u64>() >= FLOOR_NS {
+            for (sum, part) in pairs[one].iter_mut().zip(parts) {
+                *sum += part;
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn pairs_are_those_of_a_replay() {
+    let Some(_machine) = crate::machine() else { return };
+    if crate::left_out("its clocks differ between reads") {
+        return;
+    }
+    let of = [("one", 0, 100), ("two", 0, 200), ("three", 0, 400)];
+    let Some(spinners) = spinners(of) else { return };
+    let storm = ForkStorm::start(1).expect("a storm");
+    let mut log = SwitchLog::open(BUFFER).expect("a log");
+    let mut books = open();
+    let mut events = Vec::new();
+    let mut blame = Blame::default();
+    let mut windows = Vec::new();
+    // The first window's waits may have begun before the log.
+    books.window(WINDOW);
+    wait::until("each spinner to wait long enough for each other", || {
+        let window = books.window(WINDOW);
+        events.extend(log.read().expect("events"));
+        windows.push((window.t0_ns, window.t1_ns));
+        blame.add(&closed(&books, &window));
+        let long = |one: &Spinner| {
+            let pairs = pairs_of(&blame, &one.group);
+            let others = spinners.iter().filter(|other| other.group.id() != one.group.id());
+            others.clone().all(|o| pairs.get(&o.group.id()).is_some_and(|ns| *ns > 100_000_000))
+        };
+        spinners.iter().all(long)
+    });
+    drop(storm);
+    events.extend(log.read().expect("events"));
+    assert_eq!(log.lost(), 0, "the log has all switches");
+    let offset = boot_offset_ns();
+    let at = |ns: u64| ns.wrapping_add_signed(offset);
+    let windows: Vec<_> = windows.into_iter().map(|(t0, t1)| (at(t0), at(t1))).collect();
+    let all: Vec<&Spinner> = spinners.iter().collect();
+    let replayed = replay(&events, &all, &windows);
+    for (one, parts) in all.iter().zip(&replayed) {
+        let pairs = pairs_of(&blame, &one.group);
+        for (other, &theirs) in all.iter().zip(parts) {
+            let ours = pairs.get(&other.group.id()).copied().unwrap_or(0);
+            println!("{} by {}: {ours}, replayed {theirs}", one.tid(), other.tid());
+            assert!(ours.abs_diff(theirs) <= theirs / 100 + 1_000_000, "{ours} {theirs}");
+        }
+    }
+}
