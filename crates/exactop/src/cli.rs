@@ -1,10 +1,10 @@
 //! The command line: watching, or one of the subcommands.
 
+#[cfg(feature = "bpf")]
+use crate::commands::{blame, lab, on_demand, run, trace};
 use crate::commands::{
     cgroups, daemon, diff, export, fleet, load, prstat, record, replay, report, web,
 };
-#[cfg(feature = "bpf")]
-use crate::commands::{lab, on_demand, run, trace};
 use crate::options::parse::{self, Word};
 use crate::options::typed::{PtopArgs, WatchArgs};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -100,6 +100,10 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]
     Run(Box<run::RunArgs>),
+    /// Show who kept groups off the CPU, to the nanosecond
+    #[cfg(feature = "bpf")]
+    #[command(after_help = blame::NOTES)]
+    Blame(Box<blame::BlameArgs>),
     /// Show the CPU time, waits and throttling of control groups; set their limits
     #[command(after_help = cgroups::NOTES)]
     Cgroups(Box<cgroups::CgroupsArgs>),

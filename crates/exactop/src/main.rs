@@ -28,12 +28,12 @@ mod window_options;
 mod wrong_use;
 
 use cli::Subcommands;
+#[cfg(feature = "bpf")]
+use commands::{blame, lab, run, trace};
 use commands::{
     cgroups, completions, daemon, diff, doctor, export, fleet, load, manual, prstat, record,
     replay, report, watch, web,
 };
-#[cfg(feature = "bpf")]
-use commands::{lab, run, trace};
 use exactop_views::reference;
 use failure::Failure;
 use options::resolved::OutputMode;
@@ -82,6 +82,8 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::OnDemand(command)) => command.run(),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Run(command)) => run::run(&command),
+        #[cfg(feature = "bpf")]
+        Some(Subcommands::Blame(command)) => blame::run(&command),
         Some(Subcommands::Cgroups(command)) => cgroups::run(&command),
         Some(Subcommands::Record(command)) => record::run(&command),
         Some(Subcommands::Daemon(command)) => daemon::run(&command),

@@ -1,6 +1,8 @@
 //! The subcommands: a file or a folder for each one that needs one. `ptop` is a way of watching,
 //! and `columns` is a line of `main.rs`.
 
+#[cfg(feature = "bpf")]
+pub mod blame;
 pub mod cgroups;
 pub mod completions;
 pub mod daemon;

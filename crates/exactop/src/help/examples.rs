@@ -94,6 +94,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "blame",
+        &[
+            ("exactop blame", "watch who keeps whose tasks off the CPU"),
+            ("exactop blame --by unit 1 10", "print ten seconds by systemd unit"),
+        ],
+    ),
+    (
         "cgroups",
         &[
             ("exactop cgroups", "show the control groups"),

@@ -47,6 +47,18 @@ pub enum Places {
 }
 
 impl LookingArgs {
+    /// Checks that no daemon was named.
+    ///
+    /// # Errors
+    /// One was; `why` says why there is none for this command.
+    #[cfg(feature = "bpf")]
+    pub fn are_own(&self, why: &str) -> Result<(), Failure> {
+        match self.source == Programs::Daemon || self.socket.is_some() {
+            true => Err(Failure::usage(why)),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that no option of measuring was given: a recording has its figures already.
     ///
     /// # Errors

@@ -183,7 +183,7 @@ mod tests {
             Role::Replay => "live view of a recording",
             Role::OnDemand => {
                 let subjects = exactop_model::on_demand::Subject::ALL.iter();
-                return subjects.map(|of| format!("`{}`, ", of.name())).collect::<String>() + "`cgroups`";
+                return subjects.map(|of| format!("`{}`, ", of.name())).collect::<String>() + "`blame`, `cgroups`";
             }
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",

@@ -55,6 +55,7 @@ const NEEDING: &[(&str, &[&str])] = &[
         "a terminal, or a signal to end",
         &[
             "exactop --filter",
+            "exactop blame",
             "exactop cgroups",
             "exactop daemon",
             "exactop load herd --wake all",

@@ -1,6 +1,8 @@
 //! The whole command, run as a person or a script runs it, on a made-up /proc.
 
 #[cfg(feature = "bpf")]
+mod blame;
+#[cfg(feature = "bpf")]
 mod containers;
 mod cut;
 mod diff;

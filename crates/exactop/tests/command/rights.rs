@@ -84,6 +84,7 @@ fn commands_with_a_source_of_root_keep_the_documented_rights() {
     check(&["web", "--token", "--listen", "127.0.0.1:0"], "`web`", "ledger");
     let log = tempfile::tempdir().expect("a directory");
     check(&["record", "-d", "0.2", "--dir", &log.path().to_string_lossy()], "`record`", "ledger");
+    check(&["blame", "0.1"], "`blame`", "");
     check(&["cgroups", "0.1"], "`cgroups`", "");
     check(&["trace", "-d", "0.1", "-o", &trace.to_string_lossy()], "`trace`", "");
     check(&["doctor"], "`doctor`", "");

@@ -26,6 +26,7 @@ const LASTING: &[&[&str]] = &[
     &["syscalls", "0.2"],
     &["wakeups", "0.2"],
     &["waits", "0.2"],
+    &["blame", "0.2"],
     &["cgroups", "0.2"],
     &["trace", "-d", "100", "-o", "DIR/trace"],
     &["lab", "run", "all", "--out", "DIR/lab"],

@@ -5,6 +5,7 @@
 //! in a `grid` that fits a `sheet`), the columns reference, the Perfetto format.
 #![forbid(unsafe_code)]
 
+pub mod blame;
 pub mod by;
 pub mod cgroups;
 pub mod csv;

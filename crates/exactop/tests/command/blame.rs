@@ -1,0 +1,81 @@
+//! `exactop blame` on the real machine: each format, and the sums of its rows.
+
+use crate::helpers::processes::Load;
+use crate::helpers::run::{command, run, without_ledger};
+use exactop_testkit::wait;
+use exactop_workloads::procs::thread_count;
+use serde_json::Value;
+use std::process::Stdio;
+
+/// More busy threads than there are CPUs, so they wait for each other.
+fn crowd() -> Load {
+    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
+    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
+    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    load
+}
+
+fn rows(window: &Value) -> &Vec<Value> {
+    window["rows"].as_array().expect("rows")
+}
+
+#[test]
+fn each_row_is_the_sum_of_its_culprits_by_every_key() {
+    if without_ledger() {
+        return;
+    }
+    let load = crowd();
+    for by in ["cgroup", "container", "pod", "unit", "user", "session", "command"] {
+        let told = run(&["blame", "--by", by, "--json", "0.3", "2"]).fine();
+        let windows: Vec<Value> =
+            told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(windows.len(), 2, "{told}");
+        for window in &windows {
+            assert_eq!(window["blame_residual_ns"], 0, "{window}");
+            assert!(!rows(window).is_empty());
+            for row in rows(window) {
+                let figure = |name: &str| row[name].as_i64().expect(name);
+                let culprits = row["culprits"].as_array().expect("culprits");
+                let booked: i64 = culprits.iter().map(|c| c["ns"].as_i64().expect("ns")).sum();
+                assert_eq!(figure("lat_ns"), booked + figure("in_flight_delta_ns"), "{row}");
+                assert!(figure("dispatches") >= 0 && row["victim"].is_string(), "{row}");
+                assert!(culprits.iter().all(|c| c["times"].as_u64() > Some(0)), "{row}");
+            }
+        }
+    }
+    drop(load);
+}
+
+#[test]
+fn a_process_stands_for_its_group_in_each_format() {
+    if without_ledger() {
+        return;
+    }
+    let load = crowd();
+    let pid = load.pid().to_string();
+    let of = |words: &[&str]| {
+        let all = ["blame", "--by", "command", "-p", &pid].into_iter().chain(words.iter().copied());
+        run(&all.collect::<Vec<_>>()).fine()
+    };
+    let told: Value = serde_json::from_str(&of(&["--json", "0.3", "1"])).expect("JSON");
+    let [row] = &rows(&told)[..] else { panic!("{told}") };
+    assert_eq!(row["victim"], "exactop");
+    let culprits = row["culprits"].as_array().expect("culprits");
+    let own = culprits.iter().find(|culprit| culprit["kind"] == "own").expect("itself");
+    assert!(own["ns"].as_u64() > Some(0) && own["culprit"] == "exactop", "{own}");
+    let text = of(&["0.3", "1"]);
+    assert!(text.lines().next().is_some_and(|line| line.ends_with("; residual 0 ns")), "{text}");
+    assert!(text.contains("itself "), "{text}");
+    assert!(of(&["--matrix", "0.3", "1"]).contains("WAITED"));
+    let csv = of(&["--csv", "0.3", "1"]);
+    assert!(csv.starts_with("t0_ns,t1_ns,victim,lat_ns,dispatches,in_flight_delta_ns,culprit,kind"));
+    let none = run(&["blame", "-g", "/no/such/group", "--json", "0.1", "1"]).fine();
+    assert!(rows(&serde_json::from_str(&none).expect("JSON")).is_empty(), "{none}");
+}
+
+#[test]
+fn a_daemon_is_refused() {
+    let done = run(&["blame", "--source", "daemon", "0.1", "1"]);
+    let said = "exactop: blame: the daemon keeps no blame book: leave --source and --socket out\n";
+    assert_eq!((done.code, done.err.as_str()), (Some(2), said));
+}
