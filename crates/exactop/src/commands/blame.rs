@@ -98,7 +98,7 @@ impl Books {
 }
 
 fn request() -> Request {
-    Request { needs: Needs::NAMES, watch: None, interval_ns: None }
+    Request { needs: Needs::NAMES, watch: None, interval_ns: None, at_once: false }
 }
 
 /// A user's name, escaped.

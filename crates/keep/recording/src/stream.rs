@@ -386,13 +386,11 @@ mod tests {
         incoming.push(b"HTTP/1.1 400");
         assert_eq!(incoming.next_item().unwrap_err(), StreamError::NotARecording);
         let later = br#"{"format":2,"exactop":"9.0"}"#;
-        let header = build(
-            FrameKind::Header,
-            FramePosition::default(),
-            Span::default(),
-            &Payload { bytes: later.to_vec(), cells: 0 },
-        )
-        .unwrap();
+        let payload = Payload { bytes: later.to_vec(), cells: 0 };
+        let position = FramePosition::default();
+        let header = FrameBuilder::default()
+            .build(FrameKind::Header, position, Span::default(), &payload)
+            .unwrap();
         let mut incoming = Incoming::new();
         incoming.push(&[FILE_MAGIC.as_slice(), &header].concat());
         let refused = incoming.next_item().unwrap_err();

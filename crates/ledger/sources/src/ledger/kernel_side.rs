@@ -4,6 +4,7 @@ use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
 use super::load;
 use super::maps::Globals;
 use super::skel::{types, LedgerSkel};
+use super::Options;
 use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::plain::{bytes_of, plain};
@@ -87,6 +88,7 @@ impl KernelSide {
     /// for quota refills is missing.
     pub fn new(
         InKernel { mut skel, beside, without, meanwhile }: load::Loaded,
+        options: &Options,
     ) -> Result<KernelSide, SourceError> {
         let max = |map: &dyn MapCore| map.max_entries() as usize;
         let bss = skel.maps.bss_data.take().ok_or(SourceError::Unavailable {

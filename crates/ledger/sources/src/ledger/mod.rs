@@ -192,7 +192,7 @@ impl Ledger {
     pub fn open(options: &Options) -> Result<Ledger, SourceError> {
         clock::is_the_machines()?;
         let spare = Spare::hold()?;
-        let mut kernel = KernelSide::new(load::load(options)?)?;
+        let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());
         // Not 0, the epoch of a new slot: the slot's first event must put it on the list.
         kernel.globals.set_epoch(OPENING_EPOCH - 1);
