@@ -8,7 +8,6 @@ mod collected;
 mod collector;
 mod daemon;
 mod degraded;
-mod ended;
 mod ends;
 mod exported;
 #[path = "../../../keep/export/tests/clickhouse/fake.rs"]
