@@ -100,7 +100,7 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]
     Run(Box<run::RunArgs>),
-    /// Show who kept groups off the CPU, to the nanosecond
+    /// Show which groups had the CPU while others waited, to the nanosecond
     #[cfg(feature = "bpf")]
     #[command(after_help = blame::NOTES)]
     Blame(Box<blame::BlameArgs>),

@@ -1,4 +1,4 @@
-//! `exactop blame`: shows who kept groups off the CPU.
+//! `exactop blame`: shows which groups had the CPU while others waited.
 
 use super::on_demand::windows::{Forms, Opened, WindowArgs};
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub struct BlameArgs {
     /// Print victims and culprits as a matrix, in per cent of each victim's wait
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     matrix: bool,
-    /// Look for no culprit of waits shorter than this, in microseconds
+    /// Name no culprit of waits shorter than this, in microseconds
     #[arg(long, value_name = "US", value_parser = parse::number::<u32>, default_value = "5")]
     floor: u32,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub struct BlameArgs {
 /// The meaning of the columns, for `--help`.
 pub const NOTES: &str = "\
 LAT: time in which tasks could run and had no CPU, throttled time included, summed over tasks. KEPT OFF
-BY: who had the CPU meanwhile, each with its share. Besides other groups that may be the group itself,
+BY: the groups that had the CPU meanwhile, with their shares. That may also be the group itself,
 kernel threads, interrupts (while they are measured), steal, idle (the CPU was waking up), throttled (its own
 quota), brief (waits below --floor), older (longer ago than the CPU remembers) and ~other (no room in a
-table). Waits equal their culprits and the change of what still waits; a difference is the residual.
+table). Waits equal their culprits and the change of open waits; a difference is the residual.
 
 On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
