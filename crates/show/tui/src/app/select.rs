@@ -60,18 +60,23 @@ impl DrawnTable {
 }
 
 impl App {
-    /// Notes what is drawn now. A lost selection that the screen reports is dropped.
+    /// Notes what is drawn now; help covers the table. A lost selection that the screen reports is dropped.
     pub(super) fn note_seen(&mut self) {
         if matches!(self.table.selection, Selection::Lost(_)) {
             self.table.selection = Selection::None;
         }
         self.table.seen = match (&self.page, self.screen()) {
-            (Page::Table, Some(screen)) if self.arranged.is_some() => DrawnTable {
-                rows: self.shown_entries().map(|e| e.id()).collect(),
-                first: self.shown_entries().find(|e| e.row.kind != RowKind::Exited).map(|e| e.id()),
-                heading_y: screen.heading_y,
-                headings: self.placed(),
-            },
+            (Page::Table, Some(screen)) if self.arranged.is_some() && self.help.is_none() => {
+                DrawnTable {
+                    rows: self.shown_entries().map(|e| e.id()).collect(),
+                    first: self
+                        .shown_entries()
+                        .find(|e| e.row.kind != RowKind::Exited)
+                        .map(|e| e.id()),
+                    heading_y: screen.heading_y,
+                    headings: self.placed(),
+                }
+            }
             _ => DrawnTable::default(),
         };
         self.mark_first_group();

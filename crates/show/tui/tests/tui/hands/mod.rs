@@ -104,9 +104,9 @@ fn every_action_hits_the_marked_row() {
         }
     }
     eprintln!("from seed {first_seed}: {all:?}");
-    assert!(all.offered * 8 > all.asked, "hardly anyone was offered: {all:?}");
+    assert!(all.offered * 12 > all.asked, "hardly anyone was offered: {all:?}");
     assert!(all.read_off * 4 > all.offered, "hardly any offer was compared: {all:?}");
-    assert!(all.followed * 20 > all.keys, "hardly any selection lived: {all:?}");
+    assert!(all.followed * 50 > all.keys, "hardly any selection lived: {all:?}");
     assert!(all.done * 300 > all.asked && all.frames * 100 > all.keys, "{all:?}");
 }
 

@@ -46,7 +46,8 @@ pub struct Oracle {
     limit: Option<(String, Option<u64>)>,
     /// True if there was a selection that no key dropped.
     held: bool,
-    /// True if the palette did something since the drawing: it may have dropped the selection.
+    /// True if the palette or completions stood over the rows, or did something since the drawing:
+    /// the screen does not tell the marked row.
     palette: bool,
     pub tally: Tally,
 }
@@ -86,7 +87,9 @@ impl Oracle {
 
     /// Reads the screen that was just drawn.
     pub fn drawn(&mut self, app: &App, canvas: &mut Canvas) {
-        (self.held, self.palette) = (app.selected().is_some(), false);
+        let question = app.prompt().map(|prompt| &prompt.question);
+        self.palette = matches!(question, Some(Question::Command | Question::Filter));
+        self.held = app.selected().is_some();
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
         let (cpus, per_cpu) = (Cpus::without_gaps(2), app.settings().per_cpu);
@@ -188,10 +191,10 @@ impl Oracle {
 
     /// The offered target must be the row marked on the screen, or one that keys selected since.
     fn check_offer(&mut self, app: &App, deed: ProcessAction, offered: Option<&Target>) {
-        self.tally.asked += 1;
         if self.palette {
             return;
         }
+        self.tally.asked += 1;
         if let Page::Process(page) = app.page() {
             if let Some(target) = offered {
                 assert_eq!(target.key.tgid, page.key.tgid, "not the process of this page");

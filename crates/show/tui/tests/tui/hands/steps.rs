@@ -18,7 +18,7 @@ pub enum Step {
     Nothing,
 }
 
-const CHARS: &[u8] = b"kr kr HVicmSC123456DIPMTNRfo:\\t<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
+const CHARS: &[u8] = b"kr kr kr kr HVicmSCDIPMTNRf:\\t<>gwxWhpdsuv+-b=L/&n?yYq012469\nUG !!K[]z";
 
 const MOVES: [KeyCode; 14] = [
     KeyCode::Down,
