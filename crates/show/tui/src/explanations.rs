@@ -25,6 +25,7 @@ pub enum Topic {
     Groups,
     Totals,
     Findings,
+    Graph,
     /// Questions on the status line.
     Interval,
     User,
@@ -70,7 +71,7 @@ const CLEAR: (&str, &str) = ("^U", "delete the text left of the cursor");
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Topic; 29] = [
+    pub const ALL: [Topic; 30] = [
         Topic::Table,
         Topic::Threads,
         Topic::Tree,
@@ -88,6 +89,7 @@ impl Topic {
         Topic::Groups,
         Topic::Totals,
         Topic::Findings,
+        Topic::Graph,
         Topic::Interval,
         Topic::User,
         Topic::Filter,
@@ -122,6 +124,7 @@ impl Topic {
             Topic::Groups => GROUPS,
             Topic::Totals => TOTALS,
             Topic::Findings => FINDINGS,
+            Topic::Graph => GRAPH,
             Topic::Interval => INTERVAL,
             Topic::User => USER,
             Topic::Filter => FILTER,
@@ -448,6 +451,21 @@ const FINDINGS: Explanation = Explanation {
     keys: [
         ("Enter", "open the page that shows more of the selected finding"),
         ("↓", "select the next finding"),
+        ("p", "pause: keep this window on the screen"),
+    ],
+};
+
+const GRAPH: Explanation = Explanation {
+    title: "The graph: where the time of one task went, window by window",
+    parts: &[
+        ("column", "One window each, the newest at the right. An empty column has no row of it."),
+        ("height", "The whole height is the task's life in the window: 100 %."),
+        ("marks", "Each state has its mark, its colour, and its share in the newest window below."),
+        ("begin", "exactop remembers the windows of a task from its selection on, at most 300."),
+    ],
+    keys: [
+        ("Enter", "open the process: its states, its waits, its threads"),
+        ("Esc", "go back to the table"),
         ("p", "pause: keep this window on the screen"),
     ],
 };

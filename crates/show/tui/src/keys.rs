@@ -172,6 +172,7 @@ bindings! {
         Mark: [ch('m'), ch('D')], "mark this window: rows show their change since; again: drop the mark";
         Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace, session; Enter: the processes";
         Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
+        Graph: [ch('G')], "show a graph of the row's states over the windows since it was selected";
         Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
         Calls: [ch('y')], "show the process's system calls: count, time, errors";
         Environment: [ch('e')], "show the process's environment";
@@ -203,7 +204,7 @@ bindings! {
         PageUp: [on(KeyCode::PageUp), ctrl('b')], "go a page up";
         PageDown: [on(KeyCode::PageDown), ctrl('f')], "go a page down";
         Home: [on(KeyCode::Home)], "select the first row";
-        End: [on(KeyCode::End), ch('G')], "select the last row";
+        End: [on(KeyCode::End)], "select the last row";
         ScrollLeft: [on(KeyCode::Left)], "scroll to the columns at the left";
         ScrollRight: [on(KeyCode::Right)], "scroll to the columns at the right, then along the command";
         Back: [on(KeyCode::Esc)], "leave the page; in the table drop the mark, then the selection";

@@ -84,6 +84,10 @@ impl App {
                 Some(action) => action,
                 None => self.close_page_on(command),
             },
+            Page::Graph(_) => match self.on_graph(command) {
+                Some(action) => action,
+                None => self.close_page_on(command),
+            },
             Page::ColumnChooser(_) => Action::Draw,
         }
     }
@@ -92,6 +96,7 @@ impl App {
         let closes = matches!(command, KeyCommand::Back | KeyCommand::Quit)
             || matches!((&self.page, command), (Page::Groups(_), KeyCommand::Groups))
             || matches!((&self.page, command), (Page::Findings(_), KeyCommand::Findings))
+            || matches!((&self.page, command), (Page::Graph(_), KeyCommand::Graph))
             || matches!((&self.page, command), (Page::Process(_), KeyCommand::Open));
         match command {
             _ if closes => {
@@ -206,6 +211,7 @@ impl App {
             KeyCommand::Groups => self.open_groups(),
             KeyCommand::Sums => self.open_sums(),
             KeyCommand::Findings => self.open_findings(),
+            KeyCommand::Graph => self.open_graph(),
             KeyCommand::Columns => {
                 let Table { columns, sort, .. } = &self.table;
                 self.page = Page::ColumnChooser(ColumnChooser::new(columns, sort.column));

@@ -101,6 +101,7 @@ impl App {
             Page::Groups(_) => Topic::Groups,
             Page::Sums(_) => Topic::Totals,
             Page::Findings(_) => Topic::Findings,
+            Page::Graph(_) => Topic::Graph,
         }
     }
 

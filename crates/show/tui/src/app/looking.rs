@@ -13,6 +13,7 @@ impl App {
         self.note_recent(&frame);
         let threads = self.settings.threads && self.process_page().is_none();
         self.arrange(frame, threads, read);
+        self.note_tracked();
     }
 
     /// Arranges the current frame again if the order or the selection of rows changed.

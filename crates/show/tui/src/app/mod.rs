@@ -32,6 +32,7 @@ pub mod sums;
 mod table;
 pub mod tags;
 pub mod target;
+mod tracked;
 
 use crate::layout::{self, Cpus, LayoutNeeds, PlacedColumn, Screen, Widths};
 use crate::settings::{AutoSwitch, Settings};
@@ -41,7 +42,7 @@ use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, ColumnId, Context};
 use exactop_model::owner::Grouping;
 use exactop_model::words::order::Order;
-use exactop_model::{Frame, Needs};
+use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
 use groups::GroupsPage;
 use past::ShownPast;
@@ -65,6 +66,8 @@ pub enum Page {
     Sums(SumsPage),
     /// Findings on the window.
     Findings(FindingsPage),
+    /// The states of this task over its last windows.
+    Graph(TaskKey),
 }
 
 /// A line for the user, shown until the next key.
@@ -101,6 +104,8 @@ pub struct App {
     pub(crate) past: Option<ShownPast>,
     /// How busy the machine was in recent windows.
     pub(crate) recent: Recent,
+    /// Windows of the selected task.
+    pub(crate) tracked: tracked::Tracked,
     /// Dimension of the totals on their page, or at its next opening.
     pub(crate) sums_by: Grouping,
     /// Sort orders of the pages of groups and of totals, once the user chose them.
@@ -134,6 +139,7 @@ impl App {
             holdings: None,
             past: None,
             recent: Recent::default(),
+            tracked: tracked::Tracked::default(),
             sums_by: Grouping::PAGES[0],
             groups_order: None,
             sums_order: None,

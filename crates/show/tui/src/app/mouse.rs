@@ -51,6 +51,7 @@ impl App {
                 self.move_finding(step.signum());
                 Action::Draw
             }
+            Page::Graph(_) => Action::Draw,
             Page::Process(page) => {
                 page.top = page.top.saturating_add_signed(step);
                 Action::Draw

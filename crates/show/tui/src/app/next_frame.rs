@@ -100,7 +100,7 @@ impl App {
         }
         let chosen = !table.filters.is_empty() || table.user.is_some();
         // A selected process keeps its row when it falls asleep.
-        let followed = self.selected().is_some();
+        let followed = self.selected().is_some() || matches!(self.page, Page::Graph(_));
         if chosen || followed || !table.sort.column.is_activity() || !table.sort.descending {
             return IdleRows::All;
         }

@@ -103,6 +103,8 @@ const SUMS: [Hint; 7] = [
     ("g", "groups", 14),
 ];
 
+const GRAPH: [Hint; 3] = [("?", "help", 18), ("Esc", "back", 20), ("Enter", "process", 19)];
+
 const FINDINGS: [Hint; 4] =
     [("?", "help", 18), ("Esc", "back", 20), ("↑↓", "choose", 17), ("Enter", "details", 19)];
 
@@ -125,6 +127,7 @@ fn of_page(app: &App) -> &'static [Hint] {
         (Page::Groups(_), _) => &GROUPS,
         (Page::Sums(_), _) => &SUMS,
         (Page::Findings(_), _) => &FINDINGS,
+        (Page::Graph(_), _) => &GRAPH,
         // This page has a line of its own.
         (Page::ColumnChooser(_), _) => &[],
         (Page::Table, Some(past)) if past.kept => &KEPT,
@@ -151,7 +154,18 @@ mod tests {
     /// Letters and signs in hints are keys of the view.
     #[test]
     fn every_key_that_is_named_is_one() {
-        let all = [&LIVE[..], &KEPT, &PAST, &PROCESS, &CALLS, &HOLDINGS, &GROUPS, &SUMS, &FINDINGS];
+        let all = [
+            &LIVE[..],
+            &KEPT,
+            &PAST,
+            &PROCESS,
+            &CALLS,
+            &HOLDINGS,
+            &GROUPS,
+            &SUMS,
+            &FINDINGS,
+            &GRAPH,
+        ];
         let names: Vec<String> = BINDINGS.iter().flat_map(|b| b.keys).map(|k| k.name()).collect();
         for (key, word, _) in all.into_iter().flatten() {
             let named = |c: char| {

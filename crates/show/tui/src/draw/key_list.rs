@@ -162,6 +162,8 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let levels: Vec<f32> = (1..=8u8).map(|n| f32::from(n) / 8.0).collect();
     let busy = format!("{}  the part of all CPUs' time that was not idle, in the last windows, the newest to the right. From 32 CPUs on there is one bar a CPU, in the colour of its largest part", graph(&levels, theme));
     lines.extend(entry("busy", &busy, 10, width, theme));
+    let sizes = "dim below 1 % of a CPU, bright from 20 %, in the colour of a warning from 80 %";
+    lines.extend(entry("figures", sizes, 10, width, theme));
     lines.extend(names);
     lines
 }

@@ -8,6 +8,7 @@ mod entries;
 mod figures;
 mod findings;
 mod footer;
+mod graph;
 mod groups;
 pub mod header;
 mod help;
@@ -107,6 +108,7 @@ fn draw_page(
         Page::Groups(_) => groups::draw(app, frame, &screen, theme, buf),
         Page::Sums(_) => sums::draw(app, frame, &screen, theme, buf),
         Page::Findings(_) => findings::draw(app, frame, &screen, theme, buf),
+        Page::Graph(task) => graph::draw(app, *task, &screen, theme, buf),
     }
     if !matches!(app.page(), Page::ColumnChooser(_)) {
         header::draw(app, frame, &screen, theme, buf);

@@ -131,7 +131,7 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     for (_, name) in flags.iter().filter(|(on, _)| *on) {
         add(5, Ink::Plain, name.to_string());
     }
-    if matches!(app.page(), Page::Process(_) | Page::Findings(_)) {
+    if matches!(app.page(), Page::Process(_) | Page::Findings(_) | Page::Graph(_)) {
         add(4, Ink::Dim, "Esc back".into());
     }
     add(HELP, Ink::Dim, "? help".into());

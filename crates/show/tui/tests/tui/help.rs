@@ -73,6 +73,7 @@ fn way_to(topic: Topic) -> Option<&'static str> {
         Topic::Groups => "g",
         Topic::Totals => "K",
         Topic::Findings => "!",
+        Topic::Graph => "↓ G",
         Topic::Interval => "d",
         Topic::User => "u",
         Topic::Filter => "O",

@@ -4,6 +4,7 @@ mod at_once;
 mod cpus;
 mod findings;
 mod folds;
+mod graph;
 mod hands;
 mod help;
 mod holdings;

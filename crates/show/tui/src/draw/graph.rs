@@ -1,0 +1,76 @@
+//! The graph of one task: a column a window, the newest at the right, in which each state has its
+//! part of the height.
+
+use super::states::{self, Mark};
+use super::text::{cell, put};
+use super::theme::{Ink, Theme};
+use crate::app::command::CommandText;
+use crate::app::App;
+use crate::layout::Screen;
+use exactop_model::words::books::round_to_sum;
+use exactop_model::{Row, TaskKey};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
+
+pub(super) fn draw(app: &App, task: TaskKey, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+    let width = usize::from(buf.area.width);
+    let windows = app.tracked.last(task, width);
+    let newest = windows.iter().rev().find_map(|row| *row);
+    let name =
+        newest.map_or(String::new(), |row| format!(" {}", CommandText::from_row(row, true).text()));
+    let count = windows.len();
+    let s = if count == 1 { "" } else { "s" };
+    let heading = format!("{}{name}: the last {count} window{s} since it was selected", task.tid);
+    let heading = cell(&heading, width, true);
+    put(buf, 0, screen.heading_y, u16::MAX, &Line::styled(heading, theme.style(Ink::Heading)));
+    let legend = newest.map(|row| legend(row, width, theme)).unwrap_or_default();
+    let end = screen.end_y();
+    let bottom = end.saturating_sub(legend.len() as u16).max(screen.body_y);
+    let height = usize::from(bottom - screen.body_y);
+    for (n, row) in windows.iter().rev().enumerate() {
+        let x = (width - 1 - n) as u16;
+        let marks = row.map_or(Vec::new(), |row| column(row, height));
+        for (y, mark) in (screen.body_y..bottom).rev().zip(marks) {
+            put(buf, x, y, 1, &Line::styled(mark.glyph.to_string(), theme.style(mark.ink)));
+        }
+    }
+    if windows.is_empty() {
+        let wait = Line::styled("the next window begins the graph", theme.style(Ink::Dim));
+        put(buf, 0, screen.body_y, u16::MAX, &wait);
+    }
+    for (y, line) in (bottom..end).zip(&legend) {
+        put(buf, 0, y, u16::MAX, line);
+    }
+}
+
+/// The marks of a window from below: together as high as the graph, if the states cover the task's
+/// life.
+fn column(row: &Row, height: usize) -> Vec<Mark> {
+    let parts = states::parts(row, &row.delta);
+    let known: Vec<(Mark, i128)> =
+        parts.into_iter().filter_map(|(mark, ns)| Some((mark, ns?.into()))).collect();
+    let sum: i128 = known.iter().map(|(_, ns)| ns).sum();
+    let life = i128::from(row.life_ns.max(1));
+    let total = (sum * height as i128 / life.max(sum).max(1)) as i64;
+    let cells = round_to_sum(&known.iter().map(|(_, ns)| *ns).collect::<Vec<_>>(), total);
+    let repeat = |((mark, _), cells): (&(Mark, i128), i64)| vec![*mark; cells.max(0) as usize];
+    known.iter().zip(cells).flat_map(repeat).collect()
+}
+
+/// The states of the newest window with their marks and shares, in lines that fit.
+fn legend(row: &Row, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    const ENTRY: usize = 13;
+    let tenths = states::tenths(row);
+    let share = |mark: &Mark| {
+        let known = tenths.iter().find(|(column, _)| Some(*column) == mark.column);
+        known.map_or("-".into(), |(_, n)| format!("{}.{}", n / 10, n % 10))
+    };
+    let entries: Vec<[Span; 2]> = states::marks()
+        .map(|mark| {
+            let glyph = Span::styled(mark.glyph.to_string(), theme.style(mark.ink));
+            [glyph, Span::raw(cell(&format!(" {} {}", mark.name, share(&mark)), ENTRY - 1, true))]
+        })
+        .collect();
+    let lines = entries.chunks((width / ENTRY).max(1));
+    lines.map(|line| Line::from(line.concat())).collect()
+}
