@@ -116,6 +116,8 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, &stint->names, until - start);
 		until = start;
 	}
+	if (until > from)
+		blame(task, EX_RAN_BEFORE, 0, 0, NULL, until - from);
 }
 
 static __always_inline void sleep_begins(struct thread *t, struct task_struct *prev,

@@ -14,7 +14,8 @@ enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES, EX_THROTTLED };
 
 enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
 
-enum ex_part { EX_RAN_INSTEAD, EX_WOKEN_BY };
+/* EX_RAN_BEFORE: of waits longer than the kept stints, the part before them. */
+enum ex_part { EX_RAN_INSTEAD, EX_WOKEN_BY, EX_RAN_BEFORE };
 
 /*
  * A log-linear histogram of ns with four buckets for each power of two, so that a bucket's width is

@@ -98,7 +98,7 @@ impl Ident {
 /// A process or one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskRef {
-    /// Process; 0: the kernel itself (an interrupt or idle).
+    /// Process; 0: the kernel itself (an interrupt or idle), or [`TaskRef::EARLIER`].
     pub tgid: u32,
     /// Thread; `None`: the whole process.
     pub tid: Option<u32>,
@@ -116,7 +116,10 @@ impl TaskRef {
     /// The idle CPU, without a task to run.
     pub const IDLE: TaskRef = TaskRef::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
 
-    /// A part of the kernel.
+    /// Tasks that had the CPU so long ago that their names are not kept.
+    pub const EARLIER: TaskRef = TaskRef::named(Comm(*b"earlier tasks\0\0\0"));
+
+    /// A part of the kernel, or tasks without a name.
     const fn named(name: Comm) -> TaskRef {
         TaskRef { tgid: 0, tid: None, comm: name, process: name }
     }

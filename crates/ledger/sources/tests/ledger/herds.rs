@@ -146,8 +146,12 @@ fn by_edges_and_calls(window: &WakeupWindow, pid: u32) -> (u64, u64) {
 /// Checks that no wake-up was lost. The kernel hides events in the context of a task that it
 /// protects: about one in 200,000, which the window reports.
 fn nothing_lost(losses: &Losses, wakeups: u64) {
+    few_unseen(losses, wakeups / 1_000);
+}
+
+fn few_unseen(losses: &Losses, at_most: u64) {
     assert_eq!(losses.lost, 0, "{losses:?}");
-    assert!(losses.unseen <= wakeups / 1_000, "{losses:?} of {wakeups}");
+    assert!(losses.unseen <= at_most, "{losses:?}, at most {at_most}");
     assert!(losses.skipped.is_some() && losses.tables_bytes > Some(1 << 20), "{losses:?}");
     if !crate::programs_stand_still() {
         assert_eq!(losses.skipped, Some(0));
@@ -328,7 +332,8 @@ fn check_waits(window: &WaitWindow, server: &Server, said: Said, threads: usize)
          {by_main} by main or unnamed, {:?}",
         window.losses
     );
-    nothing_lost(&window.losses, woken);
+    // Hidden switches are unseen, too: those from a protected task to a worker that it preempted.
+    few_unseen(&window.losses, woken / 50);
     assert_eq!(workers.count(), threads);
     assert!(100 * by_main >= 95 * said.waiting, "{by_main} {said:?}");
     assert!(100 * slept >= 95 * said.waiting, "{slept} {said:?}");

@@ -132,17 +132,18 @@ impl Rows {
     /// sum over its process.
     pub fn others(&mut self, sums: &[(types::ex_other_key, types::ex_other)]) {
         for (key, sum) in sums {
-            let ran = key.part == ex_part::EX_RAN_INSTEAD;
+            let ran = key.part != ex_part::EX_WOKEN_BY;
             let other = task::thread!(key.other_tgid, key.other_tid, sum.names);
-            let who = match (key.other_tgid, key.other_tid, ran) {
-                (0, _, true) => TaskRef::IDLE,
-                (0, _, false) => TaskRef::INTERRUPT,
+            let who = match (key.other_tgid, key.other_tid, key.part) {
+                (0, _, ex_part::EX_RAN_INSTEAD) => TaskRef::IDLE,
+                (0, _, ex_part::EX_RAN_BEFORE) => TaskRef::EARLIER,
+                (0, _, _) => TaskRef::INTERRUPT,
                 (_, 0, _) => other.process(),
                 _ => other,
             };
             let row = self.row(key.tgid, key.tid, &names::default());
             let parts = if ran { &mut row.ran_instead } else { &mut row.woken_by };
-            // An interrupt or idle may be in both tables.
+            // A part of the kernel may be in both tables.
             match parts.iter_mut().find(|part| part.who == who && who.tgid == 0) {
                 Some(same) => same.amount += sum.amount,
                 None => parts.push(OtherShare { who, amount: sum.amount }),
