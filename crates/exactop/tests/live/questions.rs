@@ -178,7 +178,7 @@ fn intervals_that_make_no_sense_are_refused() {
 #[test]
 fn settings_are_kept() {
     let terminal = Terminal::live(100, 24, OPTIONS);
-    terminal.keys(&["V", "1"]);
+    terminal.keys(&["V", "C"]);
     terminal.shows("tree");
     terminal.keys(&["W"]);
     terminal.shows("settings saved in");

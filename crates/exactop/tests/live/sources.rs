@@ -85,7 +85,8 @@ fn something_is_on_the_screen_before_the_source_is_open() {
     if without_ledger() {
         return;
     }
-    let terminal = Terminal::new(200, 50, &[]);
+    // Narrow enough for no command lines, which may have the words.
+    let terminal = Terminal::new(110, 50, &[]);
     let file = terminal.record();
     terminal.start("-d 0.5 --source ledger");
     terminal.shows("ledger · window");

@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// Longest run of one command.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = wait::LIMIT;
 const MARK: &str = "<!-- run -->";
 const LEDGER_MARK: &str = "<!-- run with the ledger -->";
 
