@@ -68,7 +68,7 @@ fn a_finding_leads_to_its_group_and_its_processes() {
     let height = pixels.values().sum::<f64>();
     // 0.4 got and 0.6 throttled of 1.05 CPUs, and a line at the quota.
     let part = |colour: &str| pixels.get(colour).map_or(0.0, |n| n / height);
-    assert!((part("210,75,62") - 0.6 / 1.05).abs() < 0.03, "throttled: {pixels:?}");
+    assert!((part("175,95,95") - 0.6 / 1.05).abs() < 0.03, "throttled: {pixels:?}");
     assert!((part("47,116,201") - 0.4 / 1.05).abs() < 0.03, "got: {pixels:?}");
     assert!(part("27,29,33") > 0.0, "the quota: {pixels:?}");
     page.browser.picture("group");

@@ -178,9 +178,12 @@ fn a_quota_is_no_neighbours_fault() {
     let mine = blame.waits.iter().filter(|(party, _)| party.is_some_and(|p| p.cgroup_id == id));
     let in_flight: i64 = mine.map(|(_, waits)| waits.in_flight_delta_ns).sum();
     println!("throttled {throttled}, booked {own}; waited {lat}, booked {others}; {in_flight}");
-    // The rest has not ended yet.
-    assert!((0..=in_flight).contains(&(throttled as i64 - own as i64)), "{own} {throttled}");
-    assert!((0..=in_flight).contains(&(lat as i64 - others as i64)), "{others} {lat}");
+    assert_eq!((own + others) as i64 + in_flight, (throttled + lat) as i64);
+    // The rest has not ended yet. At the end of a quota about 1 ms in 1.5 s is booked as a wait for
+    // others.
+    let beside = throttled / 200;
+    assert!(own <= throttled && own + in_flight as u64 + beside >= throttled, "{own} {throttled}");
+    assert!(others <= lat + beside && others + in_flight as u64 + beside >= lat, "{others} {lat}");
 }
 
 #[test]
