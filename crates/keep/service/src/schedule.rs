@@ -8,7 +8,7 @@
 //!
 //! One request may be for several ends, an interval apart ([`Beat`]). The reader gets them without
 //! further requests, which would wake the daemon. A request at once is not bound to the grid while
-//! its [`Allowance`] lasts.
+//! its allowance lasts.
 
 use crate::at_once::Allowance;
 use crate::beat::Beat;
