@@ -16,9 +16,9 @@ const HASH_ELEMENT: u64 = 48;
 const HASH_BUCKET: u64 = 16;
 
 /// Memory besides the maps, bytes: programs, their verification, type information on both sides,
-/// and what this process reads meanwhile. That was 14 to 24 MiB in measurements, and once 46 on a
-/// busy machine; the rest is a reserve for a table that grows at once because many tasks are born.
-const BESIDE_THE_MAPS: u64 = 56 << 20;
+/// and what this process reads meanwhile. That was 24 MiB in measurements; the rest is a reserve
+/// for a table that grows at once because many tasks are born.
+const BESIDE_THE_MAPS: u64 = 32 << 20;
 
 /// Memory left to other processes of the group when a table grows, bytes.
 const CHUNK_MARGIN: u64 = 8 << 20;
