@@ -319,7 +319,7 @@ enum ex_why {
 };
 
 enum ex_book_sizes {
-	EX_STAYS = 64,
+	EX_STAYS = 256,
 	EX_PAIRS = 1024, /* of a CPU and a window */
 	EX_PARTIES = 32768
 };
@@ -354,6 +354,7 @@ struct ex_book {
 	__u64 irq;
 	struct ex_segment ring[EX_STAYS];
 	struct ex_pair pairs[2][EX_PAIRS]; /* of the window of epoch e at [e & 1] */
+	__u64 used[2][EX_PAIRS / 64]; /* a bit for each place of them that is taken */
 };
 
 struct ex_party_key {
@@ -399,6 +400,6 @@ _Static_assert(sizeof(struct ex_zombie) == 96, "ex_zombie");
 _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
 _Static_assert(sizeof(struct ex_move) == 24, "ex_move");
 _Static_assert(sizeof(struct ex_party) == 40, "ex_party");
-_Static_assert(sizeof(struct ex_book) == 50720, "ex_book");
+_Static_assert(sizeof(struct ex_book) == 55584, "ex_book");
 
 #endif

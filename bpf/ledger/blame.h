@@ -106,7 +106,7 @@ static __always_inline __u32 who_is(__u32 party, __u32 why)
 __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 {
 	struct ex_book *b = book_of(bpf_get_smp_processor_id());
-	__u32 at = (pair * 0x9e3779b97f4a7c15ull) >> 40, i;
+	__u32 first = (pair * 0x9e3779b97f4a7c15ull) >> 40, at, i;
 	struct ex_pair *p;
 
 	if (!b || !ns)
@@ -114,9 +114,12 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 	if (unbooked_one_in && b->booked++ % unbooked_one_in == 0)
 		return 0;
 	for (i = 0; i < EX_PAIR_PROBES; i++) {
-		p = &b->pairs[e & 1][(at + i) & (blame_places - 1) & (EX_PAIRS - 1)];
-		if (!p->pair)
+		at = (first + i) & (blame_places - 1) & (EX_PAIRS - 1);
+		p = &b->pairs[e & 1][at];
+		if (!p->pair) {
 			p->pair = pair;
+			b->used[e & 1][at / 64] |= 1ull << at % 64;
+		}
 		if (p->pair == pair) {
 			p->ns += ns;
 			p->times++;
@@ -126,12 +129,29 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 	return add_to_party((pair & 0xffff00000000) | e, 0, 0, ns, 1);
 }
 
-/* Books the part of a stay in which a task waited, less what steal and interrupts took of it. */
-static __always_inline void book_stay(struct ex_segment *stay, __u64 victim, __u32 e, __u64 ns,
-				      __u64 length)
+/*
+ * Books the part of the n-th stay on a CPU in which a task waited, less what steal and interrupts
+ * took of it. Returns its begin, or that of the wait. A function of its own: the kernel verifies it
+ * once, not once for each stay.
+ */
+__noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
-	__u64 steal = stay->steal, irq = stay->irq;
+	struct ex_book *b = book_of(cpu_and_n >> 32);
+	__u32 n = cpu_and_n;
+	__u64 began, start, length, steal, irq, ns;
+	struct ex_segment *stay;
 
+	if (!b)
+		return from;
+	stay = &b->ring[n & (EX_STAYS - 1)];
+	began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
+	if (began >= to)
+		return to;
+	start = began > from ? began : from;
+	ns = to - start;
+	length = stay->end - began;
+	steal = stay->steal;
+	irq = stay->irq;
 	if (steal | irq) {
 		if (ns < length) {
 			steal = steal * ns / length;
@@ -146,13 +166,13 @@ static __always_inline void book_stay(struct ex_segment *stay, __u64 victim, __u
 		ns -= steal + irq;
 	}
 	book_pair(victim | who_is(stay->party, stay->why), ns, e);
+	return start;
 }
 
 /* Lays a wait over the stays on a CPU, from the last one back. `victim` is a pair without culprit. */
-__noinline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from, __u64 to)
+static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
 	struct ex_book *b = book_of(cpu);
-	struct ex_segment *stay;
 	__u64 began, start;
 	__u32 n, i;
 
@@ -169,13 +189,7 @@ __noinline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from, __u64 to)
 	for (i = 1; i < EX_STAYS; i++) {
 		if (to <= from || i >= n)
 			break;
-		stay = &b->ring[(n - i) & (EX_STAYS - 1)];
-		began = b->ring[(n - i - 1) & (EX_STAYS - 1)].end;
-		if (began >= to)
-			continue;
-		start = began > from ? began : from;
-		book_stay(stay, victim, e, to - start, stay->end - began);
-		to = start;
+		to = book_stay((__u64)cpu << 32 | (n - i), victim, e, from, to);
 	}
 	if (to > from)
 		book_pair(victim | EX_BY_OLDER, to - from, e);
@@ -292,23 +306,35 @@ __noinline int end_waits(struct ex_slot *s)
 	return 0;
 }
 
+/* A stay with more nanoseconds taken from it is not prolonged: 32 bits hold twice as many. */
+#define EX_TAKEN_BITS 31
+
 /* A CPU is charged up to the end of a stay, and `who` comes. */
 __noinline int end_stay(struct ex_cpu *c, __u32 cpu, __u32 who)
 {
 	struct ex_book *b = book_of(cpu);
 	struct ex_segment *stay;
+	__u64 steal, irq;
 
 	if (!b || !c)
 		return 0;
-	stay = &b->ring[b->stays & (EX_STAYS - 1)];
-	stay->party = b->party;
-	stay->why = b->why;
-	stay->steal = c->cum.steal - b->steal;
-	stay->irq = c->cum.irq - b->irq;
+	steal = c->cum.steal - b->steal;
+	irq = c->cum.irq - b->irq;
+	stay = &b->ring[(b->stays - 1) & (EX_STAYS - 1)];
+	/* Stays of one party in a row are one stay, so the ring reaches further back. */
+	if (!b->stays || stay->party != b->party || stay->why != b->why ||
+	    (steal | irq | stay->steal | stay->irq) >> EX_TAKEN_BITS) {
+		stay = &b->ring[b->stays++ & (EX_STAYS - 1)];
+		stay->party = b->party;
+		stay->why = b->why;
+		stay->steal = 0;
+		stay->irq = 0;
+	}
+	stay->steal += steal;
+	stay->irq += irq;
 	stay->end = c->since;
 	b->steal = c->cum.steal;
 	b->irq = c->cum.irq;
-	b->stays++;
 	b->party = who >> 16;
 	b->why = who;
 	return 0;

@@ -30,7 +30,7 @@ const COMMANDS: &[(&str, &[Reads])] = &[
     ("exactop", &[Printed, Measured]),
     ("ptop", &[Printed, Measured, Either]),
     ("prstat", &[Measured, Either]),
-    ("blame", &[Printed, Measured]),
+    ("blame", &[Printed, Measured, Either]),
     ("cgroups", &[Printed, Measured, Either]),
     ("web", &[Measured, Either]),
     ("record", &[Measured]),
@@ -75,8 +75,6 @@ const SHARED: &[(&str, &str, &[Reads])] = &[
 
 /// A command that lacks an option of its kind, and the reason.
 const LACKS: &[(&str, &str, &str)] = &[
-    ("blame", "socket", "The daemon keeps no blame book"),
-    ("blame", "source", "The daemon keeps no blame book"),
     ("cgroups", "pid", "A group has many processes"),
     ("diff", "time", "It has two: `-a` and `-b`"),
     ("fleet report", "json", "`--format` has text, markdown and html"),

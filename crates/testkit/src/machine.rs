@@ -2,6 +2,7 @@
 
 use crate::population::{Process, EXITED, PROCESSES, SECOND};
 use crate::samples;
+use exactop_model::blame::{Blame, Booked, Culprit, Party, Waits};
 use exactop_model::ledger::audit::{Difference, TaskAudit};
 use exactop_model::ledger::snapshot::{CostSample, ProcessRef};
 use exactop_model::ledger::system::{Memory, StatTicks, System};
@@ -48,12 +49,38 @@ pub fn snapshot(source: SourceKind, n: u64, watch: Option<u32>) -> Snapshot {
     (snapshot.repaired_ns, snapshot.repaired_wait_ns) = (Some(0), Some(0));
     snapshot.cost.bpf_ns = Some(100_000 * windows);
     snapshot.cost.bpf_events = Some(14_000 * windows);
+    snapshot.blame = Some(blame());
     snapshot.watch = watch;
     for cpu in snapshot.cpus.iter_mut().filter(|_| watch.is_some()) {
         let share = u64::from(cpu.cpu + 1) * windows;
         (cpu.watched_ns, cpu.watched_dispatches) = (Some(share * 100_000_000), Some(share * 812));
     }
     snapshot
+}
+
+/// The two loops keep the database and each other off the CPU.
+fn blame() -> Blame {
+    let party = |pid: u32| {
+        let p = PROCESSES.iter().find(|p| p.pid == pid).expect("a process");
+        let (comm, kthread) = (Comm::new(p.comm.as_bytes()), p.is_kthread());
+        Party { cgroup_id: 42, uid: p.uid, session: 0, comm, kthread }
+    };
+    let (sh, postgres, kernel) = (party(22_417), party(812), party(14));
+    let mut blame = Blame::default();
+    let pairs = [
+        (postgres, Culprit::Task(sh), 9),
+        (postgres, Culprit::Task(kernel), 1),
+        (sh, Culprit::Task(sh), 310),
+        (sh, Culprit::Task(postgres), 4),
+        (sh, Culprit::Brief, 2),
+    ];
+    for (victim, culprit, tenths) in pairs {
+        let (ns, times) = (tenths * TENTH, tenths);
+        blame.book(Some(victim), culprit, Booked { ns, times });
+        let waits = Waits { lat_ns: ns as i64, dispatches: times as i64, in_flight_delta_ns: 0 };
+        blame.wait(Some(victim), waits);
+    }
+    blame
 }
 
 fn exact() -> Provenance {

@@ -1,27 +1,27 @@
 //! `exactop blame`: shows which groups had the CPU while others waited.
 
-use super::on_demand::windows::{Forms, Opened, WindowArgs};
+use super::on_demand::windows::{Ended, Forms, Opened, WindowArgs};
+use super::played::Windows;
 use crate::failure::Failure;
+use crate::options::of_recording::OfRecording;
 use crate::options::pace::PaceArgs;
 use crate::options::parse;
-use crate::options::resolved::are_there;
+use crate::options::resolved::{are_there, SourceOptions};
+use crate::options::typed::FigureSource;
+use crate::source;
 use clap::Args;
 use exactop_model::blame::rows::{Blamed, KEYS};
+use exactop_model::ledger::window::Window;
 use exactop_model::owner::{Grouping, Owner};
 use exactop_model::text::escape::escape;
-use exactop_model::Needs;
-use exactop_sources::ledger::{BlameOptions, Ledger, Options};
-use exactop_sources::session::Session;
-use exactop_sources::{passwd, Request};
+use exactop_model::{Book, Needs};
+use exactop_sources::session::{Choice, Session};
+use exactop_sources::{passwd, Request, SplitOptions, BLAME_FLOOR_NS};
 use exactop_views::blame;
 use std::path::Path;
 
 /// Options of `exactop blame`.
 #[derive(Debug, Args)]
-#[command(
-    mut_arg("source", |option| option.hide(true)),
-    mut_arg("socket", |option| option.hide(true))
-)]
 pub struct BlameArgs {
     #[command(flatten)]
     look: WindowArgs,
@@ -34,9 +34,12 @@ pub struct BlameArgs {
     /// Print victims and culprits as a matrix, in per cent of each victim's wait
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     matrix: bool,
-    /// Name no culprit of waits shorter than this, in microseconds
-    #[arg(long, value_name = "US", value_parser = parse::number::<u32>, default_value = "5")]
-    floor: u32,
+    /// Name no culprit of waits shorter than this, in microseconds [default: 5]; measures with own
+    /// programs
+    #[arg(long, value_name = "US", value_parser = parse::number::<u32>, conflicts_with = "replay")]
+    floor: Option<u32>,
+    #[command(flatten)]
+    of: OfRecording,
     #[command(flatten)]
     pace: PaceArgs,
 }
@@ -51,38 +54,38 @@ table). Waits equal their culprits and the change of open waits; a difference is
 
 On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
-/// A ledger that keeps the blame book.
-struct Books {
-    session: Session,
-    by: Grouping,
-    pids: Vec<u32>,
-    groups: Vec<String>,
+/// A session on a source that keeps the blame book.
+fn session(whose: FigureSource, socket: Option<&Path>, floor: u32) -> Result<Session, Failure> {
+    let split =
+        SplitOptions { blame_floor_ns: Some(u64::from(floor) * 1000), ..SplitOptions::default() };
+    let socket = socket.map(Path::to_path_buf);
+    let options = SourceOptions { whose, socket, split, root: None, record: None, names: true };
+    let (mut session, _) = source::session(&options)?;
+    session.advance(&request(None)).map_err(Failure::failed)?;
+    Ok(session)
 }
 
-impl Books {
-    fn open(typed: &BlameArgs) -> Result<Books, Failure> {
-        let floor_ns = u64::from(typed.floor) * 1000;
-        let blame = Some(BlameOptions { floor_ns, ..BlameOptions::default() });
-        let options = Options { calibrate: false, blame, ..Options::default() };
-        let ledger = Box::new(Ledger::open(&options).map_err(Failure::failed)?);
-        let mut session = Session::new(ledger, Path::new("/proc")).map_err(Failure::failed)?;
-        session.name_groups();
-        session.advance(&request()).map_err(Failure::failed)?;
-        let (pids, groups) = (typed.look.pid.clone(), typed.group.clone());
-        Ok(Books { session, by: typed.by, pids, groups })
-    }
+fn request(interval_ns: Option<u64>) -> Request {
+    Request { needs: Needs::NAMES, watch: None, interval_ns, at_once: false }
+}
 
-    /// Ends the window and begins the next.
-    fn window(&mut self) -> Result<Blamed, String> {
-        self.session.advance(&request()).map_err(|error| error.to_string())?;
-        let (book, window) = (self.session.book(), self.session.window());
-        let booked = window.and_then(|w| Some(([w.t0_ns, w.t1_ns], w.blame.as_ref()?)));
-        let Some(([t0_ns, t1_ns], booked)) = booked else {
-            return Err("cannot read the blame book of this window: run 'exactop doctor'".into());
-        };
-        let blamed = Blamed::new(booked, (t0_ns, t1_ns), self.by, book, &mut user);
-        if self.pids.is_empty() && self.groups.is_empty() {
-            return Ok(blamed);
+/// A user's name, escaped.
+fn user(uid: u32) -> Option<String> {
+    passwd::entry(uid).map(|entry| escape(&entry.name))
+}
+
+impl BlameArgs {
+    /// The book of a window; `None`: its source keeps none.
+    fn blamed(
+        &self,
+        window: &Window,
+        book: &Book,
+        user: &mut dyn FnMut(u32) -> Option<String>,
+    ) -> Option<Blamed> {
+        let time = (window.t0_ns, window.t1_ns);
+        let blamed = Blamed::new(window.blame.as_ref()?, time, self.by, book, user);
+        if self.look.pid.is_empty() && self.group.is_empty() {
+            return Some(blamed);
         }
         let of_pid = |pid: &u32| {
             let leader = book.task(book.process(*pid)?.head()?)?;
@@ -91,19 +94,35 @@ impl Books {
                 owner => owner.name(self.by, book).0,
             })
         };
-        let named = self.groups.iter().map(|name| escape(name.as_bytes()));
-        let shown: Vec<String> = self.pids.iter().filter_map(of_pid).chain(named).collect();
-        Ok(blamed.of(|victim| shown.iter().any(|name| name == victim)))
+        let named = self.group.iter().map(|name| escape(name.as_bytes()));
+        let shown: Vec<String> = self.look.pid.iter().filter_map(of_pid).chain(named).collect();
+        Some(blamed.of(|victim| shown.iter().any(|name| name == victim)))
     }
-}
 
-fn request() -> Request {
-    Request { needs: Needs::NAMES, watch: None, interval_ns: None, at_once: false }
-}
+    /// The book of the next window.
+    fn next(&self, session: &mut Session, interval_ns: u64) -> Result<Blamed, String> {
+        let request = request(Some(interval_ns));
+        while !session.advance(&request).map_err(|error| error.to_string())? {}
+        let window = session.window().ok_or("no window")?;
+        let blamed = self.blamed(window, session.book(), &mut user);
+        blamed.ok_or_else(|| {
+            "the source keeps no blame book: set 'enabled = true' in [blame] of the daemon's \
+             settings, or add --source own"
+                .into()
+        })
+    }
 
-/// A user's name, escaped.
-fn user(uid: u32) -> Option<String> {
-    passwd::entry(uid).map(|entry| escape(&entry.name))
+    /// The book of the next recorded window; `None`: the recording has no more windows.
+    fn recorded(&self, windows: &mut Windows) -> Result<Option<Ended<Blamed>>, Failure> {
+        while windows.next()? {
+            let replay = &windows.replay;
+            let Some(window) = replay.window() else { continue };
+            let blamed = self.blamed(window, replay.book(), &mut |uid| replay.user(uid));
+            let none = || Failure::failed("the recording has no blame book in this window");
+            return Ok(Some(Ended::recorded(blamed.ok_or_else(none)?, replay.ends_wall_ns())));
+        }
+        Ok(None)
+    }
 }
 
 /// Prints windows.
@@ -112,16 +131,32 @@ fn user(uid: u32) -> Option<String> {
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
     let pace = typed.look.pace(typed.pace.resolve()?)?;
-    typed
-        .look
-        .looking
-        .are_own("the daemon keeps no blame book: leave --source and --socket out")?;
-    are_there(None, &typed.look.pid)?;
     let forms = Forms {
         text: if typed.matrix { &blame::matrix } else { &blame::text },
         json: &blame::json,
         csv_header: &blame::csv_header,
         csv: &blame::csv,
     };
-    typed.look.show(pace, || Books::open(typed).map(Opened::own), Books::window, &forms)
+    if let Some(path) = &typed.of.replay {
+        typed.look.looking.not_of_a_recording()?;
+        let windows = Windows::open(path, typed.of.time.as_deref())?;
+        return typed.look.print(pace.windows, windows, |windows| typed.recorded(windows), &forms);
+    }
+    if typed.floor.is_some() {
+        typed.look.looking.are_own("a daemon has its own floor: leave --floor out")?;
+    }
+    are_there(None, &typed.look.pid)?;
+    let open = || {
+        let floor = typed.floor.unwrap_or((BLAME_FLOOR_NS / 1000) as u32);
+        let on = |socket: &Path| {
+            session(FigureSource::Daemon, Some(socket), floor).map(Opened::on_socket)
+        };
+        let own = || session(FigureSource::Own(Choice::Ledger), None, floor).map(Opened::own);
+        match typed.floor {
+            Some(_) => own(),
+            None => typed.look.looking.places().open(on, own),
+        }
+    };
+    let interval_ns = pace.interval_ns();
+    typed.look.show(pace, open, |session| typed.next(session, interval_ns), &forms)
 }

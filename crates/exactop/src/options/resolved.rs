@@ -12,7 +12,7 @@ use exactop_model::columns::{self, ColumnId, TOP};
 use exactop_model::owner::Grouping;
 use exactop_model::Needs;
 use exactop_sources::passwd;
-use exactop_sources::{MeasurePolicy, SplitOptions};
+use exactop_sources::{MeasurePolicy, SplitOptions, BLAME_FLOOR_NS};
 use exactop_tui::{AutoSwitch, Begin, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
@@ -358,7 +358,12 @@ fn source(typed: &WatchArgs) -> SourceOptions {
     SourceOptions {
         whose: typed.source,
         socket: typed.socket.clone(),
-        split: SplitOptions { split: typed.split, irq: typed.irq, budget: typed.budget / 100.0 },
+        split: SplitOptions {
+            split: typed.split,
+            irq: typed.irq,
+            budget: typed.budget / 100.0,
+            blame_floor_ns: typed.blame.then_some(BLAME_FLOOR_NS),
+        },
         root: typed.proc_root.clone(),
         record: typed.record.clone(),
         names: typed.record.is_some() || names_are_shown(typed),

@@ -3,7 +3,7 @@
 use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
-use clap::Args;
+use clap::{ArgAction, Args};
 use exactop_model::columns::filter::Filter;
 use exactop_model::owner::Grouping;
 use exactop_sources::session::Choice;
@@ -65,6 +65,10 @@ const INTERRUPTS: &[Word<MeasurePolicy>] = &[
     ("on", MeasurePolicy::Always, "Always"),
     ("off", MeasurePolicy::Never, "Never"),
 ];
+
+/// Words of `--blame`.
+const BLAME: &[Word<bool>] =
+    &[("on", true, "For 'exactop blame', recordings and findings"), ("off", false, "No book")];
 
 /// Options of watching.
 #[derive(Debug, Args)]
@@ -152,6 +156,9 @@ pub struct WatchArgs {
     /// Allow --split auto and --irq auto this cost each, in per cent of the machine's CPU time
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse::percent, allow_hyphen_values = true)]
     pub budget: f64,
+    /// Keep the blame book: who had the CPU while others waited
+    #[arg(long, action = ArgAction::Set, value_parser = parse::one_of(BLAME), default_value = "on")]
+    pub blame: bool,
     /// Also record the windows into this directory ('exactop replay DIR')
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,

@@ -75,9 +75,41 @@ fn a_process_stands_for_its_group_in_each_format() {
     assert!(rows(&serde_json::from_str(&none).expect("JSON")).is_empty(), "{none}");
 }
 
+/// The book of a recorded window is the one that was measured, and its waits are those of the rows.
 #[test]
-fn a_daemon_is_refused() {
-    let done = run(&["blame", "--source", "daemon", "0.1", "1"]);
-    let said = "exactop: blame: the daemon keeps no blame book: leave --source and --socket out\n";
-    assert_eq!((done.code, done.err.as_str()), (Some(2), said));
+fn a_recording_has_the_book_of_each_window() {
+    if without_ledger() {
+        return;
+    }
+    let load = crowd();
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording").display().to_string();
+    run(&["--json", "-n", "3", "-d", "0.3", "--source", "ledger", "--record", &path]).fine();
+    drop(load);
+    let lines = |words: &[&str]| -> Vec<Value> {
+        let told = run(words).fine();
+        told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let sum = |rows: &Value, names: &[&str]| -> i64 {
+        let rows = rows.as_array().expect("rows").iter();
+        rows.map(|row| names.iter().map(|n| row[n].as_i64().expect("ns")).sum::<i64>()).sum()
+    };
+    for by in ["cgroup", "user", "command"] {
+        let blamed = lines(&["blame", "--replay", &path, "--by", by, "--json"]);
+        let summed = lines(&["replay", &path, "--by", by, "--json"]);
+        assert_eq!((blamed.len(), summed.len()), (3, 3));
+        for (blamed, summed) in blamed.iter().zip(&summed) {
+            assert_eq!(blamed["blame_residual_ns"], 0, "{blamed}");
+            let waited = sum(&blamed["rows"], &["lat_ns"]);
+            assert!(waited > 0, "{blamed}");
+            assert_eq!(waited, sum(&summed["rows"], &["lat_ns", "throttle_ns"]), "{blamed}");
+        }
+    }
+    let none = tempfile::tempdir().expect("a directory");
+    let path = none.path().join("recording").display().to_string();
+    let measured = ["--json", "-n", "1", "-d", "0.1", "--blame", "off", "--record", &path];
+    run(&measured).fine();
+    run(&["blame", "--replay", &path]).refused(1, "the recording has no blame book");
+    run(&["blame", "--replay", &path, "--floor", "5"]).refused(2, "cannot be used with");
+    run(&["blame", "--floor", "5", "--socket", "/nowhere"]).refused(2, "leave --floor out");
 }

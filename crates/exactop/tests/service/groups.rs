@@ -49,6 +49,41 @@ fn a_plain_user_has_charges_of_groups() {
     }
 }
 
+/// A reader without rights gets the daemon's blame book, and the page counts its pairs.
+#[test]
+fn a_plain_user_has_the_blame_book() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root can change its user");
+    }
+    let busy = "for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; wait";
+    let _crowd = Load::shell(busy);
+    let daemon = Daemon::of_group("nogroup");
+    let words = ["blame", "--by", "command", "--json", "0.5", "3"];
+    let windows = parsed(&done(daemon.plain_reader(&words)).fine());
+    assert_eq!(windows.len(), 3);
+    for window in &windows {
+        assert_eq!(window["blame_residual_ns"], 0, "{window}");
+        let rows = window["rows"].as_array().expect("rows");
+        let sh = rows.iter().find(|row| row["victim"] == "sh").expect("it waits");
+        assert!(sh["lat_ns"].as_i64() > Some(0), "{sh}");
+    }
+    for pair in windows.windows(2) {
+        assert_eq!(pair[0]["window"]["t1_ns"], pair[1]["window"]["t0_ns"], "no instant is lost");
+    }
+}
+
+/// The setting turns the book off, and the reader says what to do.
+#[test]
+fn a_daemon_without_a_blame_book_says_so() {
+    let Some(_alone) = alone() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[blame]\nenabled = false\n").expect("settings");
+    let daemon = Daemon::start(&["--config", config.to_str().expect("UTF-8")]);
+    done(daemon.reader(&["blame", "0.2", "1"])).refused(1, "the source keeps no blame book");
+}
+
 #[test]
 fn groups_of_a_missing_daemon_are_refused() {
     run(&["cgroups", "--source", "daemon", "--socket", "/nonexistent/s", "1", "1"])

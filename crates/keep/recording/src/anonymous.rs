@@ -5,6 +5,7 @@
 
 use crate::about::Machine;
 use crate::rows::{Facts, GroupFiles, PageData, Waited};
+use exactop_model::blame::{Blame, Culprit, Party};
 use exactop_model::cgroups::GroupSample;
 use exactop_model::ledger::key::TaskRef;
 use exactop_model::ledger::named::{GroupName, Named};
@@ -157,7 +158,7 @@ impl Masks {
             system,
             cost,
             outside,
-            blame: _,
+            blame,
         } = now;
         Snapshot {
             at_ns,
@@ -177,8 +178,29 @@ impl Masks {
             system,
             cost,
             outside,
-            blame: None,
+            blame: blame.map(|book| self.blame(&book)),
         }
+    }
+
+    fn party(&mut self, party: Party) -> Party {
+        let Party { cgroup_id, uid, session, comm, kthread } = party;
+        Party { cgroup_id, uid: self.uid(uid), session, comm: self.comm(comm), kthread }
+    }
+
+    fn blame(&mut self, book: &Blame) -> Blame {
+        let Blame { waits, pairs } = book;
+        let mut masked = Blame::default();
+        for (party, waits) in waits {
+            masked.wait(party.map(|party| self.party(party)), *waits);
+        }
+        for ((victim, culprit), booked) in pairs {
+            let culprit = match culprit {
+                Culprit::Task(party) => Culprit::Task(self.party(*party)),
+                other => *other,
+            };
+            masked.book(victim.map(|party| self.party(party)), culprit, *booked);
+        }
+        masked
     }
 
     /// Masks a task or process; the kernel itself has no name to hide.

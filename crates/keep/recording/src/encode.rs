@@ -3,8 +3,8 @@
 use crate::bounds::{Payload, Room, CELLS};
 use crate::error::FrameError;
 use crate::rows::{
-    cpu, detail, detail_of, exit, group_move, group_name, machine, task, ticks_row, DetailKey,
-    Facts, PageData,
+    blame, cpu, detail, detail_of, exit, group_move, group_name, machine, task, ticks_row,
+    DetailKey, Facts, PageData,
 };
 use crate::schema::TableId;
 use crate::state::State;
@@ -72,7 +72,7 @@ impl Encoder {
     fn snapshot_rows(&mut self, now: &Snapshot) -> Vec<(TableId, Vec<Row>)> {
         let s = &mut self.state.strings;
         let gone = now.gone.iter().map(|account| Row::new(account.0, &[]));
-        vec![
+        let mut tables = vec![
             (TableId::Machine, vec![machine(now, s)]),
             (TableId::Cpu, now.cpus.iter().map(|c| cpu(c, s)).collect()),
             (
@@ -87,7 +87,9 @@ impl Encoder {
                 (0..).zip(&now.moves).map(|(n, moved)| group_move(n, moved, s)).collect(),
             ),
             (TableId::GroupName, now.groups.iter().map(|group| group_name(group, s)).collect()),
-        ]
+        ];
+        tables.extend(now.blame.iter().flat_map(|book| blame(book, s)));
+        tables
     }
 
     fn detail_rows(

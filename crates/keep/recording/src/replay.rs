@@ -242,7 +242,7 @@ impl Replay {
     }
 
     /// Name of a user, as read for any of the user's processes.
-    fn user(&self, uid: u32) -> Option<String> {
+    pub fn user(&self, uid: u32) -> Option<String> {
         let leaders = self.book.processes().filter_map(|(_, process)| process.leader);
         let theirs = leaders.filter(|&a| self.book.task(a).is_some_and(|t| t.ident.uid == uid));
         theirs.filter_map(|account| self.known(account)?.user.ok()).next()

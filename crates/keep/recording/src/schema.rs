@@ -54,6 +54,9 @@ pub(crate) enum TableId {
     WaitLength,
     WaitOther,
     GroupFile,
+    Party,
+    PartyWait,
+    Blame,
 }
 
 impl TableId {
@@ -100,6 +103,9 @@ pub fn tables() -> &'static [Table] {
             table("wait_length", "place", wait_length()),
             table("wait_other", "place", wait_other()),
             table("group_file", "place", group_file()),
+            table("party", "place", party()),
+            table("party_wait", "party", party_wait()),
+            table("blame", "place", blame()),
         ]
     });
     &TABLES
@@ -141,6 +147,7 @@ fn machine() -> Columns {
         .chain(quality)
         .chain(columns(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
         .chain(columns(Type::Text, "degraded"))
+        .chain(columns(Type::Bool, "blame"))
         .collect()
 }
 
@@ -254,6 +261,26 @@ fn group_file() -> Columns {
         .chain(columns(Type::Float, "allowed_cpus"))
         .chain(columns(Type::Text, "cpus"))
         .chain(columns(Type::Uint, "pressure_some_ns pressure_full_ns processes"))
+        .collect()
+}
+
+/// Parties of the window's blame book; place 0 is no party.
+fn party() -> Columns {
+    columns(Type::Uint, "cgroup_id uid session")
+        .chain(columns(Type::Text, "comm"))
+        .chain(columns(Type::Bool, "kthread"))
+        .collect()
+}
+
+fn party_wait() -> Columns {
+    columns(Type::Int, "lat_ns dispatches in_flight_delta_ns").collect()
+}
+
+/// Waits that were booked to a pair; `culprit` is a party's place.
+fn blame() -> Columns {
+    columns(Type::Uint, "victim")
+        .chain(columns(Type::Text, "kind"))
+        .chain(columns(Type::Uint, "culprit ns times"))
         .collect()
 }
 

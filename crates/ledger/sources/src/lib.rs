@@ -60,4 +60,6 @@ pub mod taskstats;
 pub mod tree;
 
 pub use error::SourceError;
-pub use source::{FollowedProcess, MeasurePolicy, Request, Source, SplitOptions, FOLLOWED_MOST};
+pub use source::{
+    FollowedProcess, MeasurePolicy, Request, Source, SplitOptions, BLAME_FLOOR_NS, FOLLOWED_MOST,
+};

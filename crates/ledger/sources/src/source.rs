@@ -15,7 +15,7 @@ pub enum MeasurePolicy {
     WhileCheap,
 }
 
-/// Measurement of user, system and interrupt time, and its budget.
+/// What the ledger measures beside run time and waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitOptions {
     /// User and system time, at every system call; else the kernel's tick-sampled ratio.
@@ -25,7 +25,12 @@ pub struct SplitOptions {
     /// For `WhileCheap`: the cost at which each of the two stops, as a share of the machine's CPU
     /// time (0..1).
     pub budget: f64,
+    /// The blame book, with the shortest wait that has a culprit, ns; `None`: no book is kept.
+    pub blame_floor_ns: Option<u64>,
 }
+
+/// Waits shorter than this have no culprit in the blame book, if nothing else is set, ns.
+pub const BLAME_FLOOR_NS: u64 = 5_000;
 
 impl Default for SplitOptions {
     fn default() -> SplitOptions {
@@ -33,6 +38,7 @@ impl Default for SplitOptions {
             split: MeasurePolicy::WhileCheap,
             irq: MeasurePolicy::WhileCheap,
             budget: 0.01,
+            blame_floor_ns: Some(BLAME_FLOOR_NS),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! A page shows the last window. A scrape requests a newer window, and uses it if it closes
 //! quickly; a slow window delays no scrape.
 
+use crate::blamed;
 use crate::exporting::Exporting;
 use crate::metrics::Metrics;
 use crate::text::Format;
@@ -76,17 +77,18 @@ impl LastWindow {
         names: &dyn Names,
         (exporting, degraded): (Option<Exporting>, Option<Degraded>),
     ) {
-        let by = {
+        let settings = {
             let mut state = self.state();
             if let Some(next) = state.next.take() {
                 state.metrics = next;
             }
-            state.metrics.settings().by.clone()
+            state.metrics.settings().clone()
         };
         // The longest part runs without the lock, so that no page waits for it.
-        let groups = labelled(window, book, &by, names);
+        let groups = labelled(window, book, &settings.by, names);
+        let booked = blamed::booked(window, book, &settings, names);
         let mut state = self.state();
-        state.metrics.count(window, groups);
+        state.metrics.count(window, groups, booked);
         state.metrics.set_exporting(exporting);
         state.metrics.set_degraded(degraded);
         state.asked = None;

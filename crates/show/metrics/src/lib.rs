@@ -14,13 +14,14 @@
 //! time of all others (module `places`). No label is a PID, and the number of a label's values is
 //! bounded.
 //!
-//! Modules: `accounts`, `places` (the groups with a series of their own, chosen by `candidates`),
+//! Modules: `accounts`, `places` (the groups with a series of their own, chosen by `candidates`), `blamed` (who had the CPU while groups waited),
 //! `last_window` (the last closed window, for scrapes), `metrics` (families; `exporting` those of
 //! an export, `own` those of the daemon itself), `text` (Prometheus, OpenMetrics), `otlp/` (reports
 //! and their sender), `http/` (the page; `pulse` the probes).
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod blamed;
 mod candidates;
 mod clock;
 mod degraded;

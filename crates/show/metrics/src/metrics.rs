@@ -1,6 +1,7 @@
 //! The counters since the daemon's start, and their families.
 
 use crate::accounts::{Accounts, RunningSum};
+use crate::blamed::{self, Booked, WaitsBy};
 use crate::clock::Clock;
 use crate::degraded;
 use crate::exporting::Exporting;
@@ -9,7 +10,9 @@ use crate::own::DaemonInfo;
 use crate::places::Places;
 use crate::settings::Settings;
 use crate::text::{write, Format};
-use exactop_model::owner::{labelled, Grouping, Labels, Names, Usage, WAITS};
+use exactop_model::owner::{
+    labelled, Grouping, Labels, Names, Usage, LABEL_LEFT, LABEL_OTHER, WAITS,
+};
 use exactop_model::{Book, Degraded, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
@@ -21,7 +24,8 @@ pub struct Metrics {
     /// Start of the first window and end of the last one, on CLOCK_MONOTONIC, ns.
     span: Option<(u64, u64)>,
     accounts: Accounts,
-    places: Places,
+    places: Places<Labels, Usage>,
+    waits_by: WaitsBy,
     exporting: Option<Exporting>,
     degraded: Option<Degraded>,
     own: Option<DaemonInfo>,
@@ -41,13 +45,15 @@ impl Metrics {
             seen.push(*dimension);
             new
         });
-        let places = Places::new(settings.clone());
+        let places = Places::new(settings.groups, settings.zero_for_ns);
+        let waits_by = WaitsBy::new(&settings);
         Metrics {
             settings,
             clock,
             span: None,
             accounts: Accounts::default(),
             places,
+            waits_by,
             exporting: None,
             degraded: None,
             own: None,
@@ -73,15 +79,22 @@ impl Metrics {
     /// `book` is at the window's end.
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
         let groups = labelled(window, book, &self.settings.by, names);
-        self.count(window, groups);
+        let booked = blamed::booked(window, book, &self.settings, names);
+        self.count(window, groups, booked);
     }
 
-    /// Counts a window with the figures of its groups, as [`labelled`] returns them.
-    pub(crate) fn count(&mut self, window: &Window, groups: FxHashMap<Labels, Usage>) {
+    /// Counts a window with the figures of its groups, as [`labelled`] returns them, and its pairs.
+    pub(crate) fn count(
+        &mut self,
+        window: &Window,
+        groups: FxHashMap<Labels, Usage>,
+        booked: Booked,
+    ) {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
         self.accounts.advance(window);
         self.places.advance(window.t0_ns, window.t1_ns, groups);
+        self.waits_by.advance(window.t0_ns, window.t1_ns, booked);
     }
 
     /// The settings of the counters.
@@ -94,6 +107,7 @@ impl Metrics {
     pub fn look(&mut self) {
         if let Some((_, at_ns)) = self.span {
             self.places.look(at_ns);
+            self.waits_by.look(at_ns);
         }
     }
 
@@ -123,6 +137,7 @@ impl Metrics {
         let Some((start_ns, t1_ns)) = self.span else { return Vec::new() };
         let mut families = vec![self.cpu_time()];
         families.extend(self.groups(start_ns));
+        families.extend(self.waits_by.family(start_ns));
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
         families.extend(self.degraded.map(degraded::family));
@@ -153,7 +168,7 @@ impl Metrics {
     }
 
     fn groups(&self, start_ns: u64) -> Vec<Family> {
-        let groups = self.places.series(start_ns);
+        let groups = self.series(start_ns);
         let mut families = vec![self.group_family(
             ("exactop_group_cpu_seconds", "exactop.group.cpu.time"),
             "CPU time of living and exited tasks, by group; all groups sum to the accounts tasks and exited.",
@@ -193,6 +208,20 @@ impl Metrics {
             &|(_, charge, _)| vec![(None, Value::Count(charge.exited))],
         ));
         families
+    }
+
+    /// All groups by name, and `~other` and `~left`. Without labels there is only one series.
+    fn series(&self, start_ns: u64) -> Vec<Group> {
+        let by = &self.settings.by;
+        let mut series = self.places.series();
+        let rest = [LABEL_OTHER, LABEL_LEFT].into_iter().zip(self.places.rest());
+        series.extend(rest.map(|(name, usage)| (Labels::all(by, name), usage, start_ns)));
+        if by.is_empty() {
+            let mut sum = Usage::default();
+            series.iter().for_each(|(_, usage, _)| sum.add(usage));
+            return vec![(Labels::all(by, LABEL_OTHER), sum, start_ns)];
+        }
+        series
     }
 
     fn group_family(

@@ -12,6 +12,8 @@ pub struct Settings {
     /// Time that a new group stands at 0 before it counts, ns; 0: for one scrape. With several
     /// servers that scrape, the longest of their intervals, so that each sees the 0.
     pub zero_for_ns: u64,
+    /// Key of victims and culprits in the blame book.
+    pub blame_by: Grouping,
     /// Count user and system time of groups.
     pub modes: bool,
     /// Count the waits of groups.
@@ -24,6 +26,7 @@ impl Default for Settings {
             by: Grouping::LABELS[..5].to_vec(),
             groups: 100,
             zero_for_ns: 0,
+            blame_by: Grouping::Cgroup,
             modes: true,
             waits: true,
         }

@@ -4,6 +4,7 @@ use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{self, Layout, Text};
 use crate::Sheet;
 use exactop_model::blame::rows::{Blamed, CulpritRow, VictimRow};
+use exactop_model::words::blame::culprits;
 use exactop_model::words::plural::counted;
 use exactop_model::words::units::duration;
 use exactop_model::{Datum, Value};
@@ -54,25 +55,14 @@ fn summary(blamed: &Blamed, sheet: Sheet) -> String {
     sheet.line(&told, 2)
 }
 
-/// A culprit with its share of what was booked, such as `batch 71 %`.
-fn share(row: &VictimRow, culprit: &CulpritRow) -> String {
-    let share = 100.0 * culprit.booked.ns as f64 / row.booked_ns().max(1) as f64;
-    let name = match culprit.kind.name() {
-        "own" => "itself",
-        _ => &culprit.culprit,
-    };
-    format!("{name} {share:.0} %")
-}
-
 /// Text for people: victims by wait, each with its first culprits.
 pub fn text(blamed: &Blamed, sheet: Sheet) -> String {
     let line = |row: &VictimRow| {
-        let first = row.culprits.iter().take(CULPRITS).map(|culprit| share(row, culprit));
         vec![
             duration(row.waits.lat_ns.unsigned_abs()),
             row.waits.dispatches.to_string(),
             row.victim.clone(),
-            first.collect::<Vec<_>>().join(", "),
+            culprits(row, CULPRITS),
         ]
     };
     let lines = blamed.rows.iter().take(sheet.rows).map(line).collect();

@@ -6,7 +6,7 @@ use crate::grid::{self, Layout, Text};
 use crate::{csv, header, json, Page};
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::ledger::named::UNKNOWN;
-use exactop_model::words::named_sums::{heading, line, lost, without_groups};
+use exactop_model::words::named_sums::{heading, line, lost, without_groups, KEPT_OFF};
 use exactop_model::{Datum, Frame, Missing, Value};
 use serde_json::json;
 use std::io::{self, Write};
@@ -69,7 +69,8 @@ pub fn text(out: &mut dyn Write, page: &Page) -> io::Result<()> {
 fn table(sums: &NamedSums, frame: &Frame) -> String {
     let heading = heading(sums);
     let heading = heading.each_ref().map(String::as_str);
-    let texts: Vec<_> = heading.last().map(|name| (*name, Text::Name)).into_iter().collect();
+    let name = heading.last().map(|name| (*name, Text::Name));
+    let texts: Vec<_> = [(KEPT_OFF, Text::List)].into_iter().chain(name).collect();
     let layout = Layout { texts: &texts, yields: &[] };
     let lines = sums.rows.iter().map(|row| line(frame, row)).collect();
     let words = sums.rows.iter().filter_map(|row| lost(sums, frame, row));

@@ -137,7 +137,10 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let (session, origin) = source::session(&SourceOptions {
         whose: FigureSource::Own(Choice::Ledger),
         socket: None,
-        split: SplitOptions::default(),
+        split: SplitOptions {
+            blame_floor_ns: settings.blame.floor_ns(),
+            ..SplitOptions::default()
+        },
         root: None,
         record: None,
         names: true,

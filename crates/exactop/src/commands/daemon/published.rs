@@ -69,7 +69,7 @@ impl Published {
             end.set_nonblocking(true).map_err(Failure::cannot("make a socket"))?;
         }
         let own = own(machine);
-        let metrics = metrics(settings.metrics.counted(), &own);
+        let metrics = metrics(settings.metrics.counted(&settings.blame), &own);
         let last = Arc::new(LastWindow::new(metrics, exactop_service::SHORTEST_NS, move || {
             // A full socket is enough to wake the reader.
             let _ = (&wake).write(&[1]);

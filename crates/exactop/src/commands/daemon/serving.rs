@@ -183,8 +183,9 @@ impl Serving {
             self.published.set_interval(settings.record.interval);
             in_force.record.interval = settings.record.interval;
         }
-        if settings.metrics.counted() != in_force.metrics.counted() {
-            self.published.set(&settings.metrics.counted());
+        let counted = settings.metrics.counted(&settings.blame);
+        if counted != in_force.metrics.counted(&in_force.blame) {
+            self.published.set(&counted);
             let listen = in_force.metrics.listen;
             in_force.metrics = settings.metrics;
             in_force.metrics.listen = listen;

@@ -2,7 +2,9 @@
 
 use super::exporting::Export;
 use super::names::{Http, Machine};
-use super::values::{bytes, labels, length, listens, pause, some_bytes, sync};
+use super::values::{
+    blame_by, bytes, labels, length, listens, microseconds, pause, some_bytes, sync,
+};
 use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
 use crate::options::time::{size, stretch};
@@ -11,6 +13,7 @@ use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
 use exactop_model::owner::Grouping;
 use exactop_recording::{Options, Sync};
+use exactop_sources::BLAME_FLOOR_NS;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,6 +33,7 @@ pub struct Settings {
     pub priority: Priority,
     #[serde(skip_serializing_if = "Option::is_none", with = "some_bytes")]
     pub memory: Option<u64>,
+    pub blame: Blame,
     pub record: Record,
     pub metrics: Metrics,
     pub http: Http,
@@ -45,12 +49,38 @@ impl Default for Settings {
             machine: Machine::default(),
             priority: Priority::Nice,
             memory: None,
+            blame: Blame::default(),
             record: Record::default(),
             metrics: Metrics::default(),
             http: Http::default(),
             otlp: Otlp::default(),
             export: Export::default(),
         }
+    }
+}
+
+/// Settings of the blame book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // docs/how-to/service.md says it.
+pub struct Blame {
+    pub enabled: bool,
+    #[serde(with = "microseconds")]
+    pub floor: Duration,
+    #[serde(with = "blame_by")]
+    pub by: Grouping,
+}
+
+impl Default for Blame {
+    fn default() -> Blame {
+        Blame { enabled: true, floor: Duration::from_nanos(BLAME_FLOOR_NS), by: Grouping::Cgroup }
+    }
+}
+
+impl Blame {
+    /// The settings as the ledger takes them.
+    pub fn floor_ns(&self) -> Option<u64> {
+        self.enabled.then_some(self.floor.as_nanos() as u64)
     }
 }
 
@@ -132,11 +162,12 @@ impl Default for Metrics {
 
 impl Metrics {
     /// The settings as the metrics counters take them.
-    pub fn counted(&self) -> exactop_metrics::Settings {
+    pub fn counted(&self, blame: &Blame) -> exactop_metrics::Settings {
         exactop_metrics::Settings {
             by: self.by.clone(),
             groups: self.groups,
             zero_for_ns: self.zero_for.as_nanos() as u64,
+            blame_by: blame.by,
             modes: self.modes,
             waits: self.waits,
         }
@@ -206,6 +237,7 @@ impl Settings {
     /// Names of the settings that differ from those in force and need a restart.
     pub fn bound(&self, in_force: &Settings) -> Vec<&'static str> {
         let (was, is) = (in_force, self);
+        let blame = |settings: &Settings| settings.blame.floor_ns();
         let record =
             |settings: &Settings| Record { interval: Duration::ZERO, ..settings.record.clone() };
         [
@@ -213,6 +245,7 @@ impl Settings {
             ("group", was.group != is.group),
             ("machine.host", was.machine != is.machine),
             ("priority", was.priority != is.priority),
+            ("[blame] but its by", blame(was) != blame(is)),
             ("[record] but its interval", record(was) != record(is)),
             ("metrics.listen", was.metrics.listen != is.metrics.listen),
             ("http.hosts", was.http != is.http),
@@ -285,7 +318,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 27, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 30, "keys that have no default are set, too");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::options::parse::address;
 use crate::options::time::{size, stretch};
+use exactop_model::blame::rows::KEYS;
 use exactop_model::owner::Grouping;
 use exactop_recording::Sync;
 use serde::de::Error as _;
@@ -75,6 +76,23 @@ pub(super) mod pause {
     }
 }
 
+/// Microseconds, up to a second.
+pub(super) mod microseconds {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&format!("{}us", length.as_micros()))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let wrong = || "write microseconds up to a second, such as 5us".to_string();
+        text(from, |text| {
+            let number = text.strip_suffix("us").and_then(|number| number.trim().parse().ok());
+            number.filter(|us| *us <= 1_000_000).map(Duration::from_micros).ok_or_else(wrong)
+        })
+    }
+}
+
 pub(super) mod bytes {
     use super::*;
 
@@ -117,6 +135,19 @@ pub(super) mod sync {
             let word = SYNCS.iter().find(|(word, _, _)| *word == text);
             word.map(|(_, value, _)| *value).ok_or_else(|| "write window, 10s or none".into())
         })
+    }
+}
+
+/// A key of the blame book.
+pub(super) mod blame_by {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(by: &Grouping, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(by.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Grouping, D::Error> {
+        text(from, |name| Grouping::parse(name, &KEYS).map_err(|error| error.to_string()))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::FrameError;
 use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row;
+use exactop_model::blame::Blame;
 use exactop_model::ledger::snapshot::{CostSample, Outside};
 use exactop_model::ledger::system::{Memory, System};
 use exactop_model::{Counter, Degraded, ErrorCounts, ErrorKind, Provenance, Snapshot};
@@ -32,7 +33,7 @@ pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
         .uint(outside.map(|outside| outside.steal_ns));
     let degraded = now.provenance.degraded;
     let degraded = degraded.map(|lacks| lacks.names().collect::<Vec<_>>().join(" "));
-    cells.text(degraded.as_deref().map(str::as_bytes));
+    cells.text(degraded.as_deref().map(str::as_bytes)).bool(now.blame.is_some());
     cells.row(0)
 }
 
@@ -72,7 +73,7 @@ fn put_provenance(cells: &mut Cells, now: &Snapshot) {
     }
 }
 
-/// Reads a snapshot without tasks, groups, CPUs and moves.
+/// Reads a snapshot without tasks, groups, CPUs and moves, and with an empty blame book.
 pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, FrameError> {
     let mut fields = Fields::new(row, strings);
     let f = &mut fields;
@@ -84,6 +85,8 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
     let outside = [f.uint(), f.uint(), f.uint()];
     let degraded = f.text()?.map(String::from_utf8_lossy);
     provenance.degraded = degraded.map(|names| Degraded::of_names(names.split(' ')));
+    // Its rows are in other tables. A file without the column has no book.
+    let blame = f.uint().is_some_and(|kept| kept == 1).then(Blame::default);
     Ok(Snapshot {
         at_ns,
         provenance,
@@ -106,7 +109,7 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
             irq_ns,
             steal_ns,
         }),
-        blame: None,
+        blame,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Snapshots as rows of numbers, and back.
 
 mod audit;
+mod blame;
 mod cells;
 mod cpu;
 mod detail;
@@ -14,6 +15,7 @@ mod task;
 mod waited;
 mod words;
 
+pub(crate) use blame::{blame, blame_of};
 pub(crate) use cpu::{cpu, cpu_of, ticks_of_cpu, ticks_row};
 pub(crate) use detail::{detail, detail_of, DetailKey, Details, Facts};
 pub(crate) use exit::{exit, exit_of};

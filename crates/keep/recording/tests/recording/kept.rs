@@ -3,6 +3,7 @@
 use crate::world::{all, machine, Live};
 use exactop_model::{Counter, Frame};
 use exactop_recording::{cut, Options, Recorder, Recording, Sync, TimeRange};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -62,6 +63,11 @@ fn later_words(name: &str) -> String {
             moves.map(|m| (m.from, m.to, m.run_ns, m.lat_ns, m.throttle_ns)).collect();
         let repaired = frame.repaired.tasks;
         let _ = writeln!(out, "  audit {held:?} repaired {repaired:?} moves {moves:?}");
+        if let Some(book) = &window.blame {
+            let waits: BTreeMap<_, _> = book.waits.iter().collect();
+            let pairs: BTreeMap<_, _> = book.pairs.iter().collect();
+            let _ = writeln!(out, "  blame {waits:?} {pairs:?}");
+        }
     }
     out
 }
@@ -79,7 +85,7 @@ fn form_1_is_read() {
 #[test]
 fn form_1_with_moves_is_read() {
     if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
-        keep("form-1-moves");
+        keep("form-1-moves", &[("ledger", false), ("procfs", true)]);
     }
     for name in ["form-1-moves-ledger", "form-1-moves-procfs"] {
         let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
@@ -89,6 +95,23 @@ fn form_1_with_moves_is_read() {
     let moved = |name| all(&kept(name)).0.iter().map(|window| window.moves.len()).sum::<usize>();
     assert!(moved("form-1-moves-ledger.rec") > 0);
     assert_eq!(moved("form-1-ledger.rec"), 0, "it had no such table");
+}
+
+/// The same format with the blame book.
+#[test]
+fn form_1_with_a_blame_book_is_read() {
+    let form = "form-1-blame";
+    if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
+        keep(form, &[("ledger", false)]);
+    }
+    let name = format!("{form}-ledger");
+    let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
+    assert_eq!(later_words(&format!("{name}.rec")), expected);
+    let kinds = ["Task", "Interrupts", "Steal", "Idle", "Throttled", "Brief", "Older", "Other"];
+    assert!(kinds.iter().all(|kind| expected.contains(kind)), "{expected}");
+    for old in ["form-1-ledger.rec", "form-1-moves-ledger.rec"] {
+        assert!(all(&kept(old)).0.iter().all(|window| window.blame.is_none()), "{old}");
+    }
 }
 
 /// A recording of the ledger from before the audit.
@@ -117,8 +140,8 @@ fn an_earlier_recording_does_not_state_what_its_daemon_dropped() {
 }
 
 /// Creates the files of a format: done once, and never again.
-fn keep(form: &str) {
-    for (source, complete) in [("ledger", false), ("procfs", true)] {
+fn keep(form: &str, sources: &[(&str, bool)]) {
+    for &(source, complete) in sources {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("recording");
         let options = Options { sync: Sync::Never, ..Options::default() };

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
+use exactop_model::blame::{Blame, Booked, Culprit, Party, Waits};
 use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
 use exactop_model::ledger::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
 use exactop_model::ledger::system::{Memory, StatTicks, System};
@@ -238,7 +239,7 @@ impl World {
             },
             cost: CostSample { user_ns: n, bpf_ns: None, bpf_events: Some(n) },
             outside: self.complete.then_some(Outside { run_ns: n, irq_ns: 3 * n, steal_ns: 1 }),
-            blame: None,
+            blame: (!self.complete).then(|| blame(n)).filter(|_| n.is_multiple_of(3)),
         }
     }
 
@@ -257,6 +258,37 @@ impl World {
         };
         row.ident.nice = 7;
     }
+}
+
+/// A blame book with each kind of culprit.
+fn blame(n: u64) -> Blame {
+    let party = |k: u64| Party {
+        cgroup_id: 77 + k % 3,
+        uid: (n % 5) as u32,
+        session: k as u32,
+        comm: Comm::new(format!("of{}", k % 4).as_bytes()),
+        kthread: k % 2 == 1,
+    };
+    let mut blame = Blame::default();
+    for k in n % 7..n % 7 + 2 {
+        let lat_ns = (n * k % 1_000) as i64 - 500;
+        let waits = Waits { lat_ns, dispatches: k as i64, in_flight_delta_ns: -lat_ns };
+        blame.wait(Some(party(k)), waits);
+        let others = [
+            Culprit::Task(party(k + 5)),
+            Culprit::Interrupts,
+            Culprit::Steal,
+            Culprit::Idle,
+            Culprit::Throttled,
+            Culprit::Brief,
+            Culprit::Older,
+            Culprit::Other,
+        ];
+        for (culprit, ns) in others.into_iter().zip(n..) {
+            blame.book((k % 3 > 0).then(|| party(k)), culprit, Booked { ns, times: 1 + k });
+        }
+    }
+    blame
 }
 
 /// Audit differences of running: of both signs, and sometimes a repair.
@@ -298,6 +330,7 @@ pub struct Shown {
     pub frames: Vec<Frame>,
     pub rows: Vec<Row>,
     pub moves: Vec<GroupMove>,
+    pub blame: Option<Blame>,
 }
 
 /// A live session that is recorded.
@@ -346,7 +379,7 @@ impl Live {
             exactop_model::Tap::details(recorder, row);
         }
         recorder.settle();
-        Some(Shown { frames, rows, moves: window.moves })
+        Some(Shown { frames, rows, moves: window.moves, blame: window.blame })
     }
 }
 
@@ -360,7 +393,8 @@ pub fn replayed(replay: &mut Replay) -> Shown {
     rows.retain(|row| row.kind == RowKind::Process && row.key.tgid % 2 == 0);
     replay.details(&mut rows.iter_mut().collect::<Vec<_>>(), Needs::STAT | Needs::CMDLINE);
     let moves = replay.window().expect("a window").moves.clone();
-    Shown { frames, rows, moves }
+    let blame = replay.window().and_then(|window| window.blame.clone());
+    Shown { frames, rows, moves, blame }
 }
 
 pub fn machine(boot: &str) -> Machine {

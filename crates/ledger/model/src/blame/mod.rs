@@ -27,6 +27,15 @@ pub struct Party {
 }
 
 impl Party {
+    /// True if a process with this leader is of this party.
+    pub(crate) fn is_of(&self, leader: &Ident) -> bool {
+        let Ident { comm, uid, session, cgroup_id, kthread, .. } = leader;
+        // An id that is not known is 0 in the book.
+        let ids = (cgroup_id.unwrap_or_default(), session.unwrap_or_default());
+        (self.cgroup_id, self.session) == ids
+            && (self.comm, self.uid, self.kthread) == (*comm, *uid, *kthread)
+    }
+
     /// The identity of its tasks, as far as it decides their owner.
     pub(crate) fn ident(&self) -> Ident {
         Ident {

@@ -4,8 +4,10 @@
 //!
 //! The constants here are the thresholds; docs/reference/findings.md explains them.
 
+pub(crate) mod culprits;
 mod quotas;
 
+pub use culprits::{Behind, Who};
 pub use quotas::{by_quota, Quota};
 
 use crate::cgroups::{uses, GroupUse};
@@ -128,6 +130,8 @@ pub struct Waited {
     pub run_ns: u64,
     pub lat_ns: u64,
     pub throttle_ns: u64,
+    /// Who had the CPU meanwhile, the worst first; empty: no blame book was kept.
+    pub culprits: Vec<Behind>,
 }
 
 /// Processes with short lives.
@@ -214,7 +218,8 @@ impl Finding {
     }
 }
 
-/// All findings of a window: missed events first, then the worst first. `book` yielded the window
+/// All findings of a window: missed events first, then the worst first, and a cause above the waits
+/// that it causes. `book` yielded the window
 /// and has not advanced since. A frame since boot has no findings.
 pub fn find(window: &Window, book: &Book) -> Vec<Finding> {
     if window.is_since_boot() {
@@ -243,6 +248,7 @@ pub fn find(window: &Window, book: &Book) -> Vec<Finding> {
     // Missed events stand first: they make the other figures uncertain.
     let is_missed = |finding: &Finding| matches!(finding.what, FindingKind::Missed(_));
     found.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
+    culprits::causes_first(&mut found);
     found
 }
 
@@ -378,7 +384,14 @@ impl FindingSearch<'_> {
             let Program { sum, .. } = program;
             sum.lat_ns >= least_ns.max(1) && part(sum.lat_ns, sum.wanted_ns()) >= WAITED
         });
-        most(waited.map(|(comm, program)| program.finding(comm)).collect())
+        let mut found = most(waited.map(|(comm, program)| program.finding(comm)).collect());
+        for finding in &mut found {
+            let FindingKind::Waited(waited) = &mut finding.what else { continue };
+            let Some(blame) = &self.window.blame else { continue };
+            let comm = waited.comm;
+            waited.culprits = culprits::culprits(blame, |party| party.comm == comm, self.book);
+        }
+        found
     }
 
     /// Groups of processes with a short mean life, under the name that used most.
@@ -461,7 +474,8 @@ impl Program {
         let processes = self.processes.len() as u64 + self.exited;
         let living = self.processes.iter().filter(|(_, &lat_ns)| lat_ns > 0);
         let worst = living.max_by_key(|(key, lat_ns)| (**lat_ns, **key)).map(|(key, _)| *key);
-        let what = Waited { comm, processes, worst, run_ns, lat_ns, throttle_ns };
+        let culprits = Vec::new();
+        let what = Waited { comm, processes, worst, run_ns, lat_ns, throttle_ns, culprits };
         Finding::new(FindingKind::Waited(what), lat_ns)
     }
 }

@@ -8,7 +8,8 @@ pub mod row;
 pub mod value;
 
 use crate::cgroups::Groups;
-use crate::findings::{self, Finding};
+use crate::findings::culprits::culprits;
+use crate::findings::{self, Behind, Finding};
 use crate::frame::named_sums::NamedSums;
 pub use crate::frame::row::{Activity, Detail, Row, RowKind};
 use crate::ledger::audit::Audit;
@@ -97,6 +98,11 @@ pub struct Frame {
     pub sums: Option<NamedSums>,
     /// Findings of the window, the worst first, if the view asks for them.
     pub findings: Vec<Finding>,
+    /// True if the source kept the blame book.
+    pub keeps_blame: bool,
+    /// Who had the CPU while tasks of the process [`FrameOptions::threads_of`] waited, the worst
+    /// first; other processes with its name, user, session and control group included.
+    pub kept_off: Vec<Behind>,
 }
 
 impl Frame {
@@ -209,6 +215,8 @@ impl Frame {
             groups: None,
             sums: options.by.map(|by| NamedSums::from_window(window, book, by)),
             findings: if options.findings { findings::find(window, book) } else { Vec::new() },
+            keeps_blame: window.blame.is_some(),
+            kept_off: options.threads_of.map_or(Vec::new(), |pid| kept_off(window, book, pid)),
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),
@@ -216,6 +224,13 @@ impl Frame {
             provenance: window.end.provenance.clone(),
         }
     }
+}
+
+/// Who had the CPU while tasks of this process's party waited.
+fn kept_off(window: &Window, book: &Book, pid: u32) -> Vec<Behind> {
+    let leader = book.process(pid).and_then(|process| book.task(process.head()?));
+    let Some((leader, blame)) = leader.zip(window.blame.as_ref()) else { return Vec::new() };
+    culprits(blame, |party| party.is_of(&leader.ident), book)
 }
 
 struct Builder<'a> {

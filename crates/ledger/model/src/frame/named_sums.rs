@@ -4,6 +4,7 @@
 //! Each nanosecond of task time is in exactly one row, exited tasks included. So the rows' CPU time
 //! is that of tasks and exited groups together, to the nanosecond.
 
+use crate::blame::rows::{Blamed, Kind, VictimRow};
 use crate::cgroups::{GroupUse, Groups};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
@@ -32,6 +33,8 @@ pub struct NamedSum {
     pub exited: Option<u64>,
     /// Limits of its control group and of the groups above; `None` until a view asks for groups.
     pub may: Option<May>,
+    /// Who had the CPU while its tasks waited; `None`: it did not wait, or no blame book was kept.
+    pub kept_off: Option<VictimRow>,
 }
 
 /// Limits of a control group.
@@ -105,7 +108,15 @@ impl NamedSums {
                 .or_default()
                 .add(&Part::from_counters(charge.counters, charge.exited));
         });
-        NamedSums { by, rows: rows(window, book, by, parts) }
+        let mut rows = rows(window, book, by, parts);
+        if let Some(blame) = &window.blame {
+            let time = (window.t0_ns, window.t1_ns);
+            let blamed = Blamed::new(blame, time, by, book, &mut |_| None);
+            let mut victims: FxHashMap<String, VictimRow> =
+                blamed.rows.into_iter().map(|row| (row.victim.clone(), row)).collect();
+            rows.iter_mut().for_each(|row| row.kept_off = victims.remove(&row.name));
+        }
+        NamedSums { by, rows }
     }
 
     /// Adds the limits of each row's control group.
@@ -147,10 +158,17 @@ impl NamedSums {
         if self.by != Grouping::User {
             return;
         }
-        for row in self.rows.iter_mut().filter(|row| !row.is_rest) {
-            let uid = unescape(&row.name).and_then(|uid| String::from_utf8(uid).ok()?.parse().ok());
+        let mut name = |text: &mut String| {
+            let uid = unescape(text).and_then(|uid| String::from_utf8(uid).ok()?.parse().ok());
             if let Some(name) = uid.and_then(&mut of) {
-                row.name = escape_str(&name);
+                *text = escape_str(&name);
+            }
+        };
+        for row in &mut self.rows {
+            let culprits = row.kept_off.iter_mut().flat_map(|victim| &mut victim.culprits);
+            culprits.filter(|c| c.kind == Kind::Group).for_each(|c| name(&mut c.culprit));
+            if !row.is_rest {
+                name(&mut row.name);
             }
         }
     }
@@ -180,6 +198,7 @@ fn rows(
         processes: part.processes,
         exited: sees_exits.then_some(part.used.exited),
         may: None,
+        kept_off: None,
     };
     let mut rows: Vec<NamedSum> = sums.into_iter().map(row).collect();
     rows.sort_by(|a, b| {

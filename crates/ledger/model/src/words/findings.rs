@@ -2,8 +2,9 @@
 //! are escaped.
 
 use super::units::{self, duration, thousands};
+use crate::blame::Culprit;
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
-use crate::findings::{Finding, FindingKind, ShortLived, Throttled, Waited};
+use crate::findings::{Behind, Finding, FindingKind, ShortLived, Throttled, Waited, Who};
 use crate::text::escape::escape;
 
 /// The finding in one line; `window_ns` is the length of the window.
@@ -26,6 +27,11 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
                 0 | 1 => String::new(),
                 n => format!(" × {}", thousands(*n)),
             };
+            if !program.culprits.is_empty() {
+                let parts: Vec<String> = program.culprits.iter().map(behind).collect();
+                let waited = duration(*lat_ns);
+                return format!("{comm}{many} waited {tilde}{waited}: {}", parts.join(", "));
+            }
             let waited = percent(*lat_ns, program.wanted_ns());
             format!("{comm}{many}: {waited} waiting for a CPU")
         }
@@ -55,6 +61,21 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
                 .collect();
             format!("missed and not repaired: {}", kinds.join(", "))
         }
+    }
+}
+
+/// A culprit with its part of the waits: `71 % behind batch (cgroup /batch.slice)`.
+pub fn behind(of: &Behind) -> String {
+    let part = format!("{:.0} %", 100.0 * of.part);
+    match &of.who {
+        Who::Program(comm, Some(path)) => format!("{part} behind {comm} (cgroup {})", escape(path)),
+        Who::Program(comm, None) | Who::Kernel(comm) => format!("{part} behind {comm}"),
+        Who::Own => format!("{part} own threads"),
+        Who::Other(Culprit::Idle) => format!("{part} on CPUs that woke up"),
+        Who::Other(Culprit::Brief) => format!("{part} brief waits"),
+        Who::Other(Culprit::Interrupts) => format!("{part} interrupts"),
+        Who::Other(Culprit::Steal) => format!("{part} steal"),
+        Who::Other(_) => format!("{part} unknown"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Figures as text, the same in every view.
 
 pub mod audit;
+pub mod blame;
 pub mod books;
 mod cells;
 pub mod cgroups;

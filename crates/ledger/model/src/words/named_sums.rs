@@ -3,14 +3,18 @@
 use crate::frame::named_sums::{NamedSum, NamedSums};
 use crate::frame::value::{Datum, Missing, Value};
 use crate::frame::Frame;
+use crate::words::blame::culprits;
 use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 
 /// A column: heading, help, text of the cell, and sort value.
 type Figure = (&'static str, &'static str, fn(&Frame, &NamedSum) -> String, fn(&NamedSum) -> Value);
 
+/// Heading of the column with culprits.
+pub const KEPT_OFF: &str = "KEPT OFF BY";
+
 /// The columns; the last one is the name.
-pub const FIGURES: [Figure; 10] = [
+pub const FIGURES: [Figure; 11] = [
     (
         "%CPU",
         "CPU time, exited tasks included: all rows sum to the balance's tasks and exited.",
@@ -73,6 +77,12 @@ pub const FIGURES: [Figure; 10] = [
         "Processes that exited in the window.",
         |_, row| some(row.exited),
         |row| count(row.exited),
+    ),
+    (
+        KEPT_OFF,
+        "Who had the CPU while its tasks waited, with the share of the wait.",
+        |_, row| row.kept_off.as_ref().map_or("-".into(), |victim| culprits(victim, 2)),
+        |row| ns(row.kept_off.as_ref().map(|victim| victim.booked_ns())),
     ),
     (
         "NAME",

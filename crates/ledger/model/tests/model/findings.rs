@@ -1,6 +1,7 @@
 //! Tests of findings on made-up machines: each finding's figures are compared with those of its
 //! tasks.
 
+use exactop_model::blame::{Blame, Booked, Culprit, Party};
 use exactop_model::findings::{self, Finding, FindingKind, Leads};
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -438,4 +439,49 @@ proptest! {
         let most = findings::MOST_OF_A_KIND;
         prop_assert_eq!(told, (held.count().min(most), waiting.count().min(most)));
     }
+}
+
+/// The first window with a blame book in which `web` waited.
+fn blamed(culprits: &[(&str, u64, u64)], drawn: &Drawn) -> Vec<Finding> {
+    let (mut window, book) = window(drawn);
+    let party = |comm: &str, cgroup_id| Party {
+        cgroup_id,
+        uid: 0,
+        session: 1,
+        comm: Comm::new(comm.as_bytes()),
+        kthread: false,
+    };
+    let mut blame = Blame::default();
+    for &(comm, group, ns) in culprits {
+        let culprit = Culprit::Task(party(comm, group));
+        blame.book(Some(party("web", 1)), culprit, Booked { ns, times: 1 });
+    }
+    blame.book(Some(party("web", 1)), Culprit::Throttled, Booked { ns: 1 << 30, times: 1 });
+    blame.book(Some(party("batch", 7)), Culprit::Idle, Booked { ns: 1 << 30, times: 1 });
+    window.blame = Some(blame);
+    findings::find(&window, &book)
+}
+
+#[test]
+fn a_waiting_program_names_its_culprits() {
+    let web = Did { comm: "web", run: 10, lat: 412, ..NOTHING };
+    let drawn = Drawn { tasks: vec![web], ..Drawn::default() };
+    let found = blamed(&[("batch", 7, 71), ("web", 1, 22), ("other", 9, 7)], &drawn);
+    assert_eq!(
+        sentence(&found[0], SECOND),
+        "web waited 412ms: 71 % behind batch (cgroup /we\\x1bb), 22 % own threads"
+    );
+    assert_eq!(said(&[web]), ["web: 98 % waiting for a CPU"], "without a book");
+}
+
+#[test]
+fn a_cause_stands_above_its_symptom() {
+    let web = Did { comm: "web", run: 10, lat: 900, ..NOTHING };
+    let storm = exited("true", 100, 400 * MILLE, 500 * MILLE);
+    let drawn = Drawn { tasks: vec![web], exited: vec![storm], ..Drawn::default() };
+    let ids = |culprit| -> Vec<&str> {
+        blamed(&[(culprit, 7, 9)], &drawn).iter().map(Finding::id).collect()
+    };
+    assert_eq!(ids("true"), ["short-lived", "waiting"]);
+    assert_eq!(ids("batch"), ["waiting", "short-lived"]);
 }

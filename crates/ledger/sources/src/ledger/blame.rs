@@ -6,6 +6,7 @@ use super::skel::types::{ex_book, ex_pair, ex_party};
 use crate::bpf::task::comm;
 use crate::bpf::wire::{ex_book_sizes, ex_why as Y};
 use crate::error::SourceError;
+use crate::source::BLAME_FLOOR_NS;
 use exactop_model::blame::{Blame, Booked, Culprit, Party, Waits};
 use std::ptr;
 
@@ -25,13 +26,10 @@ pub struct BlameOptions {
 /// Places for pairs in each of a CPU's two tables.
 const PLACES: usize = ex_book_sizes::EX_PAIRS.0 as usize;
 
-/// Waits shorter than this have no culprit, if nothing else is set, ns.
-pub const FLOOR_NS: u64 = 5_000;
-
 impl Default for BlameOptions {
     fn default() -> BlameOptions {
         BlameOptions {
-            floor_ns: FLOOR_NS,
+            floor_ns: BLAME_FLOOR_NS,
             places: ex_book_sizes::EX_PAIRS.0,
             parties: ex_book_sizes::EX_PARTIES.0,
             unbooked_one_in: 0,
@@ -195,19 +193,21 @@ impl BlameReader {
         kernel.books.with(cpu, |book: *const ex_book| {
             // SAFETY: the pointer is to a CPU's book, and the index is within its two tables.
             let table = unsafe { (&raw const (*book).pairs[at]).cast_mut().cast::<ex_pair>() };
-            for place in 0..PLACES {
-                // SAFETY: within the table.
-                let pair = unsafe { table.add(place) };
-                // SAFETY: a plain value in mapped memory.
-                let taken = unsafe { ptr::read_volatile(pair) };
-                if taken.pair == 0 {
-                    continue;
+            // SAFETY: as above.
+            let used = unsafe { (&raw const (*book).used[at]).cast_mut().cast::<u64>() };
+            for word in 0..PLACES / 64 {
+                // SAFETY: within the words of this table, which no program writes now.
+                let mut left = unsafe { ptr::replace(used.add(word), 0) };
+                while left != 0 {
+                    let place = 64 * word + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    // SAFETY: within the table, as its words are.
+                    let taken = unsafe { ptr::replace(table.add(place), ex_pair::default()) };
+                    let [victim, culprit] =
+                        [32, 16].map(|bit| self.party((taken.pair >> bit) as u16));
+                    let why = culprit_of(Y(taken.pair as u16 as u32), culprit);
+                    blame.book(victim, why, Booked { ns: taken.ns, times: taken.times });
                 }
-                let [victim, culprit] = [32, 16].map(|bit| self.party((taken.pair >> bit) as u16));
-                let why = culprit_of(Y(taken.pair as u16 as u32), culprit);
-                blame.book(victim, why, Booked { ns: taken.ns, times: taken.times });
-                // SAFETY: as above; the memory is writable.
-                unsafe { ptr::write_volatile(pair, ex_pair::default()) };
             }
         });
     }

@@ -21,7 +21,7 @@ const _: () = {
     assert!(size_of::<types::ex_move_key>() == 24);
     assert!(size_of::<types::ex_move>() == 24);
     assert!(size_of::<types::ex_party>() == 40);
-    assert!(size_of::<types::ex_book>() == 50_720);
+    assert!(size_of::<types::ex_book>() == 55_584);
 };
 
 /// A table that grows while the ledger runs.

@@ -32,8 +32,8 @@ use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{FollowedProcess, Request, Source, SplitOptions, FOLLOWED_MOST};
+pub use blame::BlameOptions;
 use blame::BlameReader;
-pub use blame::{BlameOptions, FLOOR_NS};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -82,7 +82,7 @@ impl Default for Options {
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
-            blame: None,
+            blame: Some(BlameOptions::default()),
         }
     }
 }

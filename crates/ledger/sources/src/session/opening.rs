@@ -74,8 +74,10 @@ fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Sourc
 
 #[cfg(feature = "bpf")]
 fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    use crate::ledger::{Ledger, Options};
-    Ok(Box::new(Ledger::open(&Options { split, ..Options::default() })?))
+    use crate::ledger::{BlameOptions, Ledger, Options};
+    let floor = |floor_ns| BlameOptions { floor_ns, ..BlameOptions::default() };
+    let blame = split.blame_floor_ns.map(floor);
+    Ok(Box::new(Ledger::open(&Options { split, blame, ..Options::default() })?))
 }
 
 #[cfg(feature = "bpf")]

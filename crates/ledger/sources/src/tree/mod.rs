@@ -109,7 +109,7 @@ impl Tree {
     fn ledger(exact_split: bool) -> Result<Ledger, SourceError> {
         let split = if exact_split { MeasurePolicy::Always } else { MeasurePolicy::Never };
         let split = SplitOptions { split, irq: MeasurePolicy::Never, ..SplitOptions::default() };
-        Ledger::open(&Options { split, calibrate: false, ..Options::default() })
+        Ledger::open(&Options { split, calibrate: false, blame: None, ..Options::default() })
     }
 
     fn begun(

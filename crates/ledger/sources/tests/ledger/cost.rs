@@ -69,7 +69,9 @@ fn the_cost_of_an_event_is_measured_and_the_statistics_are_turned_off() {
     }
     let mut books = Books::open(&Options::default());
     let _load = PipePingPong::start(50).expect("ping-pong");
-    assert!(holds_statistics_on(), "they are on while it is measured");
+    // On a busy machine the first window may have measured it already.
+    let measured = books.ledger.ns_per_event().is_some();
+    assert!(measured || holds_statistics_on(), "they are on while it is measured");
     let (ns, events) = books.find("5,000 events that cost something", |_, window| {
         let cost = window.end.cost.bpf_ns.zip(window.end.cost.bpf_events);
         cost.filter(|&(ns, events)| ns > 0 && events > 5_000)

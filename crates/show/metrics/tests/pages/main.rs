@@ -1,6 +1,7 @@
 //! Pages and reports of made-up windows: the groups with a place, and checks by the formats' own
 //! readers.
 
+mod blamed;
 mod collector;
 mod dashboards;
 mod groups;

@@ -1,8 +1,10 @@
 //! Checks of the page by other programs: promtool (Debian's package prometheus), and the strict
 //! parser of OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
+use crate::blamed::book;
 use crate::made::{ran, Cgroups, Did, Made};
 use exactop_metrics::{DaemonInfo, Exporting, Format, Process, Settings};
+use exactop_model::blame::Culprit;
 use exactop_model::owner::CgroupNames;
 use exactop_model::Degraded;
 use std::io::Write;
@@ -22,6 +24,7 @@ fn made() -> Made {
         made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
         made.metrics.look();
     }
+    made.told_otherwise(&[], |now| now.blame = Some(book(&[(1, Culprit::Idle, 9)])));
     made.metrics.set_own(DaemonInfo {
         version: "0.1",
         commit: Some("0123abc"),

@@ -14,7 +14,6 @@ use exactop_model::{Counter, Quality};
 pub enum TableSet {
     Cpu,
     Waits,
-    Starved,
     Moves,
     New,
 }
@@ -42,7 +41,6 @@ impl TableSet {
         Some(match command {
             KeyCommand::WhoUses => TableSet::Cpu,
             KeyCommand::WhoWaits => TableSet::Waits,
-            KeyCommand::WhoStarves => TableSet::Starved,
             KeyCommand::WhoMoves => TableSet::Moves,
             KeyCommand::WhatIsNew => TableSet::New,
             _ => return None,
@@ -54,7 +52,6 @@ impl TableSet {
         match self {
             TableSet::Cpu => &CPU,
             TableSet::Waits => &WAITS,
-            TableSet::Starved => &STARVED,
             TableSet::Moves => &MOVES,
             TableSet::New => &NEW,
         }
@@ -100,29 +97,6 @@ const WAITS: SetDefinition = SetDefinition {
     needs: None,
 };
 
-const STARVED: SetDefinition = SetDefinition {
-    name: "starved",
-    question: "who starves whom",
-    reading: "LATP_NS is time spent preempted; Enter: \"ran then\" names the tasks that ran",
-    columns: &[
-        Pid,
-        User,
-        Pr,
-        Ni,
-        CpuPct,
-        LatPct,
-        LatNs,
-        LatPreemptNs,
-        Icx,
-        Migrations,
-        LastCpu,
-        Command,
-    ],
-    sort: LatPreemptNs,
-    filter: Some("lat_ns>0"),
-    needs: Some(Counter::LatPreemptNs),
-};
-
 const MOVES: SetDefinition = SetDefinition {
     name: "moves",
     question: "who moves between CPUs",
@@ -148,6 +122,9 @@ impl App {
     pub(super) fn on_set(&mut self, command: KeyCommand) -> Option<Action> {
         if command == KeyCommand::WhoIsThrottled {
             return Some(self.open_throttled());
+        }
+        if command == KeyCommand::WhoStarves {
+            return Some(self.open_starved());
         }
         let set = TableSet::of_key(command)?;
         let is_shown = self.table.set == Some(set) && self.page == Page::Table;
@@ -236,8 +213,7 @@ mod tests {
 
     #[test]
     fn every_set_is_sound() {
-        let all =
-            [TableSet::Cpu, TableSet::Waits, TableSet::Starved, TableSet::Moves, TableSet::New];
+        let all = [TableSet::Cpu, TableSet::Waits, TableSet::Moves, TableSet::New];
         for set in all {
             let definition = set.definition();
             let unique: std::collections::BTreeSet<_> = definition.columns.iter().collect();

@@ -6,7 +6,7 @@ use crate::keys::KeyCommand;
 use exactop_model::frame::belonging::Belonging;
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::owner::Grouping;
-use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
+use exactop_model::words::named_sums::{heading, ordered, FIGURES, FIRST_ORDER};
 use exactop_model::words::order::Order;
 
 /// The dimension, and the selected row.
@@ -16,6 +16,8 @@ pub struct SumsPage {
     pub by: Grouping,
     /// Name of the selected row; `None`: the first.
     pub selected: Option<String>,
+    /// True if it was opened for those who wait.
+    pub starved: bool,
 }
 
 impl App {
@@ -50,12 +52,33 @@ impl App {
         let had_groups = self.ask().groups;
         self.table.members_of = None;
         self.sums_by = by;
-        self.page = Page::Sums(SumsPage { by, selected: None });
+        self.page = Page::Sums(SumsPage { by, selected: None, starved: false });
         // A group's files are read at both ends of a window.
         match self.ask().groups && !had_groups {
             true => self.attaching(),
             false => self.rearranged(),
         }
+    }
+
+    /// Control groups by their wait, each with who had the CPU meanwhile; if they are shown, leaves.
+    pub(super) fn open_starved(&mut self) -> Action {
+        if matches!(&self.page, Page::Sums(page) if page.starved) {
+            return self.close_page_on(KeyCommand::Back);
+        }
+        if self.frame().is_some_and(|frame| !frame.keeps_blame) {
+            self.complain(
+                "who starves whom: this source keeps no blame book; root has it, unless --blame off",
+            );
+            return Action::Draw;
+        }
+        let action = self.open_sums_by(Grouping::Cgroup);
+        if let Page::Sums(page) = &mut self.page {
+            page.starved = true;
+        }
+        let by = FIGURES.iter().position(|(title, ..)| *title == "LAT%").unwrap_or(0);
+        self.sums_order = Some(Order { column: by, descending: true });
+        self.say("who starves whom: K sums by other keys, 3 or Esc goes back; exactop blame has all pairs");
+        action
     }
 
     /// Keys on this page; `None`: the key does what it does on every page that can be left.

@@ -68,8 +68,16 @@ impl View<'_> {
         lines.push(self.events());
         lines.extend(self.exited());
         lines.extend(self.waits());
+        lines.extend(self.kept_off());
         lines.extend(self.moves());
         lines
+    }
+
+    /// Who had the CPU while it waited.
+    fn kept_off(&self) -> Option<Line<'static>> {
+        let of = |behind| self.piece(5, Ink::Plain, words::findings::behind(behind));
+        let pieces: Vec<Piece> = self.frame.kept_off.iter().map(of).collect();
+        (!pieces.is_empty()).then(|| self.named("kept off", pieces, "  "))
     }
 
     fn put_lines(&self, lines: &[Line], y: u16, buf: &mut Buffer) {

@@ -4,10 +4,10 @@
 use super::figures::{joined, named, titled, widths};
 use super::text::put;
 use super::theme::{Ink, Theme};
-use crate::app::App;
+use crate::app::{App, Page};
 use crate::layout::Screen;
 use exactop_model::frame::named_sums::NamedSums;
-use exactop_model::words::named_sums::{heading, line, lost, without_groups};
+use exactop_model::words::named_sums::{heading, line, lost, without_groups, KEPT_OFF};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
@@ -28,7 +28,11 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let shown = app.sum_rows().into_iter().skip(first).take(rows);
     let texts: Vec<Vec<String>> = shown.map(|row| line(frame, row)).collect();
     let titles = heading(sums).to_vec();
-    let (titles, give_way) = titled(titles, app.order_of_sums(), &GIVE_WAY);
+    // Culprits give way first, except where they are the subject.
+    let is_subject = matches!(app.page(), Page::Sums(page) if page.starved);
+    let culprits = (!is_subject).then_some(KEPT_OFF);
+    let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
+    let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
     let widths = widths(&titles, &texts, &give_way, usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {

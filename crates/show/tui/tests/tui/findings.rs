@@ -62,6 +62,7 @@ fn findings(frame: &mut Frame) {
         run_ns: part(1),
         lat_ns: part(33),
         throttle_ns: 0,
+        culprits: Vec::new(),
     });
     let short = FindingKind::ShortLived(ShortLived {
         all_ns: part(30),

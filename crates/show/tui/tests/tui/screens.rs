@@ -1,6 +1,8 @@
 //! Screens of a made-up machine, compared character by character.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::blame::rows::{CulpritRow, Kind, VictimRow};
+use exactop_model::blame::{Booked, Waits};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
 use exactop_model::on_demand::Subject;
@@ -296,6 +298,21 @@ fn groups_at_160x30_with_a_limit_asked_about() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// Two thirds of a wait are another container's fault, a third is its own.
+fn kept_off(name: &str, lat_ns: u64) -> VictimRow {
+    let culprit = |culprit: &str, kind, ns| CulpritRow {
+        culprit: culprit.into(),
+        kind,
+        booked: Booked { ns, times: 1 },
+    };
+    let waits = Waits { lat_ns: lat_ns as i64, dispatches: 2, in_flight_delta_ns: 0 };
+    let culprits = vec![
+        culprit("shop/web-0/app", Kind::Group, lat_ns / 3 * 2),
+        culprit(name, Kind::Own, lat_ns / 3),
+    ];
+    VictimRow { victim: name.into(), waits, culprits }
+}
+
 /// Three containers: one throttled by its quota, one starved by others, one without waits; and the
 /// rest.
 fn containers(frame: &mut Frame) {
@@ -314,6 +331,7 @@ fn containers(frame: &mut Frame) {
             periods: (throttle > 0).then_some(20),
             throttled: (throttle > 0).then_some(19),
         }),
+        kept_off: (lat > 10).then(|| kept_off(name, length * lat / 100)),
     };
     let rows = vec![
         row("(in no container)", [70, 1, 0], 0),

@@ -1,6 +1,7 @@
 //! The keys of an incident: each shows a set of columns with an order and a filter.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::owner::Grouping;
 use exactop_model::{ColumnId, Frame, SourceKind};
 use exactop_testkit::{arranged, details, frame};
 use exactop_tui::app::action::WindowAction;
@@ -59,7 +60,6 @@ fn each_digit_answers_a_question_and_leads_back() {
     for (digit, question, heading) in [
         ("1", "who uses the CPU", "▾%CPU"),
         ("2", "who waits", "▾LAT%"),
-        ("3", "who starves whom", "▾LATP_NS"),
         ("5", "who moves between CPUs", "▾MIGR"),
     ] {
         for back in [KeyCode::Esc, KeyCode::Char(digit.chars().next().expect("a digit"))] {
@@ -90,6 +90,24 @@ fn who_waits_at_80x24_and_200x50() {
     keys(&mut wide, "3");
     press(&mut wide, KeyCode::Down);
     insta::assert_snapshot!("who_starves_whom_at_200x50", picture(&wide));
+}
+
+#[test]
+fn three_shows_who_starves_whom_under_every_key() {
+    let mut app = app(120, 30);
+    keys(&mut app, "3");
+    assert!(matches!(app.page(), Page::Sums(page) if page.starved && page.by == Grouping::Cgroup));
+    assert!(message(&app).starts_with("who starves whom"), "{}", message(&app));
+    let shown = picture(&app);
+    assert!(shown.contains("▾LAT%") && shown.contains("KEPT OFF BY"), "{shown}");
+    while !matches!(app.page(), Page::Sums(page) if page.by == Grouping::Command) {
+        keys(&mut app, "K");
+    }
+    let shown = picture(&app);
+    assert!(shown.contains("sh 90 %, rcu_preempt 10 %"), "{shown}");
+    assert!(shown.contains("itself 98 %, postgres 1 %"), "{shown}");
+    keys(&mut app, "33");
+    assert_eq!(app.page(), &Page::Table);
 }
 
 #[test]
@@ -194,7 +212,7 @@ fn a_set_without_figures_says_what_is_missing() {
     keys(&mut app, "3");
     assert_eq!(
         message(&app),
-        "who starves whom: the source procfs does not measure it; root has the ledger"
+        "who starves whom: this source keeps no blame book; root has it, unless --blame off"
     );
     assert_eq!(app.topic(), Topic::Table);
 }

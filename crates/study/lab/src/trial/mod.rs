@@ -65,7 +65,8 @@ const REQUEST: Request =
 
 /// Opens the exact ledger.
 fn ledger() -> Result<Session, LabError> {
-    let opened = session::open(Choice::Ledger, SplitOptions::default());
+    let split = SplitOptions { blame_floor_ns: None, ..SplitOptions::default() };
+    let opened = session::open(Choice::Ledger, split);
     opened.map_err(|error| {
         LabError::Machine(format!(
             "the lab needs the ledger: {error}: run 'exactop doctor' for the reason"

@@ -133,7 +133,7 @@ impl Oracle {
             self.check_click(app, event);
         }
         // A set begins at its first row, unless it is refused.
-        let of_set = matches!(event, Event::Key(key) if matches!(key.code, KeyCode::Char('1'..='3' | '5' | '6')));
+        let of_set = matches!(event, Event::Key(key) if matches!(key.code, KeyCode::Char('1' | '2' | '5' | '6')));
         let refused = app.message().is_some_and(|message| message.is_error);
         self.held &= before.is_some() || app.help().is_some() || !of_set || refused;
         self.held |= app.selected().is_some();

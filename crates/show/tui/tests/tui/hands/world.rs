@@ -219,6 +219,7 @@ impl Machine {
                 run_ns: 1,
                 lat_ns: 9,
                 throttle_ns: 0,
+                culprits: Vec::new(),
             };
             Finding { what: FindingKind::Waited(what), about_ns: 9, sampled: false }
         });

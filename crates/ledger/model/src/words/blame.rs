@@ -1,0 +1,13 @@
+//! Culprits of the blame book as text, the same in every view.
+
+use crate::blame::rows::{Kind, VictimRow};
+
+/// The first culprits with their shares of what was booked: `batch 71 %, itself 22 %`.
+pub fn culprits(row: &VictimRow, most: usize) -> String {
+    let all_ns = row.booked_ns().max(1) as f64;
+    let share = row.culprits.iter().take(most).map(|culprit| {
+        let name = if culprit.kind == Kind::Own { "itself" } else { &culprit.culprit };
+        format!("{name} {:.0} %", 100.0 * culprit.booked.ns as f64 / all_ns)
+    });
+    share.collect::<Vec<_>>().join(", ")
+}
