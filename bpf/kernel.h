@@ -43,6 +43,19 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+/* A set of CPUs is a pointer with CONFIG_CPUMASK_OFFSTACK, else an array. */
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct cpuset___pointer {
+	struct cpumask *effective_cpus;
+};
+
+struct cpuset___array {
+	struct cpumask effective_cpus[1];
+};
+
 struct cred {
 	kuid_t euid;
 };
@@ -83,6 +96,7 @@ struct rq {
 struct cfs_rq {
 	struct rq *rq;
 	unsigned int throttle_count;
+	__u64 throttled_clock_pelt_time;
 };
 
 struct pt_regs {
@@ -201,7 +215,7 @@ struct bpf_iter__bpf_map_elem {
 
 #pragma clang attribute pop
 
-enum cgroup_subsys_id { cpu_cgrp_id = 1 };
+enum cgroup_subsys_id { cpuset_cgrp_id = 0, cpu_cgrp_id = 1 };
 
 enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 

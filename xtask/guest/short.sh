@@ -68,6 +68,14 @@ moves() {
     ! grep -q '"why":"moved by' /tmp/out || failed "moves: $(grep -o '"unknown":.*' /tmp/out)"
 }
 
+owed() {
+    "$exactop" load spin --threads 7 --duration 600 >/dev/null 2>&1 &
+    spin=$!
+    prints "$exactop" owed -p $spin --json 2 1
+    kill $spin
+    grep -q '"cause":"busy","group":"/[^"]*","ns":[1-9]' /tmp/out || failed "owed: $(cat /tmp/out)"
+}
+
 # A child that no process waits for is part of the tree.
 run_a_tree() {
     prints "$exactop" run --json - -q -- sh -c '(/bin/busybox true &); /bin/busybox true'
@@ -168,6 +176,7 @@ with_a_ledger() {
     try waits waits
     try wakeups wakeups
     try moves moves
+    try owed owed
     kill $herd
     try '`-b`' prints "$exactop" -b -n 2 -d 0.5
     try run run_a_tree

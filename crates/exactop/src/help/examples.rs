@@ -84,6 +84,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "owed",
+        &[
+            ("exactop owed --once", "print the waits beside idle CPUs of one second"),
+            ("exactop owed -d 10 --json", "print windows of ten seconds as JSON lines"),
+        ],
+    ),
+    (
         "run",
         &[
             ("exactop run make -j2", "report what make and its children used"),

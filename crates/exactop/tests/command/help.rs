@@ -42,6 +42,7 @@ const RUN: &[(&str, &[&str])] = &[
 /// Beginnings of examples that attach programs.
 const ATTACHING: &[&str] = &[
     "exactop moves --once",
+    "exactop owed --once",
     "exactop switches --once",
     "exactop syscalls --once",
     "exactop trace -d 1 ",
@@ -63,6 +64,7 @@ const NEEDING: &[(&str, &[&str])] = &[
             "exactop load sleepers 30000",
             "exactop load spawn --procs",
             "exactop moves --by",
+            "exactop owed -d",
             "exactop prstat -",
             "exactop ptop",
             "exactop record",

@@ -1,5 +1,5 @@
-//! `exactop syscalls`, `wakeups`, `waits`, `moves` and `switches` on the real machine: each format,
-//! and their findings.
+//! `exactop syscalls`, `wakeups`, `waits`, `moves`, `switches` and `owed` on the real
+//! machine: each format, and their findings.
 
 use crate::helpers::processes::{until_stuck, Load};
 use crate::helpers::run::{command, run, without_ledger};
@@ -214,8 +214,38 @@ fn switches_in_every_format() {
 }
 
 #[test]
+fn owed_idle_time_in_every_format() {
+    if without_ledger() {
+        return;
+    }
+    // More than there are CPUs, so they wait for each other.
+    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
+    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
+    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    let pid = load.pid().to_string();
+    let seen = run(&["owed", "-p", &pid, "--json", "-d", "1", "-n", "2"]).fine();
+    let windows = windows(&seen);
+    assert_eq!(windows.len(), 2);
+    for window in &windows {
+        let (owed, idle) = (window["owed_ns"].as_u64(), window["idle_ns"].as_u64());
+        assert!(owed.is_some() && owed <= idle, "{window}");
+        let rows = window["rows"].as_array().expect("rows");
+        let busy = rows.iter().find(|row| row["cause"] == "busy").expect("waits");
+        assert!(busy["ns"].as_u64() > Some(0) && busy["times"].as_u64() > Some(0), "{window}");
+        assert!(busy["group"].as_str().is_some_and(|group| group.starts_with('/')), "{window}");
+    }
+    let text = run(&["owed", "-p", &pid, "0.3", "1"]).fine();
+    let heading = text.lines().find(|line| line.contains("CAUSE")).expect("a heading");
+    let heading: Vec<&str> = heading.split_whitespace().collect();
+    assert_eq!(heading, ["CAUSE", "WAIT", "TIMES", "MEANING", "GROUP"]);
+    assert!(text.starts_with("Window ") && text.contains("(owed "), "{text}");
+    let csv = run(&["owed", "--csv", "0.3", "1"]).fine();
+    assert!(csv.starts_with("t0_ns,t1_ns,group,cause,ns,times,wall_s\n"), "{csv}");
+}
+
+#[test]
 fn a_missing_process_is_reported_in_one_line() {
-    for command in ["syscalls", "wakeups", "waits", "moves", "switches"] {
+    for command in ["syscalls", "wakeups", "waits", "moves", "switches", "owed"] {
         let done = run(&[command, "-p", "4194305", "1", "1"]);
         assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(

@@ -81,6 +81,7 @@ fn commands_with_a_source_of_root_keep_the_documented_rights() {
     check(&["wakeups", "0.1"], "`wakeups`", "");
     check(&["waits", "0.1"], "`waits`", "");
     check(&["moves", "0.1"], "`moves`", "");
+    check(&["owed", "0.1"], "`owed`", "");
     check(&["web", "--token", "--listen", "127.0.0.1:0"], "`web`", "ledger");
     let log = tempfile::tempdir().expect("a directory");
     check(&["record", "-d", "0.2", "--dir", &log.path().to_string_lossy()], "`record`", "ledger");

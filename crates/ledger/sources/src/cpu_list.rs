@@ -1,6 +1,7 @@
 //! Parses lists of CPUs in the kernel's format: `0-3,8`.
 
 use crate::error::SourceError;
+use std::fs;
 use std::path::Path;
 
 /// All possible CPUs.
@@ -13,10 +14,21 @@ pub(crate) fn online() -> Result<Vec<u32>, SourceError> {
     read("/sys/devices/system/cpu/online")
 }
 
-fn read(path: &str) -> Result<Vec<u32>, SourceError> {
-    let path = Path::new(path);
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| SourceError::Read { path: path.into(), error })?;
+/// The CPUs of each NUMA node that has any; a kernel without NUMA has no nodes.
+#[cfg(feature = "bpf")]
+pub(crate) fn of_nodes() -> Result<Vec<Vec<u32>>, SourceError> {
+    let nodes = fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
+    let lists = nodes.map(|node| node.path().join("cpulist")).filter(|list| list.is_file());
+    lists
+        .filter(|list| fs::read_to_string(list).is_ok_and(|text| text.trim() != ""))
+        .map(read)
+        .collect()
+}
+
+fn read(path: impl AsRef<Path>) -> Result<Vec<u32>, SourceError> {
+    let path = path.as_ref();
+    let text =
+        fs::read_to_string(path).map_err(|error| SourceError::Read { path: path.into(), error })?;
     parse(text.trim()).ok_or_else(|| SourceError::Parse {
         path: path.into(),
         expected: "a list of CPUs",

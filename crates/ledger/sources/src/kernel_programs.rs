@@ -115,8 +115,8 @@ table! {
     on_sys_exit                 "tp_btf/sys_exit"                   [ledger]                         Split      All               None;
     on_sys_enter                "tp_btf/sys_enter"                  [ledger]                         Split      All               None;
 
-    on_newtask                  "tp_btf/task_newtask"               [ledger waits wakeups moves]     Always     All               None;
-    on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger moves]                   Always     All               None;
+    on_newtask                  "tp_btf/task_newtask"               [ledger waits wakeups moves owed] Always     All               None;
+    on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger moves owed]              Always     All               None;
     on_exit                     "tp_btf/sched_process_exit"         [ledger syscalls]                Always     All               None;
     on_exec                     "tp_btf/sched_process_exec"         [ledger]                         Always     All               None;
     on_attach                   "tp_btf/cgroup_attach_task"          [ledger]                         Always     WithItsTracepoint Some(NO_ATTACH);
@@ -127,10 +127,10 @@ table! {
     on_enter                    "tp_btf/sys_enter"                  [syscalls wakeups]               Always     All               None;
     on_return                   "tp_btf/sys_exit"                   [syscalls wakeups]               Always     All               None;
     on_waking                   "tp_btf/sched_waking"               [ledger waits wakeups switchlog] Always     All               None;
-    on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits moves]             Always     All               None;
-    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always From5_18          None;
-    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always Before5_18        None;
-    on_migrate                  "tp_btf/sched_migrate_task"         [moves]                          Always     All               None;
+    on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits moves owed]        Always     All               None;
+    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches owed] Always From5_18          None;
+    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches owed] Always Before5_18        None;
+    on_migrate                  "tp_btf/sched_migrate_task"         [moves owed]                     Always     All               None;
     on_requeue                  "tp_btf/sched_migrate_task"         [ledger]                         Blame      All               None;
     on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
     on_group_made               "tp_btf/cgroup_mkdir"               [births]                         Always     All               None;
@@ -148,6 +148,7 @@ table! {
     open_syscalls               "iter/task"                         [syscalls]                       Never      All               None;
     open_waits                  "iter/task"                         [waits]                          Never      All               None;
     count_migrations            "iter/task"                         [moves]                          Never      All               None;
+    settle_waits                "iter/task"                         [owed]                           Never      All               None;
     name_stacks                 "iter/bpf_map_elem"                 [moves]                          Never      All               None;
 }
 

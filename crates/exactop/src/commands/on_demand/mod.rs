@@ -7,6 +7,8 @@ pub mod by_thread;
 #[cfg(feature = "bpf")]
 pub mod moves;
 #[cfg(feature = "bpf")]
+pub mod owed;
+#[cfg(feature = "bpf")]
 pub mod shared;
 #[cfg(feature = "bpf")]
 pub mod switches;

@@ -5,6 +5,7 @@ mod counted;
 pub mod losses;
 pub mod moves;
 pub mod namesakes;
+pub mod owed;
 mod subject;
 mod sums;
 pub mod switches;
@@ -31,6 +32,7 @@ macro_rules! subjects {
             syscalls Syscalls SyscallWindow;
             moves Moves MoveWindow;
             switches Switches SwitchWindow;
+            owed Owed OwedWindow;
         }
     };
 }

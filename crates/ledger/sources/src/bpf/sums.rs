@@ -29,9 +29,15 @@ impl Figure for u64 {
     }
 }
 
-impl<const N: usize> Figure for [u32; N] {
-    fn since(self, before: [u32; N]) -> [u32; N] {
-        std::array::from_fn(|i| self[i] - before[i])
+impl Figure for u32 {
+    fn since(self, before: u32) -> u32 {
+        self - before
+    }
+}
+
+impl<F: Figure, const N: usize> Figure for [F; N] {
+    fn since(self, before: [F; N]) -> [F; N] {
+        std::array::from_fn(|i| self[i].since(before[i]))
     }
 }
 

@@ -4,6 +4,7 @@
 mod attached;
 pub mod births;
 pub mod moves;
+pub mod owed;
 pub mod switches;
 pub mod switchlog;
 pub mod syscalls;

@@ -20,7 +20,7 @@ pub(super) struct Field {
     pub loses: Option<&'static str>,
 }
 
-pub(super) const FIELDS: [Field; 24] = [
+pub(super) const FIELDS: [Field; 26] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -64,6 +64,20 @@ pub(super) const FIELDS: [Field; 24] = [
         kernels: "with CONFIG_CFS_BANDWIDTH",
         instead: "no task is throttled, because there are no quotas",
         loses: Some("THR: waits for a new quota count as LAT"),
+    },
+    Field {
+        of: "cfs_rq",
+        name: "throttled_clock_pelt_time",
+        kernels: "with CONFIG_CFS_BANDWIDTH; from 6.18 on not needed",
+        instead: "a task whose quota is used up while it is queued counts as waiting",
+        loses: None,
+    },
+    Field {
+        of: "cpuset",
+        name: "effective_cpus",
+        kernels: "with CONFIG_CPUSETS",
+        instead: "no cpuset keeps a task from an idle CPU",
+        loses: None,
     },
     Field {
         of: "sched_entity",

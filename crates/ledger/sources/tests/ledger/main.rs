@@ -31,6 +31,7 @@ mod moved;
 mod moves;
 mod names;
 mod one_writer;
+mod owed;
 mod page_faults;
 mod process_names;
 mod reaped;

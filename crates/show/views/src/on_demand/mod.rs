@@ -2,6 +2,7 @@
 
 mod losses;
 pub mod moves;
+pub mod owed;
 pub mod switches;
 pub mod syscalls;
 pub mod waits;
