@@ -69,8 +69,9 @@ struct ex_cum {
 	__u64 given;	/* wake-ups given to others */
 	__u64 min_flt;	/* task_struct.min_flt */
 	__u64 maj_flt;
-	__u64 missed; /* switches of the task that the kernel counted and did not show */
-	__u64 repairs; /* repairs of the task; of a group: repaired tasks */
+	__u32 missed;  /* switches of the task that the kernel counted and did not show */
+	__u32 repairs; /* repairs of the task; of a group: repaired tasks */
+	__u64 sized;   /* of a task alone: waits that are in the histograms, ns */
 	/*
 	 * The audit (ledger/audit.h): our figure less the kernel's, without the clocks' difference
 	 * over the same events (error), and that difference (bias). Signed; a group sums them
@@ -321,7 +322,9 @@ enum ex_why {
 enum ex_book_sizes {
 	EX_STAYS = 256,
 	EX_PAIRS = 1024, /* of a CPU and a window */
-	EX_PARTIES = 32768
+	EX_PARTIES = 32768,
+	EX_WAIT_PLACES = 2048, /* of a CPU and a window */
+	EX_WAIT_BUCKETS = 26
 };
 
 /* A stay on a CPU; it began when the stay before ended. */
@@ -369,6 +372,20 @@ struct ex_party_sum {
 	__u64 times;
 };
 
+/* Waits of a party, of one kind and about one size, that ended on a CPU in a window. */
+struct ex_wait_size {
+	__u64 size; /* EX_PAIR_USED, party << 16, preempted << 8, bucket; 0: the place is free */
+	__u64 ns;
+	__u64 times; /* dispatches that ended one */
+	__u64 max;   /* the longest of these, ns */
+};
+
+/* Waits of a party in a window that are among those of nobody, because no place was left. */
+struct ex_unplaced {
+	__u64 ns;
+	__u64 dispatches;
+};
+
 /* Bits: the counts of a task that this kernel has too, for comparison with ours. */
 enum ex_audited { EX_AUDIT_RUN = 1, EX_AUDIT_LAT = 2 };
 
@@ -401,5 +418,6 @@ _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
 _Static_assert(sizeof(struct ex_move) == 24, "ex_move");
 _Static_assert(sizeof(struct ex_party) == 40, "ex_party");
 _Static_assert(sizeof(struct ex_book) == 55584, "ex_book");
+_Static_assert(sizeof(struct ex_wait_size) == 32, "ex_wait_size");
 
 #endif

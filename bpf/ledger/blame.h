@@ -13,7 +13,7 @@
 #ifndef EXACTOP_BLAME_H
 #define EXACTOP_BLAME_H
 
-#include "maps.h"
+#include "wait_sizes.h"
 
 /* Set by the reader before loading. */
 const volatile bool blame = false;
@@ -57,12 +57,6 @@ struct {
 static __always_inline struct ex_book *book_of(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&books, &cpu);
-}
-
-/* The task's waits for a CPU in our account. */
-static __always_inline __u64 waited(struct ex_cum *cum)
-{
-	return cum->ns[EX_LAT] + cum->ns[EX_LAT_PREEMPT] + cum->ns[EX_THROTTLE];
 }
 
 /* Not on the stack, which a chain of calls shares (512 bytes). */
@@ -286,6 +280,8 @@ __noinline int follow_party(struct ex_slot *s)
 	if (number == s->party)
 		return 0;
 	book_wait(s, cpu, s->since);
+	if (sizes_waits)
+		size_wait(s, 0);
 	post_waits(s, s->party, 1);
 	post_waits(s, number, -1);
 	s->party = number;
@@ -302,6 +298,8 @@ __noinline int end_waits(struct ex_slot *s)
 	unbooked = waited(&s->cum) - s->cum.ns[EX_BOOKED];
 	s->cum.ns[EX_BOOKED] += unbooked;
 	book_pair(pair_of(s->party, EX_BY_OLDER), unbooked, s->epoch);
+	if (sizes_waits)
+		size_wait(s, 0);
 	post_waits(s, s->party, 1);
 	return 0;
 }

@@ -180,6 +180,8 @@ static __always_inline bool take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 	s->since = now;
 	if (blame)
 		book_wait(s, bpf_get_smp_processor_id(), now);
+	if (sizes_waits)
+		size_wait(s, 0);
 	return true;
 }
 
@@ -307,6 +309,8 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	} else {
 		s->born = s->state == EX_SEED || !s->born ? now : s->born;
 	}
+	if (sizes_waits)
+		size_wait(s, 1);
 	if (s->cum.dispatches && s->cpu != cpu)
 		s->cum.migrations++;
 	s->cum.dispatches++;

@@ -188,7 +188,7 @@ impl Masks {
     }
 
     fn blame(&mut self, book: &Blame) -> Blame {
-        let Blame { waits, pairs } = book;
+        let Blame { waits, pairs, sizes } = book;
         let mut masked = Blame::default();
         for (party, waits) in waits {
             masked.wait(party.map(|party| self.party(party)), *waits);
@@ -199,6 +199,10 @@ impl Masks {
                 other => *other,
             };
             masked.book(victim.map(|party| self.party(party)), culprit, *booked);
+        }
+        for (party, sizes) in sizes {
+            let party = party.map(|party| self.party(party));
+            masked.sizes.entry(party).or_default().add(sizes);
         }
         masked
     }

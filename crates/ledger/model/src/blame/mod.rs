@@ -7,9 +7,12 @@
 //! CPUs', so a difference is a residual.
 
 pub mod rows;
+pub mod size_rows;
+pub mod sizes;
 
 use crate::ledger::key::{Comm, Ident};
 use rustc_hash::FxHashMap;
+use sizes::Sizes;
 
 /// What an owner under every key is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,10 +86,18 @@ pub struct Waits {
 }
 
 impl Waits {
-    fn add(&mut self, other: &Waits) {
+    /// Adds other waits.
+    pub fn add(&mut self, other: &Waits) {
         self.lat_ns += other.lat_ns;
         self.dispatches += other.dispatches;
         self.in_flight_delta_ns += other.in_flight_delta_ns;
+    }
+
+    /// Takes them away.
+    pub fn take(&mut self, other: &Waits) {
+        self.lat_ns -= other.lat_ns;
+        self.dispatches -= other.dispatches;
+        self.in_flight_delta_ns -= other.in_flight_delta_ns;
     }
 }
 
@@ -113,6 +124,8 @@ pub struct Blame {
     pub waits: FxHashMap<Option<Party>, Waits>,
     /// What was booked to each pair.
     pub pairs: FxHashMap<(Option<Party>, Culprit), Booked>,
+    /// The histograms of each party's waits; empty if none are kept.
+    pub sizes: FxHashMap<Option<Party>, Sizes>,
 }
 
 impl Blame {
@@ -136,6 +149,14 @@ impl Blame {
         for ((victim, culprit), booked) in &next.pairs {
             self.book(*victim, *culprit, *booked);
         }
+        for (party, sizes) in &next.sizes {
+            self.sizes.entry(*party).or_default().add(sizes);
+        }
+    }
+
+    /// Differences between the parties' waits and their histograms, summed without sign, ns.
+    pub fn hist_residual_ns(&self) -> u64 {
+        self.sizes.values().map(|sizes| sizes.residual_ns().unsigned_abs()).sum()
     }
 
     /// Differences between the parties' waits and their pairs, summed without sign, ns.

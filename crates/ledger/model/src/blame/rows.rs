@@ -103,16 +103,7 @@ impl Blamed {
         names: &dyn OwnerNames,
         user: &mut dyn FnMut(u32) -> Option<String>,
     ) -> Blamed {
-        let mut name = |party: &Option<Party>| match party {
-            None => LABEL_OTHER.to_string(),
-            Some(party) => {
-                let ident = party.ident();
-                match Owner::from_ident(by, None, &ident, &ident) {
-                    Owner::User(Some(uid)) => user(uid).unwrap_or_else(|| uid.to_string()),
-                    owner => owner.name(by, names).0,
-                }
-            }
-        };
+        let mut name = |party: &Option<Party>| owner_name(party, by, names, user);
         let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
         for (party, waits) in &blame.waits {
             sums.entry(name(party)).or_default().waits.add(waits);
@@ -137,6 +128,21 @@ impl Blamed {
     pub fn of(mut self, is_shown: impl Fn(&str) -> bool) -> Blamed {
         self.rows.retain(|row| is_shown(&row.victim));
         self
+    }
+}
+
+/// The name of a party's owner under a key, escaped. `user` names a user.
+pub(super) fn owner_name(
+    party: &Option<Party>,
+    by: Grouping,
+    names: &dyn OwnerNames,
+    user: &mut dyn FnMut(u32) -> Option<String>,
+) -> String {
+    let Some(party) = party else { return LABEL_OTHER.into() };
+    let ident = party.ident();
+    match Owner::from_ident(by, None, &ident, &ident) {
+        Owner::User(Some(uid)) => user(uid).unwrap_or_else(|| uid.to_string()),
+        owner => owner.name(by, names).0,
     }
 }
 

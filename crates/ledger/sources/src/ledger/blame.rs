@@ -49,6 +49,8 @@ pub struct SlotWaits {
     pub waited: u64,
     /// The part of them that is booked, ns.
     pub booked: u64,
+    /// The part of them that is in the histograms, ns.
+    pub sized: u64,
     pub dispatches: u64,
     /// True if it waits.
     pub waits: bool,
@@ -141,7 +143,8 @@ impl BlameReader {
         );
     }
 
-    fn party(&self, number: u16) -> Option<Party> {
+    /// A party by its number; `None`: it has no place in the table of parties.
+    pub fn party(&self, number: u16) -> Option<Party> {
         self.parties.get(usize::from(number)).copied().flatten()
     }
 

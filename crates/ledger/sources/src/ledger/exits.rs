@@ -104,7 +104,7 @@ fn audit(cum: &ex_group_cum) -> ExitAudit {
     ExitAudit {
         run: of(cum.sum.run_error, cum.sum.run_bias, cum.run_worst),
         lat: of(cum.sum.lat_error, cum.sum.lat_bias, cum.lat_worst),
-        repaired: cum.sum.repairs,
+        repaired: cum.sum.repairs.into(),
     }
 }
 

@@ -21,7 +21,7 @@ use std::iter;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
-plain! { types::ex_party types::ex_party_key types::ex_party_sum }
+plain! { types::ex_party types::ex_party_key types::ex_party_sum types::ex_unplaced }
 
 /// Slot index of an idle CPU.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
@@ -56,6 +56,8 @@ pub struct KernelSide {
     pub globals: Globals,
     /// Parts of the blame book, by CPU.
     pub books: Mapped<types::ex_book>,
+    /// Sizes of waits, by CPU and window.
+    pub wait_sizes: Mapped<types::ex_wait_size>,
     /// Task slots.
     pub slots: Chunked<types::ex_slot>,
     /// CPUs, by number.
@@ -101,6 +103,7 @@ impl KernelSide {
         let mut kernel = KernelSide {
             globals,
             books: Mapped::new(max(&maps.books)),
+            wait_sizes: Mapped::new(max(&maps.wait_sizes)),
             slots: Chunked::new(SLOTS_PER_CHUNK as usize),
             cpus: Mapped::new(max(&maps.cpus)),
             dirty: Mapped::new(max(&maps.dirty)),
@@ -130,6 +133,11 @@ impl KernelSide {
             .books
             .grow(kernel.skel.maps.books.as_fd(), books)
             .map_err(kernel_error("cannot map the blame book into memory"))?;
+        let sizes = options.wait_sizes.map_or(0, |_| max(&kernel.skel.maps.wait_sizes));
+        kernel
+            .wait_sizes
+            .grow(kernel.skel.maps.wait_sizes.as_fd(), sizes)
+            .map_err(kernel_error("cannot map the histograms of waits into memory"))?;
         Ok(kernel)
     }
 
@@ -301,6 +309,17 @@ impl KernelSide {
     pub fn forget_party_sum(&self, key: &types::ex_party_key) {
         // ENOENT means that it is deleted already; no other error is possible.
         let _ = self.skel.maps.party_sums.delete(bytes_of(key));
+    }
+
+    /// Waits without a place in the histogram of their party, by windows.
+    pub fn unplaced(&self) -> Result<Vec<(types::ex_party_key, types::ex_unplaced)>, SourceError> {
+        batches::all(&self.skel.maps.unplaced, batches::BATCH)
+    }
+
+    /// Deletes one of them, once its window is over.
+    pub fn forget_unplaced(&self, key: &types::ex_party_key) {
+        // ENOENT means that it is deleted already; no other error is possible.
+        let _ = self.skel.maps.unplaced.delete(bytes_of(key));
     }
 
     /// Takes groups out of the index. Programs may still hold them until the next window is closed.

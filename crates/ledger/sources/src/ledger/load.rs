@@ -1,7 +1,7 @@
 //! Loads the ledger's programs, or explains the failure in one line.
 
 use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
-use super::{footprint, growth, growth::FirstChunks, Options, OPENING_EPOCH};
+use super::{footprint, growth, growth::FirstChunks, wait_sizes, Options, OPENING_EPOCH};
 use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
@@ -50,6 +50,10 @@ fn set_up(
             open.maps.party_sums.set_max_entries(1)?;
         }
     }
+    match options.wait_sizes {
+        Some(sizes) => open.maps.wait_sizes.set_max_entries(wait_sizes::places(&sizes, cpus))?,
+        None => open.maps.unplaced.set_max_entries(1)?,
+    }
     let sees_unthrottle = open.progs.on_unthrottle.autoload();
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         return Err(std::io::Error::other("cannot find .rodata in the BPF object").into());
@@ -65,6 +69,11 @@ fn set_up(
         rodata.blame_places = book.places;
         rodata.blame_parties = book.parties;
         rodata.unbooked_one_in = book.unbooked_one_in;
+    }
+    if let Some(sizes) = options.wait_sizes {
+        rodata.sizes_waits = true;
+        rodata.wait_places = sizes.places;
+        rodata.unsized_one_in = sizes.unsized_one_in;
     }
     if let Some(loss) = options.lose {
         rodata.lose_kind = loss.event as u32;

@@ -19,6 +19,7 @@ mod moves;
 mod optional;
 mod slotless;
 mod tasks;
+mod wait_sizes;
 mod zombies;
 
 /// Generated from bpf/ledger/ledger.bpf.c by the build script.
@@ -33,13 +34,15 @@ use crate::clock;
 use crate::error::SourceError;
 use crate::source::{FollowedProcess, Request, Source, SplitOptions, FOLLOWED_MOST};
 pub use blame::BlameOptions;
-use blame::BlameReader;
+use blame::{BlameReader, SlotWaits};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
 use exactop_model::ledger::snapshot::{CostSample, Snapshot};
 use exactop_model::ledger::system::System;
-use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind};
+use exactop_model::{
+    Blame, Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind,
+};
 use exits::ExitReader;
 use followed::Entries;
 use kernel_side::KernelSide;
@@ -47,6 +50,8 @@ use moves::MoveReader;
 use optional::{Group, Optional};
 use slotless::Slotless;
 use tasks::{Changes, Measured, TaskReader};
+pub use wait_sizes::WaitSizesOptions;
+use wait_sizes::WaitSizesReader;
 use zombies::ZombieReader;
 
 /// Size limits of the ledger, and faults for tests.
@@ -70,6 +75,8 @@ pub struct Options {
     pub lead_ns: u64,
     /// The blame book; `None`: none is kept, and it costs nothing.
     pub blame: Option<BlameOptions>,
+    /// Histograms of waits, in the blame book; `None`: none are kept, and they cost nothing.
+    pub wait_sizes: Option<WaitSizesOptions>,
 }
 
 impl Default for Options {
@@ -83,6 +90,7 @@ impl Default for Options {
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
             blame: Some(BlameOptions::default()),
+            wait_sizes: None,
         }
     }
 }
@@ -167,6 +175,7 @@ pub struct Ledger {
     exits: ExitReader,
     moves: MoveReader,
     blame: Option<BlameReader>,
+    wait_sizes: Option<WaitSizesReader>,
     zombies: ZombieReader,
     slotless: Slotless,
     cost: Cost,
@@ -218,6 +227,7 @@ impl Ledger {
             exits: ExitReader::default(),
             moves: MoveReader::default(),
             blame: options.blame.map(|_| BlameReader::new()),
+            wait_sizes: options.wait_sizes.map(|sizes| WaitSizesReader::new(sizes.places)),
             zombies: ZombieReader::default(),
             slotless: Slotless::default(),
             split,
@@ -298,6 +308,20 @@ impl Ledger {
         }
     }
 
+    /// The blame book of the closed window, with the histograms of waits; `None` if none is kept.
+    fn read_blame(
+        &mut self,
+        closed: &Closed,
+        waits: &mut [SlotWaits],
+    ) -> Result<Option<Blame>, SourceError> {
+        let Some(reader) = &mut self.blame else { return Ok(None) };
+        let mut blame = reader.read(&self.kernel, closed, waits)?;
+        if let Some(sizes) = &mut self.wait_sizes {
+            sizes.read(&self.kernel, closed, waits, reader, &mut blame)?;
+        }
+        Ok(Some(blame))
+    }
+
     /// Gives free slots to tasks that got none at birth. Tasks without a slot get the figures of
     /// /proc.
     fn seed_again(&mut self, out: &mut Changes, slots: usize) -> Result<(), SourceError> {
@@ -346,9 +370,7 @@ impl Source for Ledger {
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         let moves = self.moves.read(&self.kernel, &closed)?;
-        let blame = self.blame.as_mut();
-        let blame = blame.map(|blame| blame.read(&self.kernel, &closed, &mut changes.waits));
-        let blame = blame.transpose()?;
+        let blame = self.read_blame(&closed, &mut changes.waits)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let recursions = self.cost.review(&self.kernel, closed.t_ns, measured, request.at_once);
         self.count_errors(&closed, recursions, changes.torn, changes.overflow);

@@ -68,6 +68,7 @@ impl View {
             party: self.party,
             waited: ns(S::EX_LAT) + ns(S::EX_LAT_PREEMPT) + ns(S::EX_THROTTLE),
             booked: ns(S::EX_BOOKED),
+            sized: self.cum.sized,
             dispatches: self.cum.dispatches,
             waits: matches!(self.state, state::LAT | state::LAT_PREEMPT | state::THROTTLE),
         }
@@ -158,7 +159,7 @@ fn audit(cum: &ex_cum) -> TaskAudit {
     TaskAudit {
         run: Difference { error_ns: cum.run_error, bias_ns: cum.run_bias },
         lat: Difference { error_ns: cum.lat_error, bias_ns: cum.lat_bias },
-        repairs: cum.repairs,
+        repairs: cum.repairs.into(),
     }
 }
 
@@ -287,7 +288,7 @@ pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     set(Counter::Signals, cum.signals);
     set(Counter::MinorFaults, cum.min_flt);
     set(Counter::MajorFaults, cum.maj_flt);
-    set(Counter::MissedSwitches, cum.missed);
+    set(Counter::MissedSwitches, cum.missed.into());
     counters
 }
 

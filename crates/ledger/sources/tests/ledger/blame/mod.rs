@@ -2,16 +2,18 @@
 //! those of a replay of all switches.
 
 mod replayed;
+mod sizes;
 
 use crate::books::Books;
 use crate::microstates::QuotaGroup;
 use crate::moved::Group;
 use exactop_model::blame::rows::{Blamed, Kind, VictimRow, KEYS};
+use exactop_model::blame::size_rows::SizedWaits;
 use exactop_model::blame::{Blame, Culprit};
 use exactop_model::ledger::window::Window;
 use exactop_model::owner::{charge, Grouping, Owner};
 use exactop_model::Counter;
-use exactop_sources::ledger::{BlameOptions, Options};
+use exactop_sources::ledger::{BlameOptions, Options, WaitSizesOptions};
 use exactop_testkit::wait;
 use exactop_workloads::workloads::{ForkStorm, Spin};
 use rustix::thread::{sched_setaffinity, CpuSet, Pid};
@@ -21,7 +23,8 @@ use std::time::Duration;
 const WINDOW: Duration = Duration::from_millis(500);
 
 fn keeping(blame: BlameOptions) -> Options {
-    Options { blame: Some(blame), ..Options::default() }
+    let wait_sizes = Some(WaitSizesOptions::default());
+    Options { blame: Some(blame), wait_sizes, ..Options::default() }
 }
 
 fn open() -> Books {
@@ -94,11 +97,16 @@ fn closed(books: &Books, window: &Window) -> Blame {
         rows.iter().map(|row| row.waits.lat_ns).sum::<i64>()
     });
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+    sizes::close(&blame);
     blame
 }
 
 fn under(blame: &Blame, by: Grouping) -> Blamed {
     Blamed::new(blame, (0, 1), by, &(), &mut |_| None)
+}
+
+fn under_sizes(blame: &Blame, by: Grouping) -> SizedWaits {
+    SizedWaits::new(blame, (0, 1), by, &(), &mut |_| None)
 }
 
 /// What was booked of a group's waits, by the culprit's group; 0 for everything else.
@@ -285,6 +293,7 @@ fn full_tables_close_too() {
         let blame = window.blame.expect("a book");
         assert_eq!(blame.residual_ns(), 0);
         assert!(blame.waits.len() <= 4, "{}", blame.waits.len());
+        sizes::close(&blame);
         (booked(&blame, |culprit| *culprit == Culprit::Other) > 0).then_some(())
     });
 }
