@@ -65,13 +65,35 @@ fn session(whose: FigureSource, socket: Option<&Path>, floor: u32) -> Result<Ses
     Ok(session)
 }
 
-fn request(interval_ns: Option<u64>) -> Request {
+/// What a session needs for the names of owners.
+pub fn request(interval_ns: Option<u64>) -> Request {
     Request { needs: Needs::NAMES, watch: None, interval_ns, at_once: false }
 }
 
 /// A user's name, escaped.
-fn user(uid: u32) -> Option<String> {
+pub fn user(uid: u32) -> Option<String> {
     passwd::entry(uid).map(|entry| escape(&entry.name))
+}
+
+/// True for the names of these processes' owners and of these groups; without any, for all names.
+pub fn shown(
+    by: Grouping,
+    pids: &[u32],
+    groups: &[String],
+    book: &Book,
+    user: &mut dyn FnMut(u32) -> Option<String>,
+) -> impl Fn(&str) -> bool {
+    let of_pid = |pid: &u32| {
+        let leader = book.task(book.process(*pid)?.head()?)?;
+        Some(match Owner::of_task(by, leader, book) {
+            Owner::User(Some(uid)) => user(uid).unwrap_or_else(|| uid.to_string()),
+            owner => owner.name(by, book).0,
+        })
+    };
+    let named = groups.iter().map(|name| escape(name.as_bytes()));
+    let shown: Vec<String> = pids.iter().filter_map(of_pid).chain(named).collect();
+    let all = pids.is_empty() && groups.is_empty();
+    move |name| all || shown.iter().any(|shown| shown == name)
 }
 
 impl BlameArgs {
@@ -84,19 +106,7 @@ impl BlameArgs {
     ) -> Option<Blamed> {
         let time = (window.t0_ns, window.t1_ns);
         let blamed = Blamed::new(window.blame.as_ref()?, time, self.by, book, user);
-        if self.look.pid.is_empty() && self.group.is_empty() {
-            return Some(blamed);
-        }
-        let of_pid = |pid: &u32| {
-            let leader = book.task(book.process(*pid)?.head()?)?;
-            Some(match Owner::of_task(self.by, leader, book) {
-                Owner::User(Some(uid)) => user(uid).unwrap_or_else(|| uid.to_string()),
-                owner => owner.name(self.by, book).0,
-            })
-        };
-        let named = self.group.iter().map(|name| escape(name.as_bytes()));
-        let shown: Vec<String> = self.look.pid.iter().filter_map(of_pid).chain(named).collect();
-        Some(blamed.of(|victim| shown.iter().any(|name| name == victim)))
+        Some(blamed.of(shown(self.by, &self.look.pid, &self.group, book, user)))
     }
 
     /// The book of the next window.

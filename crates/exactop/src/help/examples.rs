@@ -51,6 +51,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("exactop waits -p 1 --once", "print what process 1 waits for in one second"),
             ("exactop waits --by thread 5 3", "print three windows of five seconds, by thread"),
+            ("exactop waits --by unit 1 10", "draw how long each unit's tasks waited for a CPU"),
             ("exactop waits --replay incident.rec", "print the waits of a recording"),
         ],
     ),

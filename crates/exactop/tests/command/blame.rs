@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::process::Stdio;
 
 /// One more busy thread than there are CPUs, so they wait for each other.
-fn crowd() -> Load {
+pub fn crowd() -> Load {
     let threads = std::thread::available_parallelism().expect("CPUs").get() + 1;
     let spin = ["load", "spin", "--threads", &threads.to_string(), "--duration", "600"];
     let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
@@ -16,7 +16,7 @@ fn crowd() -> Load {
     load
 }
 
-fn rows(window: &Value) -> &Vec<Value> {
+pub fn rows(window: &Value) -> &Vec<Value> {
     window["rows"].as_array().expect("rows")
 }
 

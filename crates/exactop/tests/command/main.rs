@@ -48,5 +48,7 @@ mod storms;
 mod tutorials;
 #[cfg(feature = "bpf")]
 mod user;
+#[cfg(feature = "bpf")]
+mod wait_sizes;
 mod web;
 mod windows;

@@ -23,6 +23,7 @@ pub mod run;
 mod sheet;
 mod sum;
 pub mod table;
+pub mod wait_sizes;
 
 pub use plan::{Page, Plan, Selection, User};
 pub use sheet::Sheet;

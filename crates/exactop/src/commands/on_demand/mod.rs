@@ -15,6 +15,8 @@ pub mod switches;
 #[cfg(feature = "bpf")]
 pub mod syscalls;
 #[cfg(feature = "bpf")]
+mod wait_sizes;
+#[cfg(feature = "bpf")]
 pub mod waits;
 #[cfg(feature = "bpf")]
 pub mod wakeups;

@@ -1,15 +1,19 @@
 //! `exactop waits`: shows where threads sleep, how long they queue for a CPU and behind which
-//! tasks, and which tasks wake them, live or from a recording.
+//! tasks, and which tasks wake them, live or from a recording; or how long an owner's tasks queue
+//! (`wait_sizes`).
 
 use super::super::played;
 use super::by_thread::{RowUnit, BY};
 use super::shared::Show;
+use super::wait_sizes;
 use super::windows::{Ended, WindowArgs};
 use crate::failure::{complain, Failure};
 use crate::options::of_recording::OfRecording;
 use crate::options::pace::PaceArgs;
-use crate::options::parse;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use exactop_model::blame::rows::KEYS;
 use exactop_model::on_demand::{Subject, SubjectWindow};
+use exactop_model::owner::Grouping;
 use exactop_model::text::escape::harmless;
 
 /// Show where threads sleep, how long they queue, which tasks run instead and which wake them
@@ -17,14 +21,34 @@ use exactop_model::text::escape::harmless;
 #[command(after_help = NOTES)]
 pub struct Args {
     #[command(flatten)]
-    look: WindowArgs,
-    /// Sum the waits by this
-    #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
-    by: RowUnit,
+    pub look: WindowArgs,
+    /// Sum the waits by this; by a group, user or command: a histogram of waits for a CPU
+    #[arg(long, value_parser = by(), default_value = "process")]
+    by: Sum,
     #[command(flatten)]
-    of: OfRecording,
+    pub of: OfRecording,
     #[command(flatten)]
-    pace: PaceArgs,
+    pub pace: PaceArgs,
+}
+
+/// What waits are summed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sum {
+    /// Sleeps and waits for a CPU of processes or threads.
+    Tasks(RowUnit),
+    /// Histograms of waits for a CPU.
+    Owners(Grouping),
+}
+
+fn by() -> impl TypedValueParser<Value = Sum> {
+    let units = BY.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help));
+    let owners = KEYS.iter().map(|by| PossibleValue::new(by.name()).help(by.help()));
+    PossibleValuesParser::new(units.chain(owners)).try_map(|typed: String| {
+        match BY.iter().find(|(word, ..)| *word == typed) {
+            Some(&(_, unit, _)) => Ok(Sum::Tasks(unit)),
+            None => Grouping::parse(&typed, &KEYS).map(Sum::Owners),
+        }
+    })
 }
 
 /// The meaning of the lines, for `--help`.
@@ -34,6 +58,9 @@ THR: time without a CPU because the group's quota was used up, until the thread 
 waits for a CPU after a wake-up and after a preemption, with the 99th percentile (from a log-linear
 histogram: at most a quarter too high) and the longest. Ran instead: the tasks that had that CPU
 meanwhile, within its last 32 switches. Woken by: the tasks that woke the thread, and how often.
+By a group, user or command: a bar for each size of waits for a CPU, and percentiles, at most twice too
+high and never above MAX. BEGAN: with a wake-up, or by losing the CPU (also if throttled). LAT is the
+sum; a residual of 0 says that the waits in the bars and those not over yet are all waits.
 With --replay these are the waits of the process whose page was open in the live view during recording
 (--record). Windows without an open page are skipped.
 
@@ -44,8 +71,12 @@ On a terminal each window is drawn over the previous one until q; with -n the la
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &Args) -> Result<(), Failure> {
+    let unit = match typed.by {
+        Sum::Tasks(unit) => unit,
+        Sum::Owners(by) => return wait_sizes::run(typed, by),
+    };
     let show = Show::new(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
-    let show = Show { threads: typed.by == RowUnit::Thread, ..show };
+    let show = Show { threads: unit == RowUnit::Thread, ..show };
     let Some(path) = &typed.of.replay else { return show.run() };
     typed.look.looking.not_of_a_recording()?;
     let windows = played::Windows::open(path, typed.of.time.as_deref())?;
