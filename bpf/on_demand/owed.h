@@ -98,11 +98,27 @@ struct ex_owed_sum {
 	char process[16];
 };
 
+/*
+ * Linux 6.1 forgets the bounds of a number that the compiler keeps on the stack. So each use begins
+ * with the bounds, and the compiler may not know that the number is within them.
+ */
+EX_INLINE struct ex_set *ex_set_at(struct ex_owed *o, __u32 set)
+{
+	asm volatile("" : "+r"(set));
+	return &o->set[set & (EX_SETS - 1)];
+}
+
+EX_INLINE __u32 ex_word_at(__u32 word)
+{
+	asm volatile("" : "+r"(word));
+	return word & (EX_CPU_WORDS - 1);
+}
+
 EX_INLINE __u64 ex_clock(struct ex_owed *o, __u32 set)
 {
-	if (set >= EX_SETS)
-		return 0;
-	return o->set[set].ns + (o->set[set].free ? o->now - o->set[set].since : 0);
+	struct ex_set *s = ex_set_at(o, set);
+
+	return set >= EX_SETS ? 0 : s->ns + (s->free ? o->now - s->since : 0);
 }
 
 EX_INLINE void ex_clocks(struct ex_owed *o, const __u32 *set, __u64 *clock)
@@ -118,22 +134,23 @@ EX_INLINE __u32 ex_lesser(__u32 one, __u32 other)
 
 EX_INLINE bool ex_has(const struct ex_cpus *cpus, __u32 cpu)
 {
-	return cpu < EX_CPU_WORDS * 64 && cpus->word[cpu / 64] >> (cpu & 63) & 1;
+	return cpu < EX_CPU_WORDS * 64 && cpus->word[ex_word_at(cpu / 64)] >> (cpu & 63) & 1;
 }
 
 /* Number of a new set; EX_NO_SET: no room. */
 EX_INLINE __u32 ex_add_set(struct ex_owed *o, const struct ex_cpus *cpus)
 {
 	__u32 at = o->sets, free = 0;
+	struct ex_set *s = ex_set_at(o, at);
 
 	if (at >= EX_SETS)
 		return EX_NO_SET;
 	for (int i = 0; i < EX_CPU_WORDS; i++) {
-		o->set[at].cpus.word[i] = cpus->word[i];
+		s->cpus.word[i] = cpus->word[i];
 		free += __builtin_popcountll(cpus->word[i] & o->free_cpus.word[i]);
 	}
-	o->set[at].free = free;
-	o->set[at].since = o->now;
+	s->free = free;
+	s->since = o->now;
 	o->sets = at + 1;
 	return at;
 }
@@ -163,14 +180,14 @@ EX_INLINE void ex_settle_cpu(struct ex_owed *o, struct ex_owed_cpu *c, __u32 cpu
 
 	if (word >= EX_CPU_WORDS || ex_has(&o->free_cpus, cpu) == is_free)
 		return;
-	o->free_cpus.word[word] ^= bit;
+	o->free_cpus.word[ex_word_at(word)] ^= bit;
 	o->free += is_free ? 1 : -1;
 	for (int i = 0; i < EX_SETS; i++) {
-		struct ex_set *s = &o->set[i];
+		struct ex_set *s = ex_set_at(o, i);
 
 		if (i >= o->sets)
 			break;
-		if (!(s->cpus.word[word] & bit))
+		if (!(s->cpus.word[ex_word_at(word)] & bit))
 			continue;
 		o->usable -= ex_lesser(s->free, s->waiting);
 		if (is_free && !s->free)
@@ -184,11 +201,13 @@ EX_INLINE void ex_settle_cpu(struct ex_owed *o, struct ex_owed_cpu *c, __u32 cpu
 
 EX_INLINE void ex_count_waiting(struct ex_owed *o, __u32 set, __s32 by)
 {
+	struct ex_set *s = ex_set_at(o, set);
+
 	if (set >= EX_SETS)
 		return;
-	o->usable -= ex_lesser(o->set[set].free, o->set[set].waiting);
-	o->set[set].waiting += by;
-	o->usable += ex_lesser(o->set[set].free, o->set[set].waiting);
+	o->usable -= ex_lesser(s->free, s->waiting);
+	s->waiting += by;
+	o->usable += ex_lesser(s->free, s->waiting);
 }
 
 /* A CPU runs another task or the idle task. */
@@ -268,7 +287,7 @@ EX_INLINE void ex_settle(struct ex_owed *o, struct ex_waiter *w, struct ex_owed_
 	}
 	if (w->epoch != o->epoch) {
 		for (int i = 0; i < EX_SCOPES; i++)
-			clock[i] = w->set[i] < EX_SETS ? o->set[w->set[i]].at_end : 0;
+			clock[i] = w->set[i] < EX_SETS ? ex_set_at(o, w->set[i])->at_end : 0;
 		ex_book(w, sum, by_quota, o->ended, clock);
 		w->epoch = o->epoch;
 	}
@@ -283,7 +302,7 @@ EX_INLINE void ex_wait_begins(struct ex_owed *o, struct ex_waiter *w, struct ex_
 	w->since = o->now;
 	w->epoch = o->epoch;
 	w->cpu = cpu;
-	w->is_misplaced = is_woken && set[EX_NEAR] < EX_SETS && o->set[set[EX_NEAR]].free;
+	w->is_misplaced = is_woken && set[EX_NEAR] < EX_SETS && ex_set_at(o, set[EX_NEAR])->free;
 	for (int i = 0; i < EX_SCOPES; i++)
 		w->set[i] = set[i];
 	if (c->is_idle && !c->called) {
@@ -323,7 +342,7 @@ EX_INLINE void ex_window_ends(struct ex_owed *o)
 	for (int i = 0; i < EX_SETS; i++) {
 		if (i >= o->sets)
 			break;
-		o->set[i].at_end = ex_clock(o, i);
+		ex_set_at(o, i)->at_end = ex_clock(o, i);
 	}
 	o->ended = o->now;
 	o->epoch++;

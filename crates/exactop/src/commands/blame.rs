@@ -46,11 +46,12 @@ pub struct BlameArgs {
 
 /// The meaning of the columns, for `--help`.
 pub const NOTES: &str = "\
-LAT: time in which tasks could run and had no CPU, throttled time included, summed over tasks. KEPT OFF
-BY: the groups that had the CPU meanwhile, with their shares. That may also be the group itself,
-kernel threads, interrupts (while they are measured), steal, idle (the CPU was waking up), throttled (its own
-quota), brief (waits below --floor), older (longer ago than the CPU remembers) and ~other (no room in a
-table). Waits equal their culprits and the change of open waits; a difference is the residual.
+LAT: time in which tasks could run and had no CPU, throttled time included, summed over tasks.
+KEPT OFF BY: the groups that had the CPU meanwhile, with their shares. That may also be the group
+itself, kernel threads, interrupts (while they are measured), steal, idle (the CPU was waking up),
+throttled (its own quota), brief (waits below --floor), older (longer ago than the CPU remembers)
+and ~other (no room in a table). Waits equal their culprits and the change of open waits; a
+difference is the residual.
 
 On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
@@ -64,6 +65,9 @@ fn session(whose: FigureSource, socket: Option<&Path>, floor: u32) -> Result<Ses
     session.advance(&request(None)).map_err(Failure::failed)?;
     Ok(session)
 }
+
+/// The error of a source that closed no window.
+pub const NO_WINDOW: &str = "cannot close a window: run 'exactop doctor' for the reason";
 
 /// What a session needs for the names of owners.
 pub fn request(interval_ns: Option<u64>) -> Request {
@@ -113,7 +117,7 @@ impl BlameArgs {
     fn next(&self, session: &mut Session, interval_ns: u64) -> Result<Blamed, String> {
         let request = request(Some(interval_ns));
         while !session.advance(&request).map_err(|error| error.to_string())? {}
-        let window = session.window().ok_or("no window")?;
+        let window = session.window().ok_or(NO_WINDOW)?;
         let blamed = self.blamed(window, session.book(), &mut user);
         blamed.ok_or_else(|| {
             "the source keeps no blame book: set 'enabled = true' in [blame] of the daemon's \
@@ -128,7 +132,11 @@ impl BlameArgs {
             let replay = &windows.replay;
             let Some(window) = replay.window() else { continue };
             let blamed = self.blamed(window, replay.book(), &mut |uid| replay.user(uid));
-            let none = || Failure::failed("the recording has no blame book in this window");
+            let none = || {
+                Failure::failed(
+                    "the recording has no blame book: record with the ledger, without --blame off",
+                )
+            };
             return Ok(Some(Ended::recorded(blamed.ok_or_else(none)?, replay.ends_wall_ns())));
         }
         Ok(None)

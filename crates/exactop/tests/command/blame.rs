@@ -110,6 +110,6 @@ fn a_recording_has_the_book_of_each_window() {
     let measured = ["--json", "-n", "1", "-d", "0.1", "--blame", "off", "--record", &path];
     run(&measured).fine();
     run(&["blame", "--replay", &path]).refused(1, "the recording has no blame book");
-    run(&["blame", "--replay", &path, "--floor", "5"]).refused(2, "cannot be used with");
+    run(&["blame", "--replay", &path, "--floor", "5"]).refused(2, "conflicts with --floor");
     run(&["blame", "--floor", "5", "--socket", "/nowhere"]).refused(2, "leave --floor out");
 }

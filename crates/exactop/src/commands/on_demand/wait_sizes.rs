@@ -1,9 +1,10 @@
 //! `exactop waits --by` an owner: histograms of waits from a ledger of our own.
 
-use super::super::blame::{request, shown, user};
-use super::waits::Args;
-use super::windows::{Forms, Opened};
+use super::super::blame::{request, shown, user, NO_WINDOW};
+use super::windows::{Forms, Opened, WindowArgs};
 use crate::failure::Failure;
+use crate::options::of_recording::OfRecording;
+use crate::options::pace::PaceArgs;
 use crate::options::resolved::are_there;
 use exactop_model::blame::size_rows::SizedWaits;
 use exactop_model::owner::Grouping;
@@ -25,8 +26,8 @@ fn open() -> Result<Session, Failure> {
 /// Ends the window and begins the next.
 fn window(session: &mut Session, by: Grouping, pids: &[u32]) -> Result<SizedWaits, String> {
     session.advance(&request(None)).map_err(|error| error.to_string())?;
-    let (book, window) = (session.book(), session.window().ok_or("no window")?);
-    let blame = window.blame.as_ref().ok_or("the ledger kept no blame book")?;
+    let (book, window) = (session.book(), session.window().ok_or(NO_WINDOW)?);
+    let blame = window.blame.as_ref().ok_or(NO_WINDOW)?;
     let sized = SizedWaits::new(blame, (window.t0_ns, window.t1_ns), by, book, &mut user);
     Ok(sized.only(shown(by, pids, &[], book, &mut user)))
 }
@@ -35,8 +36,13 @@ fn window(session: &mut Session, by: Grouping, pids: &[u32]) -> Result<SizedWait
 ///
 /// # Errors
 /// The failure, or the signal that ended the command.
-pub fn run(typed: &Args, by: Grouping) -> Result<(), Failure> {
-    if typed.of.replay.is_some() {
+pub fn run(
+    look: &WindowArgs,
+    of: &OfRecording,
+    pace: &PaceArgs,
+    by: Grouping,
+) -> Result<(), Failure> {
+    if of.replay.is_some() {
         return Err(Failure::usage(format!(
             "a recording has no histograms of waits: leave --replay or --by {} out",
             by.name()
@@ -46,15 +52,15 @@ pub fn run(typed: &Args, by: Grouping) -> Result<(), Failure> {
         "the daemon keeps no histograms of waits: leave --source, --socket or --by {} out",
         by.name()
     );
-    typed.look.looking.are_own(&refusal)?;
-    are_there(None, &typed.look.pid)?;
-    let pace = typed.look.pace(typed.pace.resolve()?)?;
+    look.looking.are_own(&refusal)?;
+    are_there(None, &look.pid)?;
+    let pace = look.pace(pace.resolve()?)?;
     let forms = Forms {
         text: &wait_sizes::text,
         json: &wait_sizes::json,
         csv_header: &wait_sizes::csv_header,
         csv: &wait_sizes::csv,
     };
-    let next = |session: &mut Session| window(session, by, &typed.look.pid);
-    typed.look.show(pace, || open().map(Opened::own), next, &forms)
+    let next = |session: &mut Session| window(session, by, &look.pid);
+    look.show(pace, || open().map(Opened::own), next, &forms)
 }

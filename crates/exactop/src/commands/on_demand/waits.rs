@@ -21,14 +21,14 @@ use exactop_model::text::escape::harmless;
 #[command(after_help = NOTES)]
 pub struct Args {
     #[command(flatten)]
-    pub look: WindowArgs,
+    look: WindowArgs,
     /// Sum the waits by this; by a group, user or command: a histogram of waits for a CPU
     #[arg(long, value_parser = by(), default_value = "process")]
     by: Sum,
     #[command(flatten)]
-    pub of: OfRecording,
+    of: OfRecording,
     #[command(flatten)]
-    pub pace: PaceArgs,
+    pace: PaceArgs,
 }
 
 /// What waits are summed by.
@@ -73,7 +73,7 @@ On a terminal each window is drawn over the previous one until q; with -n the la
 pub fn run(typed: &Args) -> Result<(), Failure> {
     let unit = match typed.by {
         Sum::Tasks(unit) => unit,
-        Sum::Owners(by) => return wait_sizes::run(typed, by),
+        Sum::Owners(by) => return wait_sizes::run(&typed.look, &typed.of, &typed.pace, by),
     };
     let show = Show::new(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
     let show = Show { threads: unit == RowUnit::Thread, ..show };

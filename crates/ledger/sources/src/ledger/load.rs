@@ -1,7 +1,7 @@
 //! Loads the ledger's programs, or explains the failure in one line.
 
 use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
-use super::{footprint, growth, growth::FirstChunks, wait_sizes, Options, OPENING_EPOCH};
+use super::{footprint, growth, growth::FirstChunks, Options, OPENING_EPOCH};
 use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
@@ -51,7 +51,7 @@ fn set_up(
         }
     }
     match options.wait_sizes {
-        Some(sizes) => open.maps.wait_sizes.set_max_entries(wait_sizes::places(&sizes, cpus))?,
+        Some(sizes) => open.maps.wait_sizes.set_max_entries(sizes.of_the_machine(cpus))?,
         None => open.maps.unplaced.set_max_entries(1)?,
     }
     let sees_unthrottle = open.progs.on_unthrottle.autoload();

@@ -34,9 +34,11 @@ fn of_a_window(places: u32) -> u32 {
     places + 2 * BUCKETS as u32
 }
 
-/// Places of the machine.
-pub fn places(options: &WaitSizesOptions, cpus: u32) -> u32 {
-    2 * cpus * of_a_window(options.places)
+impl WaitSizesOptions {
+    /// Places of a machine with this number of CPUs.
+    pub(super) fn of_the_machine(&self, cpus: u32) -> u32 {
+        2 * cpus * of_a_window(self.places)
+    }
 }
 
 /// A slot's waits that are in no histogram yet.
