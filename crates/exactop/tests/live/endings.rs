@@ -98,6 +98,8 @@ fn the_view_stops_and_continues() {
     // The terminal is still raw: for the shell, Enter would not end a line.
     terminal.text("fg");
     terminal.keys(&["C-j"]);
+    // The table of before still stands there; the shell would get the next key.
+    terminal.wait("the view to go on", |_| (state(pid) != Some('T')).then_some(()));
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
