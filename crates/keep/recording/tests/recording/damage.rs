@@ -57,13 +57,14 @@ fn check(path: &Path, shown: &[Shown]) -> Left {
                 assert!(at >= from, "never twice");
                 from = at + 1;
                 let mut as_shown = shown[at].frames.clone();
-                for (frame, shown) in window.frames.iter().zip(&mut as_shown) {
-                    // Files of earlier versions do not state it.
-                    if frame.provenance.degraded.is_none() {
-                        shown.provenance.degraded = None;
-                    }
+                // Files of earlier versions do not state what was dropped, and have no blame book.
+                let is_earlier = window.frames[0].provenance.degraded.is_none();
+                for shown in as_shown.iter_mut().filter(|_| is_earlier) {
+                    shown.provenance.degraded = None;
+                    shown.keeps_blame = false;
                 }
                 assert_eq!(window.frames, as_shown);
+                assert!(is_earlier || window.blame == shown[at].blame, "{:?}", window.blame);
                 for (row, as_shown) in window.rows.iter().zip(&shown[at].rows) {
                     // Details may be missing or of an earlier window; memory never is of an earlier
                     // one.
