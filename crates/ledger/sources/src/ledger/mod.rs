@@ -89,7 +89,7 @@ impl Default for Options {
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
-            blame: Some(BlameOptions::default()),
+            blame: None,
             wait_sizes: None,
         }
     }

@@ -67,7 +67,7 @@ impl App {
         }
         if self.frame().is_some_and(|frame| !frame.keeps_blame) {
             self.complain(
-                "who starves whom: this source keeps no blame book; root has it, unless --blame off",
+                "who starves whom: this source keeps no blame book; root has it with --blame on",
             );
             return Action::Draw;
         }

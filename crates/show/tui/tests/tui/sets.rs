@@ -212,7 +212,7 @@ fn a_set_without_figures_says_what_is_missing() {
     keys(&mut app, "3");
     assert_eq!(
         message(&app),
-        "who starves whom: this source keeps no blame book; root has it, unless --blame off"
+        "who starves whom: this source keeps no blame book; root has it with --blame on"
     );
     assert_eq!(app.topic(), Topic::Table);
 }
