@@ -123,12 +123,29 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 	return add_to_party((pair & 0xffff00000000) | e, 0, 0, ns, 1);
 }
 
-/* Books the part of a stay in which a task waited, less what steal and interrupts took of it. */
-static __always_inline void book_stay(struct ex_segment *stay, __u64 victim, __u32 e, __u64 ns,
-				      __u64 length)
+/*
+ * Books the part of the n-th stay on a CPU in which a task waited, less what steal and interrupts
+ * took of it. Returns its begin, or that of the wait. A function of its own: the kernel verifies it
+ * once, not once for each stay.
+ */
+__noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
-	__u64 steal = stay->steal, irq = stay->irq;
+	struct ex_book *b = book_of(cpu_and_n >> 32);
+	__u32 n = cpu_and_n;
+	__u64 began, start, length, steal, irq, ns;
+	struct ex_segment *stay;
 
+	if (!b)
+		return from;
+	stay = &b->ring[n & (EX_STAYS - 1)];
+	began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
+	if (began >= to)
+		return to;
+	start = began > from ? began : from;
+	ns = to - start;
+	length = stay->end - began;
+	steal = stay->steal;
+	irq = stay->irq;
 	if (steal | irq) {
 		if (ns < length) {
 			steal = steal * ns / length;
@@ -143,36 +160,7 @@ static __always_inline void book_stay(struct ex_segment *stay, __u64 victim, __u
 		ns -= steal + irq;
 	}
 	book_pair(victim | who_is(stay->party, stay->why), ns, e);
-}
-
-/* Stays that one call goes through. */
-#define EX_STAYS_AT_ONCE 8
-
-/*
- * Lays a wait over stays on a CPU, from the n-th back. Returns the begin of the last one, or of the
- * wait. A function of its own: the kernel verifies it once, not once for each stay.
- */
-__noinline __u64 lay_over_some(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
-{
-	struct ex_book *b = book_of(cpu_and_n >> 32);
-	__u32 n = cpu_and_n, i;
-	struct ex_segment *stay;
-	__u64 began, start;
-
-	if (!b)
-		return from;
-	for (i = 0; i < EX_STAYS_AT_ONCE; i++) {
-		if (to <= from || i >= n)
-			break;
-		stay = &b->ring[(n - i) & (EX_STAYS - 1)];
-		began = b->ring[(n - i - 1) & (EX_STAYS - 1)].end;
-		if (began >= to)
-			continue;
-		start = began > from ? began : from;
-		book_stay(stay, victim, e, to - start, stay->end - began);
-		to = start;
-	}
-	return to;
+	return start;
 }
 
 /* Lays a wait over the stays on a CPU, from the last one back. `victim` is a pair without culprit. */
@@ -192,10 +180,10 @@ static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from
 		book_pair(victim | who_is(b->party, b->why), to - start, e);
 		to = start;
 	}
-	for (i = 1; i + EX_STAYS_AT_ONCE <= EX_STAYS; i += EX_STAYS_AT_ONCE) {
+	for (i = 1; i < EX_STAYS; i++) {
 		if (to <= from || i >= n)
 			break;
-		to = lay_over_some((__u64)cpu << 32 | (n - i), victim, e, from, to);
+		to = book_stay((__u64)cpu << 32 | (n - i), victim, e, from, to);
 	}
 	if (to > from)
 		book_pair(victim | EX_BY_OLDER, to - from, e);
