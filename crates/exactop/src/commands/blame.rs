@@ -69,6 +69,21 @@ fn session(whose: FigureSource, socket: Option<&Path>, floor: u32) -> Result<Ses
 /// The error of a source that closed no window.
 pub const NO_WINDOW: &str = "cannot close a window: run 'exactop doctor' for the reason";
 
+/// The error of a daemon without the book.
+const NO_BOOK: &str = "the source keeps no blame book: set 'enabled = true' in [blame] of the \
+                       daemon's settings, or add --source own";
+
+/// A daemon's session, if the daemon keeps the book.
+fn on_socket(socket: &Path, floor: u32) -> Result<Session, Failure> {
+    let mut session = session(FigureSource::Daemon, Some(socket), floor)?;
+    let request = Request { at_once: true, ..request(None) };
+    while !session.advance(&request).map_err(Failure::failed)? {}
+    match session.window().is_some_and(|window| window.blame.is_some()) {
+        true => Ok(session),
+        false => Err(Failure::failed(NO_BOOK)),
+    }
+}
+
 /// What a session needs for the names of owners.
 pub fn request(interval_ns: Option<u64>) -> Request {
     Request { needs: Needs::NAMES, watch: None, interval_ns, at_once: false }
@@ -119,11 +134,7 @@ impl BlameArgs {
         while !session.advance(&request).map_err(|error| error.to_string())? {}
         let window = session.window().ok_or(NO_WINDOW)?;
         let blamed = self.blamed(window, session.book(), &mut user);
-        blamed.ok_or_else(|| {
-            "the source keeps no blame book: set 'enabled = true' in [blame] of the daemon's \
-             settings, or add --source own"
-                .into()
-        })
+        blamed.ok_or_else(|| NO_BOOK.into())
     }
 
     /// The book of the next recorded window; `None`: the recording has no more windows.
@@ -166,9 +177,7 @@ pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
     are_there(None, &typed.look.pid)?;
     let open = || {
         let floor = typed.floor.unwrap_or((BLAME_FLOOR_NS / 1000) as u32);
-        let on = |socket: &Path| {
-            session(FigureSource::Daemon, Some(socket), floor).map(Opened::on_socket)
-        };
+        let on = |socket: &Path| on_socket(socket, floor).map(Opened::on_socket);
         let own = || session(FigureSource::Own(Choice::Ledger), None, floor).map(Opened::own);
         match typed.floor {
             Some(_) => own(),

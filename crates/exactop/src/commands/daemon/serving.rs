@@ -187,6 +187,7 @@ impl Serving {
         if counted != in_force.metrics.counted(&in_force.blame) {
             self.published.set(&counted);
             let listen = in_force.metrics.listen;
+            in_force.blame.by = settings.blame.by;
             in_force.metrics = settings.metrics;
             in_force.metrics.listen = listen;
         }
