@@ -8,6 +8,7 @@ use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::owner::Grouping;
 use exactop_model::words::named_sums::{heading, ordered, FIGURES, FIRST_ORDER};
 use exactop_model::words::order::Order;
+use exactop_model::{Counter, Quality};
 
 /// The dimension, and the selected row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,19 +66,25 @@ impl App {
         if matches!(&self.page, Page::Sums(page) if page.starved) {
             return self.close_page_on(KeyCommand::Back);
         }
-        if self.frame().is_some_and(|frame| !frame.keeps_blame) {
-            self.complain(
-                "who starves whom: this source keeps no blame book; root has it with --blame on",
-            );
+        let provenance = self.frame().map(|frame| &frame.provenance);
+        let lacking = provenance.filter(|p| p.quality(Counter::LatPreemptNs) == Quality::Missing);
+        if let Some(source) = lacking.map(|provenance| provenance.source.name()) {
+            self.complain(format!(
+                "who starves whom: the source {source} does not measure it; root has the ledger"
+            ));
             return Action::Draw;
         }
+        let keeps_blame = self.frame().is_some_and(|frame| frame.keeps_blame);
         let action = self.open_sums_by(Grouping::Cgroup);
         if let Page::Sums(page) = &mut self.page {
             page.starved = true;
         }
         let by = FIGURES.iter().position(|(title, ..)| *title == "LAT%").unwrap_or(0);
         self.sums_order = Some(Order { column: by, descending: true });
-        self.say("who starves whom: K sums by other keys, 3 or Esc goes back; exactop blame has all pairs");
+        self.say(match keeps_blame {
+            true => "who starves whom: K sums by other keys, 3 or Esc goes back",
+            false => "who starves whom: these wait; --blame on, or exactop blame, says for whom",
+        });
         action
     }
 

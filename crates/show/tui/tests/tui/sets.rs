@@ -108,6 +108,13 @@ fn three_shows_who_starves_whom_under_every_key() {
     assert!(shown.contains("itself 98 %, postgres 1 %"), "{shown}");
     keys(&mut app, "33");
     assert_eq!(app.page(), &Page::Table);
+    // Without a book, those who wait are shown.
+    let mut without = arranged(&app.ask(), 0);
+    without.keeps_blame = false;
+    show(&mut app, without);
+    keys(&mut app, "3");
+    assert!(message(&app).contains("--blame on"), "{}", message(&app));
+    assert!(matches!(app.page(), Page::Sums(page) if page.starved));
 }
 
 #[test]
@@ -212,7 +219,7 @@ fn a_set_without_figures_says_what_is_missing() {
     keys(&mut app, "3");
     assert_eq!(
         message(&app),
-        "who starves whom: this source keeps no blame book; root has it with --blame on"
+        "who starves whom: the source procfs does not measure it; root has the ledger"
     );
     assert_eq!(app.topic(), Topic::Table);
 }
