@@ -22,4 +22,13 @@ scope=(--workspace)
 for word; do
     [[ $word == -p?* || $word == -p || $word == --package* ]] && scope=()
 done
-exec "$cargo" nextest run "${scope[@]}" "$@"
+
+# Linux 6.18 lets two tasks that wake each other in one session keep the CPU from other sessions for
+# tens of seconds, and each tmux of the tests is a session. So tests run without autogroups
+# (sched(7)), where root may turn them off.
+autogroup=/proc/sys/kernel/sched_autogroup_enabled
+if [[ -w $autogroup && $(<"$autogroup") == 1 ]]; then
+    trap 'echo 1 >"$autogroup"' EXIT
+    echo 0 >"$autogroup"
+fi
+"$cargo" nextest run "${scope[@]}" "$@"

@@ -186,7 +186,7 @@ fn a_process_on_its_cpus() {
 fn a_process_that_goes_to_and_fro() {
     let Some(_machine) = crate::machine() else { return };
     let Some(groups) = groups() else { return };
-    let pairs = PipePingPong::start(4).expect("ping-pong");
+    let pairs = PipePingPong::start(2).expect("ping-pong");
     groups[0].take(pairs.pid());
     let mut books = Books::open(&Options::default());
     sleep(Duration::from_millis(100));
