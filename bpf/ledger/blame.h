@@ -125,8 +125,8 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 
 /*
  * Books the part of the n-th stay on a CPU in which a task waited, less what steal and interrupts
- * took of it. Returns its begin, or that of the wait. A function of its own: the kernel verifies it
- * once, not once for each stay.
+ * took of it. Returns its begin, or that of the wait. Before the first stay is nothing. A function
+ * of its own: the kernel verifies it once, not once for each stay.
  */
 __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
@@ -137,6 +137,10 @@ __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, _
 
 	if (!b)
 		return from;
+	if (!n) {
+		book_pair(victim | EX_BY_OLDER, to - from, e);
+		return from;
+	}
 	stay = &b->ring[n & (EX_STAYS - 1)];
 	began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
 	if (began >= to)
@@ -180,13 +184,15 @@ static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from
 		book_pair(victim | who_is(b->party, b->why), to - start, e);
 		to = start;
 	}
+	if (!n)
+		n = 1;
+	/* The kernel verifies each step, and what follows each way out of the loop. */
 	for (i = 1; i < EX_STAYS; i++) {
-		if (to <= from || i >= n)
-			break;
+		if (to <= from)
+			return 0;
 		to = book_stay((__u64)cpu << 32 | (n - i), victim, e, from, to);
 	}
-	if (to > from)
-		book_pair(victim | EX_BY_OLDER, to - from, e);
+	book_pair(victim | EX_BY_OLDER, to - from, e);
 	return 0;
 }
 
