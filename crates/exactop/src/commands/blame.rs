@@ -145,7 +145,7 @@ impl BlameArgs {
             let blamed = self.blamed(window, replay.book(), &mut |uid| replay.user(uid));
             let none = || {
                 Failure::failed(
-                    "the recording has no blame book: record with the ledger and --blame on",
+                    "the recording has no blame book: record with the ledger, without --blame off",
                 )
             };
             return Ok(Some(Ended::recorded(blamed.ok_or_else(none)?, replay.ends_wall_ns())));

@@ -157,7 +157,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse::percent, allow_hyphen_values = true)]
     pub budget: f64,
     /// Keep the blame book: who had the CPU while others waited
-    #[arg(long, action = ArgAction::Set, value_parser = parse::one_of(BLAME), default_value = "off")]
+    #[arg(long, action = ArgAction::Set, value_parser = parse::one_of(BLAME), default_value = "on")]
     pub blame: bool,
     /// Also record the windows into this directory ('exactop replay DIR')
     #[arg(long, value_name = "DIR")]

@@ -84,10 +84,7 @@ fn a_recording_has_the_book_of_each_window() {
     let load = crowd();
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording").display().to_string();
-    run(&[
-        "--json", "-n", "3", "-d", "0.3", "--source", "ledger", "--blame", "on", "--record", &path,
-    ])
-    .fine();
+    run(&["--json", "-n", "3", "-d", "0.3", "--source", "ledger", "--record", &path]).fine();
     drop(load);
     let lines = |words: &[&str]| -> Vec<Value> {
         let told = run(words).fine();

@@ -27,15 +27,10 @@ impl Daemon {
 
     /// For this group, with a copy of the program that other users can start.
     pub fn of_group(group: &str) -> Daemon {
-        Daemon::with_settings(&format!("group = \"{group}\"\n"))
-    }
-
-    /// With these settings, and a copy of the program that other users can start.
-    pub fn with_settings(settings: &str) -> Daemon {
         let dir = tempfile::tempdir().expect("a directory");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("rights");
         let config = dir.path().join("config.toml");
-        fs::write(&config, settings).expect("settings");
+        fs::write(&config, format!("group = \"{group}\"\n")).expect("settings");
         let config = config.to_str().expect("UTF-8").to_string();
         let daemon = Daemon::start_in(dir, &["--config", &config], None);
         crate::helpers::run::copied(&daemon.path().join("exactop"));

@@ -58,7 +58,7 @@ fn a_plain_user_has_the_blame_book() {
     }
     let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
     let _crowd = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
-    let daemon = Daemon::with_settings("group = \"nogroup\"\n[blame]\nenabled = true\n");
+    let daemon = Daemon::of_group("nogroup");
     let words = ["blame", "--by", "command", "--json", "0.5", "3"];
     let windows = parsed(&done(daemon.plain_reader(&words)).fine());
     assert_eq!(windows.len(), 3);

@@ -38,7 +38,7 @@ impl Default for SplitOptions {
             split: MeasurePolicy::WhileCheap,
             irq: MeasurePolicy::WhileCheap,
             budget: 0.01,
-            blame_floor_ns: None,
+            blame_floor_ns: Some(BLAME_FLOOR_NS),
         }
     }
 }

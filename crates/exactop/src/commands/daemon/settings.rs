@@ -73,7 +73,7 @@ pub struct Blame {
 
 impl Default for Blame {
     fn default() -> Blame {
-        Blame { enabled: false, floor: Duration::from_nanos(BLAME_FLOOR_NS), by: Grouping::Cgroup }
+        Blame { enabled: true, floor: Duration::from_nanos(BLAME_FLOOR_NS), by: Grouping::Cgroup }
     }
 }
 

@@ -8,15 +8,14 @@ use crate::options::pace::PaceArgs;
 use crate::options::resolved::are_there;
 use exactop_model::blame::size_rows::SizedWaits;
 use exactop_model::owner::Grouping;
-use exactop_sources::ledger::{BlameOptions, Ledger, Options, WaitSizesOptions};
+use exactop_sources::ledger::{Ledger, Options, WaitSizesOptions};
 use exactop_sources::session::Session;
 use exactop_views::wait_sizes;
 use std::path::Path;
 
 fn open() -> Result<Session, Failure> {
     let wait_sizes = Some(WaitSizesOptions::default());
-    let blame = Some(BlameOptions::default());
-    let options = Options { calibrate: false, blame, wait_sizes, ..Options::default() };
+    let options = Options { calibrate: false, wait_sizes, ..Options::default() };
     let ledger = Box::new(Ledger::open(&options).map_err(Failure::failed)?);
     let mut session = Session::new(ledger, Path::new("/proc")).map_err(Failure::failed)?;
     session.name_groups();

@@ -89,7 +89,7 @@ impl Default for Options {
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
-            blame: None,
+            blame: Some(BlameOptions::default()),
             wait_sizes: None,
         }
     }
