@@ -105,6 +105,20 @@ fn a_recording_has_the_book_of_each_window() {
             assert_eq!(waited, sum(&summed["rows"], &["lat_ns", "throttle_ns"]), "{blamed}");
         }
     }
+    for by in ["cgroup", "user", "command"] {
+        let blamed = lines(&["blame", "--replay", &path, "--by", by, "--json"]);
+        let report = lines(&["report", "--json", "--by", by, &path]).remove(0);
+        let waited: i64 = blamed.iter().map(|window| sum(&window["rows"], &["lat_ns"])).sum();
+        assert_eq!(sum(&report["blame"]["rows"], &["lat_ns"]), waited, "{by}: {report}");
+        assert_eq!(sum(&report["rows"], &["lat_ns", "throttle_ns"]), waited, "{by}: {report}");
+        assert_eq!(report["blame"]["blame_residual_ns"], 0, "{by}: {report}");
+        assert_eq!(report["blame"]["windows"], 3, "{by}: {report}");
+        let diff = lines(&["diff", "--json", "--by", by, &path, &path]).remove(0);
+        let booked = report["blame"]["rows"].as_array().expect("rows").iter();
+        let booked: i64 = booked.map(|row| sum(&row["culprits"], &["ns"])).sum();
+        assert_eq!(sum(&diff["pairs"], &["a_ns"]), booked, "{by}: {diff}");
+        assert_eq!(sum(&diff["pairs"], &["b_ns"]), booked, "{by}: {diff}");
+    }
     let none = tempfile::tempdir().expect("a directory");
     let path = none.path().join("recording").display().to_string();
     let measured = ["--json", "-n", "1", "-d", "0.1", "--blame", "off", "--record", &path];

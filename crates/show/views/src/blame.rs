@@ -8,7 +8,7 @@ use exactop_model::words::blame::culprits;
 use exactop_model::words::plural::counted;
 use exactop_model::words::units::duration;
 use exactop_model::{Datum, Value};
-use serde_json::{json, Value as Json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema; raised when a field changes its meaning or is removed.
@@ -22,20 +22,6 @@ const COLUMNS: usize = 8;
 fn signed(n: i64) -> Value {
     Value::Known(Datum::Int(n))
 }
-
-const VICTIM: &[Figure<Blamed, VictimRow>] = &[
-    Figure::machine_only("victim", |_, row| word(row.victim.clone())),
-    Figure::machine_only("lat_ns", |_, row| signed(row.waits.lat_ns)),
-    Figure::machine_only("dispatches", |_, row| signed(row.waits.dispatches)),
-    Figure::machine_only("in_flight_delta_ns", |_, row| signed(row.waits.in_flight_delta_ns)),
-];
-
-const CULPRIT: &[Figure<Blamed, CulpritRow>] = &[
-    Figure::machine_only("culprit", |_, row| word(row.culprit.clone())),
-    Figure::machine_only("kind", |_, row| word(row.kind.name().to_string())),
-    Figure::machine_only("ns", |_, row| ns(row.booked.ns)),
-    Figure::machine_only("times", |_, row| count(row.booked.times)),
-];
 
 const LAYOUT: Layout = Layout {
     texts: &[("WAITED", Text::Name), ("KEPT OFF BY", Text::List)],
@@ -100,18 +86,12 @@ pub fn matrix(blamed: &Blamed, sheet: Sheet) -> String {
 
 /// One JSON object on one line.
 pub fn json(blamed: &Blamed) -> String {
-    let row = |row: &VictimRow| {
-        let mut object = figure::object(VICTIM, blamed, row);
-        object["culprits"] = Json::from(figure::objects(CULPRIT, blamed, &row.culprits));
-        object
-    };
-    let rows: Vec<Json> = blamed.rows.iter().map(row).collect();
     let object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": blamed.t0_ns, "t1_ns": blamed.t1_ns },
         "by": blamed.by.name(),
         "blame_residual_ns": blamed.residual_ns,
-        "rows": rows,
+        "rows": blamed.rows,
     });
     format!("{object}\n")
 }
@@ -182,7 +162,7 @@ mod tests {
 
     #[test]
     fn json_closes_to_the_nanosecond() {
-        let object: Json = serde_json::from_str(&json(&blamed())).expect("JSON");
+        let object: serde_json::Value = serde_json::from_str(&json(&blamed())).expect("JSON");
         assert_eq!(object["blame_residual_ns"], 0);
         let row = &object["rows"][0];
         let culprits = row["culprits"].as_array().expect("culprits");

@@ -1,6 +1,7 @@
 //! A difference as one JSON object.
 
 use crate::compare::{Difference, Row};
+use crate::pairs::{changes, PairChange};
 use crate::stretch::Stretch;
 use serde_json::{json, Value};
 
@@ -35,6 +36,7 @@ pub fn difference(difference: &Difference) -> String {
         "verdict": difference.verdict().name(),
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
         "unnamed": row(unnamed),
+        "pairs": changes(a, b).map(|all| all.iter().map(pair).collect::<Vec<_>>()),
     });
     format!("{value}\n")
 }
@@ -63,6 +65,17 @@ pub fn stretch(stretch: &Stretch) -> Value {
         "irq_ns": accounts.irq_ns(),
         "offline_ns": accounts.offline_ns,
         "residual_ns": accounts.residual_ns,
+    })
+}
+
+fn pair(pair: &PairChange) -> Value {
+    json!({
+        "victim": pair.victim,
+        "culprit": pair.culprit,
+        "kind": pair.kind,
+        "a_ns": pair.a_ns,
+        "b_ns": pair.b_ns,
+        "delta_ns": pair.b_ns.wrapping_sub(pair.a_ns) as i64,
     })
 }
 

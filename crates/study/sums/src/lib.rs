@@ -12,6 +12,7 @@
 //!
 //! - `stretch`, read by `summing`: windows into `accounts`; rows by `group` with their `names`;
 //!   idle tasks in `still`; pieces of time in `slots`; `short` windows.
+//! - `pairs`: who kept whom off the CPU.
 //! - `compare`: a difference and its noise, by `measure`; `text` and `json` print it.
 //! - `report`: a page, its pictures and figures.
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ mod group;
 pub mod json;
 mod measure;
 mod names;
+mod pairs;
 pub mod report;
 mod short;
 mod slots;
@@ -35,5 +37,6 @@ pub use compare::{Change, Difference, Least, Row, Verdict};
 pub use exactop_model::owner::Grouping;
 pub use group::{unit_of, Group};
 pub use measure::{Per, Work};
+pub use pairs::{PairChange, Pairs};
 pub use slots::{CpuUse, Slot, Sum};
 pub use stretch::{Stretch, Total};

@@ -2,6 +2,7 @@
 
 use crate::accounts::Accounts;
 use crate::group::Group;
+use crate::pairs::Pairs;
 use crate::short::Short;
 use crate::slots::{Slot, Sum};
 use exactop_model::owner::Grouping;
@@ -55,7 +56,9 @@ pub struct Stretch {
     pub accounts: Accounts,
     /// The groups, by row number.
     pub rows: Vec<Total>,
-    /// The same in pieces of time.
+    /// Who kept whom off the CPU; `None`: no window has a blame book, or not under this key.
+    pub pairs: Option<Pairs>,
+    /// The rows in pieces of time.
     pub slots: Vec<Slot>,
     /// Use of all CPUs by window, if the windows are short.
     pub(crate) short: Short,

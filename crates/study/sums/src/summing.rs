@@ -4,10 +4,12 @@ use crate::accounts::Accounts;
 use crate::group::{Group, Id};
 use crate::measure::Work;
 use crate::names::Names;
+use crate::pairs::Pairs;
 use crate::short::Short;
 use crate::slots::{CpuUse, Slot, Slots, Sum};
 use crate::still::{StateTime, StateTracker};
 use crate::stretch::{Stretch, Total};
+use exactop_model::blame::rows::{BlamedSums, KEYS};
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::owner::{share, Bearer, Charge, Grouping, Owner, Share};
 use exactop_model::{Books, Counter, Counters, Window};
@@ -22,6 +24,7 @@ pub(crate) struct Summing {
     ids: FxHashMap<Id, u32>,
     order: Vec<Id>,
     totals: Vec<Total>,
+    blamed: BlamedSums,
     slots: Slots,
     still: StateTracker,
     /// End of the last window, CLOCK_MONOTONIC ns.
@@ -43,6 +46,7 @@ impl Summing {
             inexact: 0,
             accounts: Accounts::default(),
             rows: Vec::new(),
+            pairs: None,
             slots: Vec::new(),
             short: Short::default(),
         };
@@ -53,6 +57,7 @@ impl Summing {
             ids: FxHashMap::default(),
             order: Vec::new(),
             totals: Vec::new(),
+            blamed: BlamedSums::default(),
             slots: Slots::new(),
             still: StateTracker::default(),
             until_ns: None,
@@ -75,6 +80,10 @@ impl Summing {
             ..Slot::default()
         };
         self.rows(window, replay, &mut slot);
+        if let Some(blame) = window.blame.as_ref().filter(|_| KEYS.contains(&self.stretch.by)) {
+            let user = &mut |uid| replay.user(uid);
+            self.blamed.add(blame, self.stretch.by, replay.book(), user);
+        }
         match goes_on {
             true => self.ended(window, replay),
             false => self.begin(window, replay),
@@ -235,7 +244,8 @@ impl Summing {
     /// Resolves names and merges rows with equal names.
     pub fn finish(mut self) -> Stretch {
         self.leave();
-        let Summing { mut stretch, names, order, totals, slots, .. } = self;
+        let Summing { mut stretch, names, order, totals, slots, blamed, .. } = self;
+        stretch.pairs = Pairs::from_sums(blamed);
         let mut numbers: FxHashMap<Group, u32> = FxHashMap::default();
         let mut place = Vec::with_capacity(order.len());
         for (id, total) in order.into_iter().zip(totals) {

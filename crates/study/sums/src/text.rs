@@ -2,9 +2,11 @@
 
 use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
+use crate::pairs::{changes, PairChange};
 use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_model::text::escape::escape_str;
+use exactop_model::words::blame::culprit_name;
 use exactop_report::statistics::{CONFIDENCE, FEWEST};
 use std::fmt::Write;
 
@@ -37,6 +39,10 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
         if !of.is_empty() {
             let _ = write!(out, "\n{title}\n{}", rows(&of, most, *per));
         }
+    }
+    if let Some(changes) = changes(a, b) {
+        let title = "Who kept whom off the CPU, ms in each second (not tested against noise):";
+        let _ = write!(out, "\n{title}\n{}", pairs(&changes, (a, b), most));
     }
     out
 }
@@ -180,11 +186,33 @@ fn rows(rows: &[&Row], most: usize, per: Per) -> String {
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
-    let mut out = text(&table);
-    if let left @ 1.. = rows.len().saturating_sub(most) {
-        let _ = writeln!(out, "... and {left} more (--rows)");
+    text(&table) + &and_more(rows.len().saturating_sub(most))
+}
+
+/// Pairs of victims and culprits on both sides.
+fn pairs(changes: &[PairChange], (a, b): (&Stretch, &Stretch), most: usize) -> String {
+    let mut table = table(["A", "B", "CHANGE", "WAITED", "KEPT OFF BY"]);
+    for change in changes.iter().take(most) {
+        let [in_a, in_b] = change.ms_a_second(a, b);
+        let culprit = culprit_name(change.kind, &change.culprit);
+        let figures = [format!("{in_a:.2}"), format!("{in_b:.2}"), format!("{:+.2}", in_b - in_a)];
+        table.add_row(figures.into_iter().chain([change.victim.clone(), culprit.into()]));
     }
-    out
+    for at in [3, 4] {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    let left_out = changes.len().saturating_sub(most);
+    text(&table) + &and_more(left_out)
+}
+
+/// The line after a table that leaves rows out.
+fn and_more(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        n => format!("... and {n} more (--rows)\n"),
+    }
 }
 
 fn apart(row: &Row, per: Per) -> String {

@@ -12,6 +12,7 @@ pub mod sizes;
 
 use crate::ledger::key::{Comm, Ident};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use sizes::Sizes;
 
 /// What an owner under every key is made of.
@@ -74,7 +75,7 @@ pub enum Culprit {
 }
 
 /// Waits of a party in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Time runnable without a CPU, throttled time included, summed over tasks, ns. Signed, because a
     /// difference of two accounts must show whatever it is.
@@ -102,7 +103,7 @@ impl Waits {
 }
 
 /// Waits that were booked to a pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Booked {
     /// Time, ns.
     pub ns: u64,

@@ -2,6 +2,7 @@
 
 use super::{Blame, Booked, Culprit, Party, Waits};
 use crate::owner::{Grouping, Owner, OwnerNames, LABEL_OTHER};
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -43,23 +44,31 @@ impl Kind {
     }
 }
 
-/// A culprit of a victim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// A culprit of a victim. Serialized as in docs/reference/json.md.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CulpritRow {
     /// Name, escaped; of kernel threads their command name or pool.
     pub culprit: String,
     /// Its kind.
     pub kind: Kind,
     /// What was booked to it.
+    #[serde(flatten)]
     pub booked: Booked,
 }
 
-/// An owner whose tasks waited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An owner whose tasks waited. Serialized as in docs/reference/json.md.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VictimRow {
     /// Name, escaped.
     pub victim: String,
     /// What its tasks waited.
+    #[serde(flatten)]
     pub waits: Waits,
     /// Its culprits, the worst first.
     pub culprits: Vec<CulpritRow>,
@@ -88,23 +97,33 @@ pub struct Blamed {
 }
 
 /// A row while it is summed: waits, and culprits by kind and name.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sum {
     waits: Waits,
     culprits: BTreeMap<(Kind, String), Booked>,
 }
 
-impl Blamed {
-    /// Sums a window's book. `user` names a user.
-    pub fn new(
+/// The blame books of one window or more under a key, while they are summed.
+#[derive(Debug, Default)]
+pub struct BlamedSums {
+    /// Number of windows.
+    pub windows: u64,
+    /// Differences between waits and pairs of each window, ns; the same under every key.
+    pub residual_ns: u64,
+    sums: BTreeMap<String, Sum>,
+}
+
+impl BlamedSums {
+    /// Adds a window's book. `user` names a user.
+    pub fn add(
+        &mut self,
         blame: &Blame,
-        (t0_ns, t1_ns): (u64, u64),
         by: Grouping,
         names: &dyn OwnerNames,
         user: &mut dyn FnMut(u32) -> Option<String>,
-    ) -> Blamed {
+    ) {
         let mut name = |party: &Option<Party>| owner_name(party, by, names, user);
-        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+        let sums = &mut self.sums;
         for (party, waits) in &blame.waits {
             sums.entry(name(party)).or_default().waits.add(waits);
         }
@@ -118,9 +137,30 @@ impl Blamed {
             };
             sums.entry(row).or_default().culprits.entry(told).or_default().add(booked);
         }
-        let mut rows: Vec<VictimRow> = sums.into_iter().map(row).collect();
+        self.windows += 1;
+        self.residual_ns += blame.residual_ns();
+    }
+
+    /// Victims, the longest wait first.
+    pub fn into_rows(self) -> Vec<VictimRow> {
+        let mut rows: Vec<VictimRow> = self.sums.into_iter().map(row).collect();
         rows.sort_by_key(|row| Reverse(row.waits.lat_ns));
-        Blamed { t0_ns, t1_ns, by, residual_ns: blame.residual_ns(), rows }
+        rows
+    }
+}
+
+impl Blamed {
+    /// Sums a window's book. `user` names a user.
+    pub fn new(
+        blame: &Blame,
+        (t0_ns, t1_ns): (u64, u64),
+        by: Grouping,
+        names: &dyn OwnerNames,
+        user: &mut dyn FnMut(u32) -> Option<String>,
+    ) -> Blamed {
+        let mut sums = BlamedSums::default();
+        sums.add(blame, by, names, user);
+        Blamed { t0_ns, t1_ns, by, residual_ns: sums.residual_ns, rows: sums.into_rows() }
     }
 
     /// The book of some victims alone. The residual stays that of the whole book.

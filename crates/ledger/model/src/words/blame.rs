@@ -6,8 +6,16 @@ use crate::blame::rows::{Kind, VictimRow};
 pub fn culprits(row: &VictimRow, most: usize) -> String {
     let all_ns = row.booked_ns().max(1) as f64;
     let share = row.culprits.iter().take(most).map(|culprit| {
-        let name = if culprit.kind == Kind::Own { "itself" } else { &culprit.culprit };
+        let name = culprit_name(culprit.kind, &culprit.culprit);
         format!("{name} {:.0} %", 100.0 * culprit.booked.ns as f64 / all_ns)
     });
     share.collect::<Vec<_>>().join(", ")
+}
+
+/// A culprit beside its victim.
+pub fn culprit_name(kind: Kind, name: &str) -> &str {
+    match kind {
+        Kind::Own => "itself",
+        _ => name,
+    }
 }

@@ -18,6 +18,11 @@ pub fn json(stretch: &Stretch) -> String {
         "by": stretch.by.name(),
         "stretch": facts(stretch),
         "rows": rows.iter().map(|(_, total)| row(total)).collect::<Vec<_>>(),
+        "blame": stretch.pairs.as_ref().map(|pairs| json!({
+            "windows": pairs.windows,
+            "blame_residual_ns": pairs.residual_ns,
+            "rows": pairs.rows,
+        })),
         "pieces": stretch.slots.iter().map(|slot| piece(slot, &rows)).collect::<Vec<_>>(),
     });
     format!("{value}\n")

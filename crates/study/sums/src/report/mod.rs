@@ -5,11 +5,17 @@ mod plots;
 
 pub use figures::json;
 
+use crate::pairs::Pairs;
 use crate::stretch::{Stretch, Total};
 use crate::text::{head, seconds, Clock};
+use exactop_model::blame::rows::VictimRow;
+use exactop_model::words::blame::culprits;
 use exactop_model::Counter;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::plot::PlotError;
+
+/// Culprits of a victim in the table.
+const CULPRITS: usize = 3;
 
 /// Makes the page; its table has at most `most` rows. `drawn` adds the pictures.
 ///
@@ -37,6 +43,13 @@ pub fn page(
     blocks.push(accounts(stretch));
     blocks.push(Block::Heading(2, format!("CPU time by {}", stretch.by.name())));
     blocks.push(rows(stretch, most));
+    if let Some(pairs) = &stretch.pairs {
+        blocks.push(Block::Heading(2, "Who kept whom off the CPU".into()));
+        if pairs.windows < stretch.windows || pairs.residual_ns > 0 {
+            blocks.push(Block::Paragraph("", restrictions(pairs, stretch.windows)));
+        }
+        blocks.push(victims(pairs, most));
+    }
     if !stretch.gaps.is_empty() {
         blocks.push(Block::Heading(2, "Not recorded".into()));
         blocks.push(Block::List(stretch.gaps.iter().map(|gap| gap_in_words(gap, clock)).collect()));
@@ -151,6 +164,36 @@ fn rows(stretch: &Stretch, most: usize) -> Block {
         ];
         last.resize(titles.len(), String::new());
         lines.push(last);
+    }
+    Block::Table(titles.map(String::from).to_vec(), lines)
+}
+
+/// What a reader of the pairs must know about them.
+fn restrictions(pairs: &Pairs, windows: u64) -> String {
+    let Pairs { windows: of, residual_ns, .. } = pairs;
+    format!("{of} of {windows} windows have a blame book; its residual is {residual_ns} ns.")
+}
+
+fn victims(pairs: &Pairs, most: usize) -> Block {
+    let titles = ["who waited", "waited", "switched in", "kept off by"];
+    let waited: Vec<&VictimRow> = pairs.rows.iter().filter(|row| row.waits.lat_ns != 0).collect();
+    let line = |row: &&VictimRow| {
+        vec![
+            row.victim.clone(),
+            seconds(row.waits.lat_ns as f64),
+            row.waits.dispatches.to_string(),
+            culprits(row, CULPRITS),
+        ]
+    };
+    let mut lines: Vec<Vec<String>> = waited.iter().take(most).map(line).collect();
+    if let left_out @ 1.. = waited.len().saturating_sub(most) {
+        let rest = waited.iter().skip(most);
+        let [waited_ns, dispatches] = rest
+            .map(|row| [row.waits.lat_ns, row.waits.dispatches])
+            .fold([0, 0], |[x, y], [ns, n]| [x + ns, y + n]);
+        let others = format!("({left_out} others)");
+        let waited = seconds(waited_ns as f64);
+        lines.push(vec![others, waited, dispatches.to_string(), String::new()]);
     }
     Block::Table(titles.map(String::from).to_vec(), lines)
 }

@@ -5,6 +5,7 @@ mod differences;
 mod drawn;
 mod exact;
 mod moves;
+mod pairs;
 mod reports;
 mod states;
 mod workers;

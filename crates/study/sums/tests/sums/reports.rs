@@ -3,7 +3,7 @@
 use crate::drawn::{stretch, Planted};
 use exactop_sums::{report, Grouping, Stretch};
 
-fn clock(ns: i128) -> String {
+pub fn clock(ns: i128) -> String {
     format!("t{}", ns / 1_000_000_000)
 }
 
