@@ -160,6 +160,8 @@ pub enum Leads {
     Process(TaskKey),
     /// Totals by this key.
     Totals(Grouping),
+    /// The balance of each CPU.
+    Cpus,
     /// The page on the window's quality.
     Quality,
 }
@@ -202,17 +204,15 @@ impl Finding {
         }
     }
 
-    /// The view that shows more, if there is one.
-    pub fn leads(&self) -> Option<Leads> {
+    /// The view that shows more.
+    pub fn leads(&self) -> Leads {
         match &self.what {
-            FindingKind::Throttled(_) => Some(Leads::Groups),
-            FindingKind::Waited(Waited { worst: Some(key), .. }) => Some(Leads::Process(*key)),
-            FindingKind::Waited(_) | FindingKind::ShortLived(_) => {
-                Some(Leads::Totals(Grouping::Command))
-            }
-            FindingKind::Stolen { .. } => None,
+            FindingKind::Throttled(_) => Leads::Groups,
+            FindingKind::Waited(Waited { worst: Some(key), .. }) => Leads::Process(*key),
+            FindingKind::Waited(_) | FindingKind::ShortLived(_) => Leads::Totals(Grouping::Command),
+            FindingKind::Stolen { .. } => Leads::Cpus,
             FindingKind::Unnamed { .. } | FindingKind::Residual { .. } | FindingKind::Missed(_) => {
-                Some(Leads::Quality)
+                Leads::Quality
             }
         }
     }

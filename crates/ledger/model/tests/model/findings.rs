@@ -162,7 +162,7 @@ fn a_throttled_group_has_its_path_and_its_cpu_time() {
         ["throttled: /we\\x1bb got 0.40 CPUs, lost 60 % waiting for its quota"]
     );
     let all = found(&Drawn { tasks: vec![NOTHING, held], ..Drawn::default() });
-    assert_eq!(all[0].leads(), Some(Leads::Groups));
+    assert_eq!(all[0].leads(), Leads::Groups);
     let figures = evidence(&all[0]);
     assert!(figures.starts_with("ran 200ms · waited for a CPU 0ns · throttled 300ms"), "{figures}");
     let unread = Did { group: 9, ..held };
@@ -212,7 +212,7 @@ fn waiting_programs_are_named_whichever_process_waits() {
         ["d\\x07d × 3: 97 % waiting for a CPU"]
     );
     let all = found(&Drawn { tasks: vec![NOTHING, starved], ..Drawn::default() });
-    assert_eq!(all[0].leads(), Some(Leads::Process(key(1))));
+    assert_eq!(all[0].leads(), Leads::Process(key(1)));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn short_lives_are_found_with_their_parent() {
         sentence(&all[0], SECOND),
         "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
-    assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(Grouping::Command))));
+    assert_eq!((all.len(), all[0].leads()), (1, Leads::Totals(Grouping::Command)));
     // The same time in one long life is no finding.
     let long = exited("cc1", 1, 400 * MILLE, 800 * MILLE);
     assert_eq!(found(&Drawn { exited: vec![long], ..drawn }), []);
@@ -347,8 +347,8 @@ fn the_worst_process_has_the_longest_wait_over_its_threads() {
         }
         findings::find(&window, &book)[0].leads()
     };
-    assert_eq!(of(false), Some(Leads::Process(key(0))));
-    assert_eq!(of(true), Some(Leads::Process(key(1))));
+    assert_eq!(of(false), Leads::Process(key(0)));
+    assert_eq!(of(true), Leads::Process(key(1)));
 }
 
 #[test]

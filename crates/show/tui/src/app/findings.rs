@@ -4,6 +4,7 @@
 use super::help::HelpText;
 use super::{Action, App, Page, ProcessPage};
 use crate::keys::KeyCommand;
+use crate::settings::AutoSwitch;
 use exactop_model::findings::{Finding, Leads, Subject};
 
 /// Selection on the page of findings.
@@ -67,17 +68,17 @@ impl App {
             return Action::Draw;
         };
         match finding.leads() {
-            Some(Leads::Groups) => self.open_groups(),
-            Some(Leads::Totals(by)) => self.open_sums_by(by),
-            Some(Leads::Process(key)) => {
+            Leads::Groups => self.open_groups(),
+            Leads::Totals(by) => self.open_sums_by(by),
+            Leads::Process(key) => {
                 self.page = Page::Process(ProcessPage::new(key));
                 self.rearranged()
             }
-            Some(Leads::Quality) => self.open_help(HelpText::Keys),
-            None => {
-                self.say("no page shows more of this finding");
-                Action::Draw
+            Leads::Cpus => {
+                self.settings.per_cpu = AutoSwitch::Always;
+                self.close_page_on(KeyCommand::Back)
             }
+            Leads::Quality => self.open_help(HelpText::Keys),
         }
     }
 }

@@ -109,12 +109,12 @@ fn block(
 }
 
 /// The page that Enter opens.
-fn way(leads: Option<Leads>) -> String {
+fn way(leads: Leads) -> String {
     match leads {
-        Some(Leads::Groups) => " Enter: control groups".into(),
-        Some(Leads::Process(key)) => format!(" Enter: process {}", key.tgid),
-        Some(Leads::Totals(by)) => format!(" Enter: totals by {by}"),
-        Some(Leads::Quality) => " Enter: the window's quality".into(),
-        None => String::new(),
+        Leads::Groups => " Enter: control groups".into(),
+        Leads::Process(key) => format!(" Enter: process {}", key.tgid),
+        Leads::Totals(by) => format!(" Enter: totals by {by}"),
+        Leads::Cpus => " Enter: each CPU".into(),
+        Leads::Quality => " Enter: the window's quality".into(),
     }
 }

@@ -8,7 +8,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{Action, App, Settings};
+use exactop_tui::{Action, App, AutoSwitch, Settings};
 
 fn app(width: u16, height: u16, settings: Settings) -> App {
     let mut app = App::new(settings).expect("settings");
@@ -108,6 +108,28 @@ fn a_finding_leads_to_the_page_with_its_details() {
     let totals = follow(2);
     assert!(matches!(totals.page(), Page::Sums(_)));
     assert_eq!(totals.ask().options.by, Some(Grouping::Command));
+}
+
+/// Per-CPU lines show what the hypervisor took from which CPU, also where they were hidden.
+#[test]
+fn stolen_time_leads_to_the_cpus() {
+    let settings = Settings { per_cpu: AutoSwitch::Never, ..Settings::default() };
+    let mut app = app(120, 30, settings);
+    let steal = FindingKind::Stolen { steal_ns: 240_000_000, busy_ns: 2_000_000_000 };
+    let stolen = |frame: &mut Frame| {
+        frame.findings =
+            vec![Finding { what: steal.clone(), about_ns: 240_000_000, sampled: false }];
+    };
+    show(&mut app, stolen);
+    let without = picture(&app);
+    take(&mut app, KeyCode::Char('!'));
+    show(&mut app, stolen);
+    assert!(picture(&app).contains("Enter: each CPU"), "{}", picture(&app));
+    take(&mut app, KeyCode::Enter);
+    show(&mut app, stolen);
+    assert_eq!(app.page(), &Page::Table);
+    assert_ne!(picture(&app), without, "each CPU has a place now");
+    assert_eq!(app.settings().per_cpu, AutoSwitch::Always);
 }
 
 #[test]

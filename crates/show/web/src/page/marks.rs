@@ -42,7 +42,7 @@ enum Lead {
 
 impl Lead {
     fn from_finding(finding: &Finding, boot: u32) -> Option<Lead> {
-        match (&finding.what, finding.leads()?) {
+        match (&finding.what, finding.leads()) {
             (FindingKind::Throttled(group), _) => {
                 Some(Lead::Group(format!("{boot}.{}", group.cgroup_id)))
             }
