@@ -2,6 +2,7 @@
 
 use crate::group::Group;
 use crate::measure::Per;
+use crate::pairs::{changes, PairChange};
 use crate::slots::{at_most, Slot, Sum};
 use crate::stretch::{Stretch, Total};
 use exactop_model::owner::Grouping;
@@ -214,6 +215,18 @@ impl Difference {
             found.beyond &= found.difference.abs() * 100.0 >= row.larger() * self.least.of_row_pct;
             row.weighed(found);
         }
+    }
+
+    /// Pairs of victims and culprits of both sides, the largest change per second first; `None`
+    /// unless both sides have a blame book.
+    pub fn pairs(&self) -> Option<Vec<PairChange>> {
+        let sides = [self.a.pairs.as_ref()?, self.b.pairs.as_ref()?];
+        Some(changes(sides, self.lengths_ns()))
+    }
+
+    /// Lengths of both sides, ns.
+    pub(crate) fn lengths_ns(&self) -> [u64; 2] {
+        [self.a.length_ns, self.b.length_ns]
     }
 
     /// True if there are enough windows to tell a difference from noise.

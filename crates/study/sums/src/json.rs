@@ -1,7 +1,7 @@
 //! A difference as one JSON object.
 
 use crate::compare::{Difference, Row};
-use crate::pairs::{changes, PairChange};
+use crate::pairs::PairChange;
 use crate::stretch::Stretch;
 use serde_json::{json, Value};
 
@@ -36,7 +36,7 @@ pub fn difference(difference: &Difference) -> String {
         "verdict": difference.verdict().name(),
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
         "unnamed": row(unnamed),
-        "pairs": changes(a, b).map(|all| all.iter().map(pair).collect::<Vec<_>>()),
+        "pairs": difference.pairs().map(|all| all.iter().map(pair).collect::<Vec<_>>()),
     });
     format!("{value}\n")
 }

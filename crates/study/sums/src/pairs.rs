@@ -1,6 +1,5 @@
 //! Who kept whom off the CPU over a stretch, by the blame books of its windows.
 
-use crate::stretch::Stretch;
 use exactop_model::blame::rows::{BlamedSums, CulpritRow, Kind, VictimRow};
 use std::collections::BTreeMap;
 
@@ -40,16 +39,14 @@ pub struct PairChange {
 
 impl PairChange {
     /// Waits of both sides, ms in each second of the sides' lengths.
-    pub(crate) fn ms_a_second(&self, a: &Stretch, b: &Stretch) -> [f64; 2] {
-        [(self.a_ns, a), (self.b_ns, b)]
-            .map(|(ns, of)| 1000.0 * ns as f64 / of.length_ns.max(1) as f64)
+    pub(crate) fn ms_a_second(&self, [a_ns, b_ns]: [u64; 2]) -> [f64; 2] {
+        [(self.a_ns, a_ns), (self.b_ns, b_ns)]
+            .map(|(ns, length_ns)| 1000.0 * ns as f64 / length_ns.max(1) as f64)
     }
 }
 
-/// All pairs of both sides, the largest change per second first; `None` unless both sides have a
-/// book.
-pub(crate) fn changes(a: &Stretch, b: &Stretch) -> Option<Vec<PairChange>> {
-    let sides = [a.pairs.as_ref()?, b.pairs.as_ref()?];
+/// All pairs of both sides, the largest change per second of the sides' lengths first.
+pub(crate) fn changes(sides: [&Pairs; 2], lengths_ns: [u64; 2]) -> Vec<PairChange> {
     let mut both: BTreeMap<(&str, Kind, &str), [u64; 2]> = BTreeMap::new();
     for (side, pairs) in sides.into_iter().enumerate() {
         for row in &pairs.rows {
@@ -64,9 +61,9 @@ pub(crate) fn changes(a: &Stretch, b: &Stretch) -> Option<Vec<PairChange>> {
         changes.push(PairChange { victim, culprit, kind, a_ns, b_ns });
     }
     let size = |of: &PairChange| {
-        let [in_a, in_b] = of.ms_a_second(a, b);
+        let [in_a, in_b] = of.ms_a_second(lengths_ns);
         (in_b - in_a).abs()
     };
     changes.sort_by(|x, y| size(y).total_cmp(&size(x)));
-    Some(changes)
+    changes
 }

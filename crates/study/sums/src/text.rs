@@ -2,7 +2,7 @@
 
 use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
-use crate::pairs::{changes, PairChange};
+use crate::pairs::PairChange;
 use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_model::text::escape::escape_str;
@@ -40,9 +40,9 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
             let _ = write!(out, "\n{title}\n{}", rows(&of, most, *per));
         }
     }
-    if let Some(changes) = changes(a, b) {
+    if let Some(changes) = difference.pairs() {
         let title = "Who kept whom off the CPU, ms in each second (not tested against noise):";
-        let _ = write!(out, "\n{title}\n{}", pairs(&changes, (a, b), most));
+        let _ = write!(out, "\n{title}\n{}", pairs(&changes, difference.lengths_ns(), most));
     }
     out
 }
@@ -190,10 +190,10 @@ fn rows(rows: &[&Row], most: usize, per: Per) -> String {
 }
 
 /// Pairs of victims and culprits on both sides.
-fn pairs(changes: &[PairChange], (a, b): (&Stretch, &Stretch), most: usize) -> String {
+fn pairs(changes: &[PairChange], lengths_ns: [u64; 2], most: usize) -> String {
     let mut table = table(["A", "B", "CHANGE", "WAITED", "KEPT OFF BY"]);
     for change in changes.iter().take(most) {
-        let [in_a, in_b] = change.ms_a_second(a, b);
+        let [in_a, in_b] = change.ms_a_second(lengths_ns);
         let culprit = culprit_name(change.kind, &change.culprit);
         let figures = [format!("{in_a:.2}"), format!("{in_b:.2}"), format!("{:+.2}", in_b - in_a)];
         table.add_row(figures.into_iter().chain([change.victim.clone(), culprit.into()]));

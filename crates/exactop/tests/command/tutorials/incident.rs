@@ -1,5 +1,6 @@
 //! A recording of the incident in `docs/tutorials/incident.md`: the same times, names and shares of the CPUs.
 
+use exactop_model::blame::{Blame, Booked, Culprit, Party, Waits};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Book, Comm, Counter, CpuSample, ExitSample, Ident, Snapshot, SourceKind, TaskKey, TaskSample,
@@ -10,30 +11,30 @@ use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
-const BEGIN: &str = "2026-11-22T21:51:06Z";
-const WINDOWS: u64 = 126;
-/// The window in which the incident begins, at 21:52:10.
-const INCIDENT: u64 = 64;
+const BEGIN: &str = "2026-11-27T00:52:50Z";
+const WINDOWS: u64 = 173;
+/// The window in which the incident begins, at 00:54:00.
+const INCIDENT: u64 = 70;
 const CPUS: u64 = 2;
 
 /// Names of tasks, and their CPU time before and during the incident, ms a second.
 const TASKS: [(&str, u64, u64); 6] = [
-    ("indexer", 124, 176),
-    ("pricing", 66, 105),
-    ("usleep", 24, 46),
-    ("exactop", 17, 31),
-    ("watchdog", 5, 33),
-    ("backup", 0, 102),
+    ("indexer", 165, 151),
+    ("pricing", 151, 138),
+    ("exactop", 2, 3),
+    ("kdamond.0", 3, 3),
+    ("watchdog", 1, 1),
+    ("backup", 0, 1400),
 ];
 /// Names of children of the watchdog that exit, and their CPU time, ms a second.
-const CHILDREN: [(&str, u64, u64); 3] = [("healthcheck", 5, 84), ("cat", 27, 69), ("sleep", 3, 36)];
+const CHILDREN: [(&str, u64, u64); 3] = [("healthcheck", 4, 74), ("cat", 1, 6), ("sleep", 11, 31)];
 const WATCHDOG: u32 = 104;
 
 fn machine() -> Machine {
     Machine {
         host: "shop".into(),
         boot_id: "6a1a2e53-0f35-4c0f-8f6c-1f1e0b6a7c01".into(),
-        kernel: "6.12.117+deb12-cloud-amd64".into(),
+        kernel: "6.18.44-fc-v669".into(),
         architecture: "x86_64".into(),
         exactop: env!("CARGO_PKG_VERSION").into(),
     }
@@ -65,7 +66,7 @@ fn used((name, before, during): (&str, u64, u64), window: u64) -> u64 {
 }
 
 fn cpu(number: u32, task_ns: u64, windows: u64) -> CpuSample {
-    let irq = 20 * MS * windows;
+    let irq = 8 * MS * windows;
     CpuSample {
         task_ns: (task_ns + u64::from(number)) / CPUS,
         irq_ns: Some(irq),
@@ -73,6 +74,24 @@ fn cpu(number: u32, task_ns: u64, windows: u64) -> CpuSample {
         idle_ns: SECOND * windows - (task_ns + u64::from(number)) / CPUS - irq,
         ..samples::cpu(number)
     }
+}
+
+/// The waits of `pricing` in a window: behind itself at first, then behind `backup`.
+fn blame(window: u64) -> Blame {
+    let party = |name: &str| Party {
+        cgroup_id: 0,
+        uid: 0,
+        session: 0,
+        comm: Comm::new(name.as_bytes()),
+        kthread: false,
+    };
+    let (culprit, ns) = if window < INCIDENT { ("pricing", MS) } else { ("backup", 73 * MS) };
+    let waits = Waits { lat_ns: ns as i64, dispatches: 35, in_flight_delta_ns: 0 };
+    let mut blame = Blame::default();
+    blame.wait(Some(party("pricing")), waits);
+    let booked = Booked { ns, times: 35 };
+    blame.book(Some(party("pricing")), Culprit::Task(party(culprit)), booked);
+    blame
 }
 
 /// Records the incident there.
@@ -101,7 +120,7 @@ pub fn record(path: &Path) {
         if n < INCIDENT {
             now.tasks.retain(|task| task.ident.comm != Comm::new(b"backup"));
         }
-        (now.complete, now.exited) = (false, exited.clone());
+        (now.complete, now.exited, now.blame) = (false, exited.clone(), Some(blame(n)));
         now.cpus = (0..CPUS as u32).map(|number| cpu(number, all, n)).collect();
         recorder.record(&now, &book, Clocks { wall_offset_ns, suspended_ns: 0 });
         book.advance(now);

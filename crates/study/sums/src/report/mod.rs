@@ -9,6 +9,7 @@ use crate::pairs::Pairs;
 use crate::stretch::{Stretch, Total};
 use crate::text::{head, seconds, Clock};
 use exactop_model::blame::rows::VictimRow;
+use exactop_model::owner::Grouping;
 use exactop_model::words::blame::culprits;
 use exactop_model::Counter;
 use exactop_report::plot::page::{Block, Document};
@@ -45,8 +46,9 @@ pub fn page(
     blocks.push(rows(stretch, most));
     if let Some(pairs) = &stretch.pairs {
         blocks.push(Block::Heading(2, "Who kept whom off the CPU".into()));
-        if pairs.windows < stretch.windows || pairs.residual_ns > 0 {
-            blocks.push(Block::Paragraph("", restrictions(pairs, stretch.windows)));
+        let remarks = remarks(pairs, stretch);
+        if !remarks.is_empty() {
+            blocks.push(Block::Paragraph("", remarks.join(" ")));
         }
         blocks.push(victims(pairs, most));
     }
@@ -169,9 +171,19 @@ fn rows(stretch: &Stretch, most: usize) -> Block {
 }
 
 /// What a reader of the pairs must know about them.
-fn restrictions(pairs: &Pairs, windows: u64) -> String {
-    let Pairs { windows: of, residual_ns, .. } = pairs;
-    format!("{of} of {windows} windows have a blame book; its residual is {residual_ns} ns.")
+fn remarks(pairs: &Pairs, stretch: &Stretch) -> Vec<String> {
+    let Pairs { windows, residual_ns, .. } = pairs;
+    let mut remarks = Vec::new();
+    if *windows < stretch.windows || *residual_ns > 0 {
+        let all = stretch.windows;
+        remarks.push(format!(
+            "{windows} of {all} windows have a blame book; its residual is {residual_ns} ns."
+        ));
+    }
+    if stretch.by == Grouping::Command {
+        remarks.push("Waits before an exec stand under the earlier name.".into());
+    }
+    remarks
 }
 
 fn victims(pairs: &Pairs, most: usize) -> Block {
