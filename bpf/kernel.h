@@ -18,6 +18,10 @@ typedef struct {
 } atomic_t;
 
 typedef struct {
+	atomic_t refs;
+} refcount_t;
+
+typedef struct {
 	unsigned int val;
 } kuid_t;
 
@@ -135,6 +139,7 @@ struct sched_info {
 
 struct task_struct {
 	struct thread_info thread_info;
+	refcount_t usage;
 	unsigned int __state;
 	unsigned int on_cpu;
 	unsigned int on_rq;

@@ -137,6 +137,8 @@ enum ex_follows { EX_FOLLOWED_MOST = 16 };
 #define EX_EXIT_WHOLE 1 /* the whole process ends */
 #define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
 #define EX_EXIT_NOTED 4 /* the first flag is valid; and the second, if its exit was shown */
+#define EX_EXIT_COUNTED 8 /* of a leader: another task stands for the process */
+#define EX_EXIT_ALONE 16  /* its parent may be freed, so its group has none */
 
 /*
  * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine grows.
@@ -204,6 +206,8 @@ enum ex_event {
 
 /* For tests, instead of one of these: the exit of a task together with its last switch. */
 #define EX_LOSE_ENDS EX_EVENTS
+/* The same, and the release of every task. */
+#define EX_LOSE_ENDS_AND_RELEASES (EX_EVENTS + 1)
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {

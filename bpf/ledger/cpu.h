@@ -231,7 +231,7 @@ static __always_inline bool is_end_lost(struct ex_cpu *c, struct task_struct *pr
 {
 	struct ex_slot *s;
 
-	if (lose_kind != EX_LOSE_ENDS || !(prev_state & TASK_DEAD))
+	if (lose_kind < EX_LOSE_ENDS || !(prev_state & TASK_DEAD))
 		return false;
 	s = own_slot(c, prev);
 	return s && !(s->exit_flags & EX_EXIT_NOTED);

@@ -16,6 +16,8 @@ static __always_inline void line_of_ancestors(struct ex_group *g, struct task_st
 	struct task_struct *p = task;
 	int i;
 
+	if (g->key.parent.tgid == 0)
+		return;
 #pragma unroll
 	for (i = 0; i < EX_ANCESTORS; i++) {
 		p = BPF_CORE_READ(p, real_parent);
@@ -61,7 +63,8 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 /*
  * If no task waits for an exiting task, its parent may be gone by its last switch and the parent's
  * memory reused. The group then has a parent that does not live, and is shown under its nearest
- * living ancestor, or none. Its figures are right.
+ * living ancestor, or none. Its figures are right. With EX_EXIT_ALONE, only `id` describes the
+ * task.
  */
 static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tree, __u32 exit_flags,
 						  struct task_struct *task, __u32 cpu, __u32 e)
@@ -74,11 +77,15 @@ static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tre
 		key.of_tgid = BPF_CORE_READ(task, tgid);
 		key.of_start = BPF_CORE_READ(task, group_leader, start_boottime);
 	}
-	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
+	if (exit_flags & EX_EXIT_ALONE) {
+		__builtin_memcpy(key.comm, id->comm, sizeof(key.comm));
+	} else {
+		process_of(&key.parent, BPF_CORE_READ(task, real_parent));
+		BPF_CORE_READ_INTO(&key.comm, leader, comm);
+	}
 	key.cgroup = id->cgroup;
 	key.uid = id->uid;
 	key.session = id->session;
-	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
 	key.tree = tree;
 	index = bpf_map_lookup_elem(&group_index, &key);
@@ -157,6 +164,15 @@ static __always_inline void note_end(struct ex_slot *s, struct task_struct *task
 	__sync_fetch_and_or(&s->exit_flags, flags);
 }
 
+/* Tells the slot of a leader, if it still has one, that another task stands for the process. */
+static __always_inline void note_counted(struct storage *st, struct task_struct *leader)
+{
+	struct ex_slot *s = st->slot_plus_1 ? slot_at(st->slot_plus_1 - 1) : NULL;
+
+	if (s && s->task == (__u64)leader)
+		__sync_fetch_and_or(&s->exit_flags, EX_EXIT_COUNTED);
+}
+
 /* The same, and notes if this task stands for its process. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
@@ -170,8 +186,11 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 	 */
 	if (is_last(task)) {
 		st = bpf_task_storage_get(&tasks, leader, 0, 0);
-		if (st && !__sync_val_compare_and_swap(&st->process_counted, 0, 1))
+		if (st && !__sync_val_compare_and_swap(&st->process_counted, 0, 1)) {
 			flags |= EX_EXIT_LAST;
+			if (task != leader)
+				note_counted(st, leader);
+		}
 	}
 	/* After an exit that was not shown, the session is the last one that was. */
 	follow_session(s);
@@ -279,10 +298,9 @@ static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32
 	}
 	if (blame)
 		end_waits(s);
-	if (has_parent(&s->id, task))
-		fold(c, s, cpu, now, b.epoch);
-	else
-		fold_no_name(c, s);
+	if (!has_parent(&s->id, task))
+		__sync_fetch_and_or(&s->exit_flags, EX_EXIT_ALONE);
+	fold(c, s, cpu, now, b.epoch);
 }
 
 /*
@@ -294,18 +312,23 @@ __noinline int count_process(struct ex_cpu *c, struct ex_ident *id, __u32 tree, 
 {
 	struct boundary b = last_boundary(now);
 	struct task_struct *task = (void *)leader;
+	__u32 flags = EX_EXIT_WHOLE;
 	struct ex_group *g = NULL;
 
 	if (!c)
 		return 0;
-	if (id && has_parent(id, task))
-		g = group_for(id, tree, EX_EXIT_WHOLE, task, bpf_get_smp_processor_id(), b.epoch);
+	if (id) {
+		if (!has_parent(id, task))
+			flags |= EX_EXIT_ALONE;
+		g = group_for(id, tree, flags, task, bpf_get_smp_processor_id(), b.epoch);
+	}
 	if (!g) {
 		c->cum.no_name_processes++;
 		return 0;
 	}
 	cross_group(c, g, b);
-	g->cum.processes++;
+	/* A release may interrupt the reader's program here. */
+	__sync_fetch_and_add(&g->cum.processes, 1);
 	return 0;
 }
 

@@ -222,7 +222,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 
-	if (c && (is_lost(c, EX_EV_EXIT) || is_lost(c, EX_LOSE_ENDS)))
+	if (c && (is_lost(c, EX_EV_EXIT) || is_lost(c, EX_LOSE_ENDS) ||
+		  is_lost(c, EX_LOSE_ENDS_AND_RELEASES)))
 		return 0;
 	if (c)
 		__sync_fetch_and_add(&c->events[EX_EV_EXIT], 1);
@@ -258,7 +259,7 @@ int BPF_PROG(on_free, struct task_struct *p)
 	__u32 index;
 	struct ex_slot *s;
 
-	if (!c || !st || is_lost(c, EX_EV_OTHER))
+	if (!c || !st || is_lost(c, EX_EV_OTHER) || lose_kind == EX_LOSE_ENDS_AND_RELEASES)
 		return 0;
 	s = slot_of(p, &index);
 	if (s && s->task != (__u64)p)

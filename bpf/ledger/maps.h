@@ -18,7 +18,7 @@ const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
 const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
 /* For tests: events to lose, as if the kernel did not show them. */
-const volatile __u32 lose_kind = 0;   /* an enum ex_event, or EX_LOSE_ENDS */
+const volatile __u32 lose_kind = 0;   /* an enum ex_event, or an EX_LOSE_ */
 const volatile __u32 lose_one_in = 0; /* length of a cycle of events on a CPU; 0: lose none */
 const volatile __u32 lose_in_a_row = 1;
 /* For tests: the delay with which the end of the window before this epoch is published. */

@@ -200,6 +200,49 @@ int check_zombies(struct bpf_iter__bpf_map_elem *ctx)
 }
 
 /*
+ * True if a task that ended is freed. Its memory then has no user, or belongs to another task.
+ * sched_process_free comes before that.
+ */
+static __always_inline bool is_freed(struct ex_slot *s)
+{
+	struct task_struct *task = (void *)s->task;
+
+	return !BPF_CORE_READ(task, usage.refs.counter) ||
+	       BPF_CORE_READ(task, pid) != s->id.tid ||
+	       BPF_CORE_READ(task, start_boottime) != s->id.start;
+}
+
+/*
+ * The owner of a slot has ended, and its last switch was not shown. Its release frees the slot. A
+ * kernel may hide that too; then this program does it. True if the release may still come.
+ */
+SEC("raw_tp")
+int check_ended(struct bpf_raw_tracepoint_args *args)
+{
+	__u32 index = args->args[0];
+	struct ex_slot *s = slot_at(index);
+	struct ex_cpu *c;
+	__u64 depth;
+
+	if (!s || READ_ONCE(s->state) != EX_DEAD || !s->task)
+		return 0;
+	if ((READ_ONCE(s->cpu) & (EX_CPU_LEAVING | EX_CPU_FREED)) || !is_freed(s))
+		return 1;
+	stay();
+	c = cpu_of(bpf_get_smp_processor_id());
+	if (c) {
+		depth = enter(c);
+		if (s->id.tid == s->id.tgid &&
+		    !(s->exit_flags & (EX_EXIT_LAST | EX_EXIT_COUNTED)))
+			count_process(c, &s->id, s->tree, s->task, bpf_ktime_get_ns());
+		leave(c, depth);
+	}
+	give_back(s, index);
+	may_go();
+	return 0;
+}
+
+/*
  * Gives every living task a slot. A task with an event at the same time keeps what the event says.
  */
 SEC("iter/task")

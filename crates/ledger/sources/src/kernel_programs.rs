@@ -140,6 +140,7 @@ table! {
     peek                        "raw_tp"                            [ledger]                         Never      All               None;
     flush                       "raw_tp"                            [ledger]                         Flush      All               None;
     check_zombie                "raw_tp"                            [ledger]                         Never      All               None;
+    check_ended                 "raw_tp"                            [ledger]                         Never      All               None;
     check_zombies               "iter/bpf_map_elem"                 [ledger]                         Never      All               None;
     seed                        "iter/task"                         [ledger wakeups]                 Never      All               None;
     changed                     "iter/task"                         [snapshot]                       Never      All               None;

@@ -282,6 +282,15 @@ impl KernelSide {
         Ok(run.return_value != 0)
     }
 
+    /// True if the kernel may still free the ended owner of a slot. If it is freed, the slot is too.
+    pub fn is_unfreed(&self, index: usize) -> Result<bool, SourceError> {
+        let mut args = (index as u64).to_ne_bytes();
+        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
+        let run = self.skel.progs.check_ended.test_run(input);
+        let run = run.map_err(refusal::failed("cannot check an ended task"))?;
+        Ok(run.return_value != 0)
+    }
+
     /// The moves between control groups.
     pub fn moves(&self) -> Result<Vec<(types::ex_move_key, types::ex_move)>, SourceError> {
         batches::all(&self.skel.maps.moves, 0)

@@ -8,6 +8,7 @@ mod blame;
 mod closing;
 mod cost;
 mod cpus;
+mod ended;
 mod exits;
 mod followed;
 mod footprint;
@@ -38,6 +39,7 @@ use blame::{BlameReader, SlotWaits};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
+use ended::EndedReader;
 use exactop_model::ledger::snapshot::{CostSample, Snapshot};
 use exactop_model::ledger::system::System;
 use exactop_model::{
@@ -133,6 +135,8 @@ pub enum LostEvent {
     Interrupt = ex_event::EX_EV_IRQ.0,
     /// An exit together with the last switch of the same task (`EX_LOSE_ENDS` of bpf/wire.h).
     End = ex_event::EX_EVENTS.0,
+    /// The same, and the release of every task (`EX_LOSE_ENDS_AND_RELEASES`).
+    EndAndRelease = ex_event::EX_EVENTS.0 + 1,
 }
 
 /// The kind for each error that the programs count. Without one of them, this does not compile.
@@ -177,6 +181,7 @@ pub struct Ledger {
     blame: Option<BlameReader>,
     wait_sizes: Option<WaitSizesReader>,
     zombies: ZombieReader,
+    ended: EndedReader,
     slotless: Slotless,
     cost: Cost,
     split: Optional,
@@ -229,6 +234,7 @@ impl Ledger {
             blame: options.blame.map(|_| BlameReader::new()),
             wait_sizes: options.wait_sizes.map(|sizes| WaitSizesReader::new(sizes.places)),
             zombies: ZombieReader::default(),
+            ended: EndedReader::default(),
             slotless: Slotless::default(),
             split,
             interrupts,
@@ -367,6 +373,7 @@ impl Source for Ledger {
         let everyone = self.began.is_none();
         let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured, everyone);
         self.zombies.read(&self.kernel, &closed, &mut changes)?;
+        self.ended.read(&self.kernel, &changes.ended)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         let moves = self.moves.read(&self.kernel, &closed)?;

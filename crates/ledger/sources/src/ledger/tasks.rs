@@ -31,6 +31,8 @@ pub struct Changes {
     pub tasks: Vec<TaskSample>,
     /// Accounts that ended.
     pub gone: Vec<AccountId>,
+    /// Slots of ended tasks whose last switch was not shown.
+    pub ended: Vec<usize>,
     /// Number of slots that could not be read consistently.
     pub torn: u64,
     /// True if the list of changed slots had overflowed.
@@ -123,6 +125,7 @@ impl TaskReader {
                 waits = view.waits(index);
                 out.tasks.push(self.sample(&view));
             }
+            Some(SlotState::Ended) => out.ended.push(index),
             Some(_) => {}
             None => {
                 out.torn += 1;
@@ -172,6 +175,8 @@ fn is_alive(state: u32) -> bool {
 enum SlotState {
     /// No living task. If many tasks are born and end, this is most of the changed slots.
     Nobody,
+    /// A task that ended, with its slot: its last switch was not shown.
+    Ended,
     /// A living task.
     Alive(View),
 }
@@ -217,7 +222,7 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
     let now = copy!(state);
     let state = if crossed { copy!(snap_state) } else { now };
     if serial == 0 || !is_alive(state) {
-        return SlotState::Nobody;
+        return if now == state::DEAD { SlotState::Ended } else { SlotState::Nobody };
     }
     let (tree, born) = (copy!(tree), copy!(born));
     let mut id = copy!(id);
@@ -307,7 +312,7 @@ mod tests {
             // SAFETY: the pointer is to a slot.
             match unsafe { super::at_t(slot, serial, crossed, 150) } {
                 SlotState::Alive(view) => Some((view.state, view.cum.ns[sleep])),
-                SlotState::Nobody => None,
+                SlotState::Ended | SlotState::Nobody => None,
             }
         };
         assert_eq!(at_t(&slot, 1, false), Some((state::SLEEP, 57)));
