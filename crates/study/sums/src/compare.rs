@@ -220,13 +220,7 @@ impl Difference {
     /// Pairs of victims and culprits of both sides, the largest change per second first; `None`
     /// unless both sides have a blame book.
     pub fn pairs(&self) -> Option<Vec<PairChange>> {
-        let sides = [self.a.pairs.as_ref()?, self.b.pairs.as_ref()?];
-        Some(changes(sides, self.lengths_ns()))
-    }
-
-    /// Lengths of both sides, ns.
-    pub(crate) fn lengths_ns(&self) -> [u64; 2] {
-        [self.a.length_ns, self.b.length_ns]
+        Some(changes([self.a.pairs.as_ref()?, self.b.pairs.as_ref()?]))
     }
 
     /// True if there are enough windows to tell a difference from noise.

@@ -56,6 +56,8 @@ pub fn stretch(stretch: &Stretch) -> Value {
         "windows": stretch.windows,
         "inexact_windows": stretch.inexact,
         "length_ns": stretch.length_ns,
+        "blame_windows": stretch.pairs.as_ref().map(|pairs| pairs.windows),
+        "blame_length_ns": stretch.pairs.as_ref().map(|pairs| pairs.length_ns),
         "gaps": stretch.gaps.len(),
         "capacity_ns": accounts.capacity_ns,
         "busy_ns": accounts.busy_ns(),

@@ -1,5 +1,6 @@
 //! Who kept whom off the CPU over a stretch, by the blame books of its windows.
 
+use crate::stretch::Stretch;
 use exactop_model::blame::rows::{BlamedSums, CulpritRow, Kind, VictimRow};
 use std::collections::BTreeMap;
 
@@ -8,6 +9,8 @@ use std::collections::BTreeMap;
 pub struct Pairs {
     /// Number of windows with a book.
     pub windows: u64,
+    /// Their length together, ns.
+    pub length_ns: u64,
     /// Differences between waits and pairs of each window, summed, ns.
     pub residual_ns: u64,
     /// Victims, the longest wait first.
@@ -16,14 +19,29 @@ pub struct Pairs {
 
 impl Pairs {
     /// The sums of a stretch; `None`: no window has a book.
-    pub(crate) fn from_sums(sums: BlamedSums) -> Option<Pairs> {
+    pub(crate) fn from_sums(sums: BlamedSums, length_ns: u64) -> Option<Pairs> {
         let BlamedSums { windows, residual_ns, .. } = sums;
-        (windows > 0).then(|| Pairs { windows, residual_ns, rows: sums.into_rows() })
+        (windows > 0).then(|| Pairs { windows, length_ns, residual_ns, rows: sums.into_rows() })
+    }
+
+    /// What is missing; `None` if every window of the stretch has a book that closes.
+    pub(crate) fn lack(&self, stretch: &Stretch) -> Option<String> {
+        let (Pairs { windows, residual_ns, .. }, all) = (self, stretch.windows);
+        (*windows < all || *residual_ns > 0).then(|| {
+            format!(
+                "{windows} of {all} windows have a blame book; its residual is {residual_ns} ns."
+            )
+        })
+    }
+
+    /// Nanoseconds of these windows as ms in each second.
+    fn ms_a_second(&self, ns: u64) -> f64 {
+        1000.0 * ns as f64 / self.length_ns.max(1) as f64
     }
 }
 
 /// A victim and a culprit on two sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PairChange {
     /// Who waited.
     pub victim: String,
@@ -35,20 +53,14 @@ pub struct PairChange {
     pub a_ns: u64,
     /// Wait in the second range, ns.
     pub b_ns: u64,
+    /// Both waits, ms in each second of the windows with a book.
+    pub ms_a_second: [f64; 2],
 }
 
-impl PairChange {
-    /// Waits of both sides, ms in each second of the sides' lengths.
-    pub(crate) fn ms_a_second(&self, [a_ns, b_ns]: [u64; 2]) -> [f64; 2] {
-        [(self.a_ns, a_ns), (self.b_ns, b_ns)]
-            .map(|(ns, length_ns)| 1000.0 * ns as f64 / length_ns.max(1) as f64)
-    }
-}
-
-/// All pairs of both sides, the largest change per second of the sides' lengths first.
-pub(crate) fn changes(sides: [&Pairs; 2], lengths_ns: [u64; 2]) -> Vec<PairChange> {
+/// All pairs of both sides, the largest change per second first.
+pub(crate) fn changes([a, b]: [&Pairs; 2]) -> Vec<PairChange> {
     let mut both: BTreeMap<(&str, Kind, &str), [u64; 2]> = BTreeMap::new();
-    for (side, pairs) in sides.into_iter().enumerate() {
+    for (side, pairs) in [a, b].into_iter().enumerate() {
         for row in &pairs.rows {
             for CulpritRow { culprit, kind, booked } in &row.culprits {
                 both.entry((&row.victim, *kind, culprit)).or_default()[side] += booked.ns;
@@ -58,12 +70,10 @@ pub(crate) fn changes(sides: [&Pairs; 2], lengths_ns: [u64; 2]) -> Vec<PairChang
     let mut changes: Vec<PairChange> = Vec::with_capacity(both.len());
     for ((victim, kind, culprit), [a_ns, b_ns]) in both {
         let (victim, culprit) = (victim.into(), culprit.into());
-        changes.push(PairChange { victim, culprit, kind, a_ns, b_ns });
+        let ms_a_second = [a.ms_a_second(a_ns), b.ms_a_second(b_ns)];
+        changes.push(PairChange { victim, culprit, kind, a_ns, b_ns, ms_a_second });
     }
-    let size = |of: &PairChange| {
-        let [in_a, in_b] = of.ms_a_second(lengths_ns);
-        (in_b - in_a).abs()
-    };
+    let size = |of: &PairChange| (of.ms_a_second[1] - of.ms_a_second[0]).abs();
     changes.sort_by(|x, y| size(y).total_cmp(&size(x)));
     changes
 }

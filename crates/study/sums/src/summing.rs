@@ -25,6 +25,8 @@ pub(crate) struct Summing {
     order: Vec<Id>,
     totals: Vec<Total>,
     blamed: BlamedSums,
+    /// Length of the windows with a blame book, ns.
+    blamed_ns: u64,
     slots: Slots,
     still: StateTracker,
     /// End of the last window, CLOCK_MONOTONIC ns.
@@ -58,6 +60,7 @@ impl Summing {
             order: Vec::new(),
             totals: Vec::new(),
             blamed: BlamedSums::default(),
+            blamed_ns: 0,
             slots: Slots::new(),
             still: StateTracker::default(),
             until_ns: None,
@@ -83,6 +86,7 @@ impl Summing {
         if let Some(blame) = window.blame.as_ref().filter(|_| KEYS.contains(&self.stretch.by)) {
             let user = &mut |uid| replay.user(uid);
             self.blamed.add(blame, self.stretch.by, replay.book(), user);
+            self.blamed_ns += window.length_ns();
         }
         match goes_on {
             true => self.ended(window, replay),
@@ -244,8 +248,8 @@ impl Summing {
     /// Resolves names and merges rows with equal names.
     pub fn finish(mut self) -> Stretch {
         self.leave();
-        let Summing { mut stretch, names, order, totals, slots, blamed, .. } = self;
-        stretch.pairs = Pairs::from_sums(blamed);
+        let Summing { mut stretch, names, order, totals, slots, blamed, blamed_ns, .. } = self;
+        stretch.pairs = Pairs::from_sums(blamed, blamed_ns);
         let mut numbers: FxHashMap<Group, u32> = FxHashMap::default();
         let mut place = Vec::with_capacity(order.len());
         for (id, total) in order.into_iter().zip(totals) {

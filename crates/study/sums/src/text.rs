@@ -42,7 +42,13 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
     }
     if let Some(changes) = difference.pairs() {
         let title = "Who kept whom off the CPU, ms in each second (not tested against noise):";
-        let _ = write!(out, "\n{title}\n{}", pairs(&changes, difference.lengths_ns(), most));
+        let _ = writeln!(out, "\n{title}");
+        for (side, stretch) in [("A", a), ("B", b)] {
+            if let Some(lack) = stretch.pairs.as_ref().and_then(|pairs| pairs.lack(stretch)) {
+                let _ = writeln!(out, "{side}  {lack}");
+            }
+        }
+        out.push_str(&pairs(&changes, most));
     }
     out
 }
@@ -190,10 +196,10 @@ fn rows(rows: &[&Row], most: usize, per: Per) -> String {
 }
 
 /// Pairs of victims and culprits on both sides.
-fn pairs(changes: &[PairChange], lengths_ns: [u64; 2], most: usize) -> String {
+fn pairs(changes: &[PairChange], most: usize) -> String {
     let mut table = table(["A", "B", "CHANGE", "WAITED", "KEPT OFF BY"]);
     for change in changes.iter().take(most) {
-        let [in_a, in_b] = change.ms_a_second(lengths_ns);
+        let [in_a, in_b] = change.ms_a_second;
         let culprit = culprit_name(change.kind, &change.culprit);
         let figures = [format!("{in_a:.2}"), format!("{in_b:.2}"), format!("{:+.2}", in_b - in_a)];
         table.add_row(figures.into_iter().chain([change.victim.clone(), culprit.into()]));

@@ -83,7 +83,7 @@ impl App {
         self.sums_order = Some(Order { column: by, descending: true });
         self.say(match keeps_blame {
             true => "who starves whom: K sums by other keys, 3 or Esc goes back",
-            false => "who starves whom: these wait; for whom is unknown, because --blame is off",
+            false => "who starves whom: these wait; no blame book tells for whom",
         });
         action
     }

@@ -113,7 +113,7 @@ fn three_shows_who_starves_whom_under_every_key() {
     without.keeps_blame = false;
     show(&mut app, without);
     keys(&mut app, "3");
-    assert!(message(&app).contains("--blame is off"), "{}", message(&app));
+    assert!(message(&app).contains("no blame book"), "{}", message(&app));
     assert!(matches!(app.page(), Page::Sums(page) if page.starved));
 }
 

@@ -46,7 +46,10 @@ pub fn page(
     blocks.push(rows(stretch, most));
     if let Some(pairs) = &stretch.pairs {
         blocks.push(Block::Heading(2, "Who kept whom off the CPU".into()));
-        let remarks = remarks(pairs, stretch);
+        let mut remarks: Vec<String> = pairs.lack(stretch).into_iter().collect();
+        if stretch.by == Grouping::Command {
+            remarks.push("Waits before an exec stand under the earlier name.".into());
+        }
         if !remarks.is_empty() {
             blocks.push(Block::Paragraph("", remarks.join(" ")));
         }
@@ -168,22 +171,6 @@ fn rows(stretch: &Stretch, most: usize) -> Block {
         lines.push(last);
     }
     Block::Table(titles.map(String::from).to_vec(), lines)
-}
-
-/// What a reader of the pairs must know about them.
-fn remarks(pairs: &Pairs, stretch: &Stretch) -> Vec<String> {
-    let Pairs { windows, residual_ns, .. } = pairs;
-    let mut remarks = Vec::new();
-    if *windows < stretch.windows || *residual_ns > 0 {
-        let all = stretch.windows;
-        remarks.push(format!(
-            "{windows} of {all} windows have a blame book; its residual is {residual_ns} ns."
-        ));
-    }
-    if stretch.by == Grouping::Command {
-        remarks.push("Waits before an exec stand under the earlier name.".into());
-    }
-    remarks
 }
 
 fn victims(pairs: &Pairs, most: usize) -> Block {

@@ -96,3 +96,27 @@ fn the_pairs_of_a_difference_are_the_change_of_what_was_booked() {
     assert!(table.contains(pairs[0]["victim"].as_str().expect("a name")), "{table}");
     assert!(table.contains(&format!("... and {} more", pairs.len() - 1)), "{table}");
 }
+
+/// Nothing is known of the waits in a window without a book, so its length does not count.
+#[test]
+fn a_rate_of_pairs_is_over_the_windows_with_a_book() {
+    let whole = kept(Grouping::Command);
+    let pairs = whole.pairs.as_ref().expect("a book");
+    let (windows, length_ns) = (pairs.windows, pairs.length_ns);
+    // The recording has one window of each kind, each 1 s long.
+    assert!(windows < whole.windows, "some windows have no book");
+    assert_eq!((length_ns + 500_000_000) / 1_000_000_000, windows);
+    let told = format!("\nA  {windows} of {} windows have a blame book", whole.windows);
+    let difference = Difference::between(whole.clone(), whole, Per::Wall);
+    for pair in difference.pairs().expect("two books") {
+        let [in_a, in_b] = pair.ms_a_second;
+        assert_eq!(in_a, in_b, "{pair:?}");
+        assert!((in_a - pair.a_ns as f64 * 1e3 / length_ns as f64).abs() < 1e-9, "{pair:?}");
+    }
+    let json: Value = serde_json::from_str(&json::difference(&difference)).expect("JSON");
+    assert_eq!(ns(&json["b"]["blame_windows"]), windows as i64);
+    assert_eq!(ns(&json["b"]["blame_length_ns"]), length_ns as i64);
+    let text = text::difference(&difference, 1, &clock);
+    let (_, table) = text.split_once("Who kept whom off the CPU").expect("its title");
+    assert!(table.contains(&told), "{table}");
+}
