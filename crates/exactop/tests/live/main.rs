@@ -8,6 +8,7 @@ mod endings;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 mod hostile;
+mod incidents;
 mod looking_back;
 mod pages;
 mod questions;
