@@ -110,9 +110,7 @@ fn a_runaway_stands_on_top() {
 fn a_fork_storm_is_told_with_its_parent() {
     let Some(terminal) = first_screen() else { return };
     let load = Load::shell("while :; do /bin/true; done");
-    finds(&terminal, &[], |screen| {
-        screen.contains("in processes that lived < 10 ms: true × ")
-    });
+    finds(&terminal, &[], |screen| screen.contains("in processes that lived < 10 ms: true × "));
     // The parent's own time is little; with its exited children it is most of a CPU.
     finds(&terminal, &["1"], |screen| {
         let [own, whole] = ["%CPU", "CPU+"].map(|title| figure(screen, load.pid(), title));

@@ -33,6 +33,10 @@ class Page {
       pick: stretch => this.pick(stretch, false),
       processesOf: name => this.rowsOf({ q: name }),
     });
+    this.pairs = new PairsView(this.model, this.address, {
+      openGroup: path => this.groups.paths.has(`path:${path}`) ? this.openGroup(`path:${path}`) : this.rowsOf({ q: path }),
+      processesOf: name => this.rowsOf({ q: name }),
+    });
     this.listen();
     this.headline();
     this.show();
@@ -175,6 +179,7 @@ class Page {
     this.table.show(state, one, b);
     this.row.show(state.row, view, chosen, one, b);
     this.groups.show(state, view, chosen, one, b);
+    this.pairs.show(state, one, b);
     $('zoom').disabled = !a;
     $('clear').disabled = !a && !b;
     $('all').disabled = !state.v;

@@ -4,6 +4,7 @@
 mod drawn;
 
 use drawn::{json, Planted, CAPPED, CPUS, SECOND, SPIKE_NS};
+use exactop_model::blame::rows::CulpritRow;
 use exactop_web::page::Limits;
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ const FEW: Limits = Limits {
     groups: 10,
     thread_cells: 60,
     threads: 10,
+    pairs: 10,
     marks: 400,
     gaps: 100,
     weighed: 1000,
@@ -261,5 +263,35 @@ fn a_thread_without_its_main_thread_or_a_known_group_waits_like_any_other() {
         assert_eq!(lat.sum::<i64>(), all, "rows");
         let groups = page["groups"].as_array().expect("groups").iter();
         assert_eq!(groups.filter_map(|group| of_group(group, 1)).sum::<i64>(), all, "groups");
+    }
+}
+
+#[test]
+fn pairs_are_those_of_the_blame_books() {
+    let (document, books) = drawn::booked();
+    let page: Value = serde_json::from_str(&document.json().expect("JSON")).expect("JSON");
+    let pairs = page["pairs"].as_array().expect("pairs");
+    assert_eq!(list(&page["slots"]["blame_ns"]).iter().sum::<i64>(), books[0].length_ns as i64);
+    for book in books {
+        let mut told = Vec::new();
+        for pair in pairs.iter().filter(|pair| pair["by"] == book.by) {
+            let (slots, ns) = (list(&pair["slots"]), &pair["figures"][0]);
+            let same = |ns: i64| ns * slots.len() as i64;
+            let ns = ns.as_i64().map_or_else(|| list(ns).iter().sum(), same);
+            let word = |of: &str| pair[of].as_str().expect("a name").to_string();
+            told.push((word("victim"), word("kind"), word("culprit"), ns));
+        }
+        let culprits = book.rows.iter().flat_map(|row| {
+            let of = |culprit: &CulpritRow| {
+                let kind = culprit.kind.name().to_string();
+                (row.victim.clone(), kind, culprit.culprit.clone(), culprit.booked.ns as i64)
+            };
+            row.culprits.iter().map(of)
+        });
+        let mut booked: Vec<_> = culprits.collect();
+        booked.sort();
+        told.sort();
+        assert!(!told.is_empty());
+        assert_eq!(told, booked, "{}", book.by);
     }
 }

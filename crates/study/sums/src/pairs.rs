@@ -1,6 +1,5 @@
 //! Who kept whom off the CPU over a stretch, by the blame books of its windows.
 
-use crate::stretch::Stretch;
 use exactop_model::blame::rows::{BlamedSums, CulpritRow, Kind, VictimRow};
 use std::collections::BTreeMap;
 
@@ -24,9 +23,9 @@ impl Pairs {
         (windows > 0).then(|| Pairs { windows, length_ns, residual_ns, rows: sums.into_rows() })
     }
 
-    /// What is missing; `None` if every window of the stretch has a book that closes.
-    pub(crate) fn lack(&self, stretch: &Stretch) -> Option<String> {
-        let (Pairs { windows, residual_ns, .. }, all) = (self, stretch.windows);
+    /// What is missing; `None` if each of `all` windows has a book that closes.
+    pub(crate) fn lack(&self, all: u64) -> Option<String> {
+        let Pairs { windows, residual_ns, .. } = self;
         (*windows < all || *residual_ns > 0).then(|| {
             format!(
                 "{windows} of {all} windows have a blame book; its residual is {residual_ns} ns."

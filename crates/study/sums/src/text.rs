@@ -44,7 +44,8 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
         let title = "Who kept whom off the CPU, ms in each second (not tested against noise):";
         let _ = writeln!(out, "\n{title}");
         for (side, stretch) in [("A", a), ("B", b)] {
-            if let Some(lack) = stretch.pairs.as_ref().and_then(|pairs| pairs.lack(stretch)) {
+            if let Some(lack) = stretch.pairs.as_ref().and_then(|pairs| pairs.lack(stretch.windows))
+            {
                 let _ = writeln!(out, "{side}  {lack}");
             }
         }

@@ -6,6 +6,7 @@ use crate::page::columns::ColumnInfo;
 use crate::page::entities::OtherRows;
 use crate::page::gaps::Gap;
 use crate::page::marks::Mark;
+use crate::page::pairs::Pair;
 use exactop_model::ledger::named::Named;
 use exactop_model::text::escape::escape_str;
 use serde::Serialize;
@@ -54,6 +55,7 @@ pub struct Document {
     pub(crate) groups_left_out: OtherRows,
     pub(crate) threads: Vec<Thread>,
     pub(crate) threads_left_out: OtherRows,
+    pub(crate) pairs: Vec<Pair>,
 }
 
 /// A control group, or all those that have no row of their own. All text is escaped.
@@ -134,6 +136,8 @@ pub(crate) struct Slots {
     /// 0 exact, 1 repaired, 2 inexact: the worst of its windows.
     pub state: Vec<u8>,
     pub capacity_ns: Vec<u64>,
+    /// Length of its windows with a blame book.
+    pub blame_ns: Vec<u64>,
     /// A list for each account.
     pub parts_ns: [Vec<Option<i64>>; COUNT],
     /// Single windows of slots with more than one: slot, then `Peak`.
@@ -245,6 +249,7 @@ impl Slots {
             self.windows.push(0);
             self.state.push(0);
             self.capacity_ns.push(0);
+            self.blame_ns.push(0);
             self.parts_ns.iter_mut().for_each(|parts| parts.push(None));
         }
         let Some(last) = self.from_us.len().checked_sub(1) else { return };

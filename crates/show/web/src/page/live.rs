@@ -23,6 +23,8 @@ const STILL: usize = 120;
 const GROUPS: usize = 400;
 /// Most threads of processes that pages look at.
 const THREADS: usize = 400;
+/// Most pairs of the blame book of a window, under each key.
+const PAIRS: usize = 60;
 
 /// A window that was just measured.
 #[derive(Debug)]
@@ -105,7 +107,7 @@ impl Live {
     /// The document of one window, which follows those of [`beginning`] and of the previous
     /// windows. A row stays while its process is idle, so that the page gets its idle states.
     pub fn measured(&mut self, of: &Measured) -> Document {
-        let limits = Limits::default();
+        let limits = Limits { pairs: PAIRS, ..Limits::default() };
         let mut weights = Weights::new(limits.weighed);
         survey(&mut weights, of, 0, 0);
         let mut chosen = choose(&weights, &[0], ROWS, ROWS);

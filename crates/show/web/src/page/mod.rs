@@ -16,6 +16,7 @@ mod html;
 mod live;
 mod marks;
 mod moment;
+mod pairs;
 mod reading;
 mod slots;
 

@@ -19,6 +19,8 @@ pub struct Limits {
     pub thread_cells: usize,
     /// Threads.
     pub threads: usize,
+    /// Pairs of a victim and a culprit, under each key.
+    pub pairs: usize,
     /// Findings.
     pub marks: usize,
     /// Gaps.
@@ -39,6 +41,7 @@ impl Default for Limits {
             groups: 2000,
             thread_cells: 15_000,
             threads: 2000,
+            pairs: 300,
             marks: 400,
             gaps: 1000,
             weighed: 200_000,

@@ -15,11 +15,12 @@ mod groups;
 mod live;
 mod looking;
 mod looks;
+mod pairs;
 mod table;
 
 use drawn::{document, Planted};
 use driver::Browser;
-use exactop_web::page::{html, Limits};
+use exactop_web::page::{html, Document, Limits};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -33,8 +34,13 @@ pub struct Shown {
 
 /// Shows a drawn machine; `None` without a browser.
 pub fn shown(planted: &Planted, limits: &Limits) -> Option<Shown> {
+    shown_document(&document(planted, limits))
+}
+
+/// Shows this document; `None` without a browser.
+pub fn shown_document(document: &Document) -> Option<Shown> {
     let mut browser = Browser::start()?;
-    let json = document(planted, limits).json().expect("JSON");
+    let json = document.json().expect("JSON");
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("page.html");
     std::fs::write(&path, html("a <b>page</b>", Some(&json))).expect("a file");

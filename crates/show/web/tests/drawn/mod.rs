@@ -2,15 +2,17 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
+use exactop_model::blame::rows::{BlamedSums, VictimRow};
 use exactop_model::cgroups::GroupSample;
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::ProcessRef;
+use exactop_model::owner::Grouping;
 use exactop_model::run::CpuStat;
 use exactop_model::{
     Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
     Tap, TaskKey, TaskSample,
 };
-use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, TimeRange, Windows};
 use exactop_testkit::samples;
 use exactop_web::page::{read, Document, Limits};
 use std::path::Path;
@@ -267,4 +269,36 @@ pub fn document(planted: &Planted, limits: &Limits) -> Document {
 pub fn json(planted: &Planted, limits: &Limits) -> serde_json::Value {
     let json = document(planted, limits).json().expect("JSON");
     serde_json::from_str(&json).expect("JSON")
+}
+
+/// The blame books of a recording's windows under a key.
+pub struct Books {
+    pub by: &'static str,
+    /// Length of the windows that have one, ns.
+    pub length_ns: u64,
+    pub rows: Vec<VictimRow>,
+}
+
+/// The page of a recording with blame books in some windows, and these books.
+pub fn booked() -> (Document, Vec<Books>) {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../keep/recording/tests/recordings/form-1-blame-ledger.rec"
+    );
+    let open = || Recording::open(path.as_ref()).expect("a recording");
+    let document = read([open(), open()], TimeRange::default(), &Limits::default());
+    let books = [Grouping::Cgroup, Grouping::Command].map(|by| {
+        let (mut sums, mut length_ns) = (BlamedSums::default(), 0);
+        let mut windows = Windows::from_recording(open(), TimeRange::default()).expect("windows");
+        while windows.advance().expect("a window") {
+            let replay = windows.replay();
+            let Some(window) = replay.window() else { continue };
+            if let Some(blame) = &window.blame {
+                sums.add(blame, by, replay.book(), &mut |_| None);
+                length_ns += window.length_ns();
+            }
+        }
+        Books { by: by.name(), length_ns, rows: sums.into_rows() }
+    });
+    (document.expect("a page"), books.into())
 }

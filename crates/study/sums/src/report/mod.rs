@@ -46,7 +46,7 @@ pub fn page(
     blocks.push(rows(stretch, most));
     if let Some(pairs) = &stretch.pairs {
         blocks.push(Block::Heading(2, "Who kept whom off the CPU".into()));
-        let mut remarks: Vec<String> = pairs.lack(stretch).into_iter().collect();
+        let mut remarks: Vec<String> = pairs.lack(stretch.windows).into_iter().collect();
         if stretch.by == Grouping::Command {
             remarks.push("Waits before an exec stand under the earlier name.".into());
         }

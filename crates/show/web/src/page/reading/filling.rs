@@ -12,6 +12,7 @@ use crate::page::entities::{EntityId, EntityRow};
 use crate::page::gaps::{self, Gaps};
 use crate::page::marks::{Marks, WindowTime};
 use crate::page::moment::Moment;
+use crate::page::pairs::FillingPairs;
 use crate::page::slots::Limits;
 use exactop_model::columns::Context;
 use exactop_model::ledger::exactness::WindowState;
@@ -39,6 +40,7 @@ pub(crate) struct Filling {
     others: Cells,
     groups: FillingGroups,
     threads: FillingThreads,
+    pairs: FillingPairs,
     at: usize,
     peaks: Peaks,
     /// CPUs that have figures.
@@ -68,6 +70,7 @@ impl Filling {
             others: Cells::default(),
             groups: FillingGroups::new(groups),
             threads: FillingThreads::new(threads),
+            pairs: FillingPairs::new(limits.pairs),
             at: 0,
             peaks: Peaks::default(),
             strips,
@@ -112,6 +115,8 @@ impl Filling {
         let at = self.at as u32;
         self.groups.take(moment, boot, at, slot);
         self.threads.take(moment, boot, (at, slot), &self.columns);
+        let blame_ns = self.pairs.take(moment, slot);
+        self.document.slots.blame_ns[slot as usize] += blame_ns;
         self.at += 1;
     }
 
@@ -281,6 +286,7 @@ impl Filling {
         (document.cpus, document.rows) = (cpus, rows);
         document.groups = self.groups.finish();
         document.threads = self.threads.finish(&leaders, columns);
+        document.pairs = self.pairs.finish();
         document
     }
 }

@@ -1,0 +1,125 @@
+//! Who had the CPU while others waited for it: the pairs of the blame book, by slot.
+
+use crate::page::cells::{Cells, Columns};
+use crate::page::moment::Moment;
+use exactop_model::blame::rows::{BlamedSums, Kind};
+use exactop_model::owner::{Grouping, LABEL_OTHER};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Keys of the page's pairs.
+pub(crate) const KEYS: [Grouping; 2] = [Grouping::Cgroup, Grouping::Command];
+
+/// A victim and a culprit under a key, with the wait in ns by slot. All text is escaped.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Pair {
+    /// Its name among the pairs.
+    pub key: String,
+    pub by: &'static str,
+    pub victim: String,
+    /// As in docs/reference/json.md.
+    pub kind: &'static str,
+    pub culprit: String,
+    #[serde(flatten)]
+    pub cells: Columns,
+}
+
+type Waits = BTreeMap<u32, u64>;
+
+/// Pairs while they are filled.
+#[derive(Debug)]
+pub(crate) struct FillingPairs {
+    /// Most pairs of a key; others are one.
+    most: usize,
+    sums: [BTreeMap<(String, Kind, String), Waits>; KEYS.len()],
+}
+
+impl FillingPairs {
+    pub fn new(most: usize) -> FillingPairs {
+        FillingPairs { most, sums: Default::default() }
+    }
+
+    /// Takes a window. Returns the time of which the book tells, ns: 0 without one.
+    pub fn take(&mut self, moment: &dyn Moment, slot: u32) -> u64 {
+        let window = moment.window();
+        let Some(blame) = &window.blame else { return 0 };
+        for (by, sums) in KEYS.into_iter().zip(&mut self.sums) {
+            let mut told = BlamedSums::default();
+            told.add(blame, by, moment.book(), &mut |_| None);
+            for row in told.into_rows() {
+                for culprit in row.culprits {
+                    let pair = (row.victim.clone(), culprit.kind, culprit.culprit);
+                    *sums.entry(pair).or_default().entry(slot).or_default() += culprit.booked.ns;
+                }
+            }
+            if sums.len() > 2 * self.most {
+                keep(sums, self.most);
+            }
+        }
+        window.length_ns()
+    }
+
+    pub fn finish(mut self) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for (by, sums) in KEYS.into_iter().zip(&mut self.sums) {
+            keep(sums, self.most);
+            let by = by.name();
+            pairs.extend(std::mem::take(sums).into_iter().map(
+                |((victim, kind, culprit), waits)| {
+                    let mut cells = Cells::default();
+                    waits.iter().for_each(|(&slot, &ns)| cells.add(slot, &[Some(ns)]));
+                    let kind = kind.name();
+                    let key = format!("{by}\n{victim}\n{kind}\n{culprit}");
+                    Pair { key, by, victim, kind, culprit, cells: cells.columns(1) }
+                },
+            ));
+        }
+        pairs
+    }
+}
+
+/// Keeps the pairs with the longest waits; the others are added up.
+fn keep(sums: &mut BTreeMap<(String, Kind, String), Waits>, most: usize) {
+    if sums.len() <= most {
+        return;
+    }
+    let other = (LABEL_OTHER.to_string(), Kind::Other, LABEL_OTHER.to_string());
+    let mut others = sums.remove(&other).unwrap_or_default();
+    let mut all: Vec<_> = std::mem::take(sums).into_iter().collect();
+    all.sort_by_key(|(_, waits)| Reverse(waits.values().sum::<u64>()));
+    let rest = all.split_off(most.max(1) - 1);
+    for (slot, ns) in rest.into_iter().flat_map(|(_, waits)| waits) {
+        *others.entry(slot).or_default() += ns;
+    }
+    sums.extend(all.into_iter().chain([(other, others)]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_waits_stay_and_nothing_is_lost() {
+        let mut sums = BTreeMap::new();
+        for n in 0..100_u64 {
+            let pair = (format!("victim {n}"), Kind::Group, "culprit".to_string());
+            sums.insert(pair, Waits::from([(n as u32 % 3, n), (5, 1)]));
+        }
+        let all = |sums: &BTreeMap<_, Waits>| {
+            let mut by_slot = Waits::new();
+            for (slot, ns) in sums.values().flatten() {
+                *by_slot.entry(*slot).or_default() += ns;
+            }
+            by_slot
+        };
+        let before = all(&sums);
+        for most in [40, 10, 10, 1] {
+            keep(&mut sums, most);
+            assert_eq!((all(&sums), sums.len()), (before.clone(), most));
+            let names: Vec<&String> = sums.keys().map(|(victim, ..)| victim).collect();
+            assert!(names.contains(&&LABEL_OTHER.to_string()));
+            assert_eq!(names.contains(&&"victim 99".to_string()), most > 1, "{names:?}");
+        }
+    }
+}
