@@ -1,10 +1,11 @@
 //! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the
-//! tables `accounts`, `rows`, `groups` and `charges`. The command, the fleet and its simulator may
+//! tables `accounts`, `rows`, `groups`, `charges`, `waits` and `pairs`. The command, the fleet and its simulator may
 //! depend on it.
 //!
-//! An export has a directory for each day (UTC) with four files. `accounts.parquet` has the balance
+//! An export has a directory for each day (UTC) with a file for each table. `accounts.parquet` has the balance
 //! of each window's CPU time, and `rows.parquet` has its tasks. `groups.parquet` has its control
-//! groups. `charges.parquet` has its largest groups by name, and `~other`.
+//! groups. `charges.parquet` has its largest groups by name, and `~other`. `waits.parquet` and
+//! `pairs.parquet` have its blame book.
 //!
 //! Figures are nanoseconds and counts as unsigned 64-bit numbers; an unknown figure is null. In
 //! each window, the sums of `rows`, of `groups` and of `charges` equal `tasks_ns` and `exited_ns`
@@ -15,7 +16,7 @@
 //!
 //! Modules:
 //!
-//! - `tables`: columns, and the rows of a window; `charges`: rows by name; `table`: typed columns
+//! - `tables`: columns, and the rows of a window; `charges`: rows by name; `blamed`: the blame book; `table`: typed columns
 //!   in row groups; `names`: users and control groups.
 //! - `days`: files by day, in a directory or by PUT (`objects`); `losses` refuses an export that
 //!   would lose windows.
@@ -25,6 +26,7 @@
 //!   `courier` or `filing` (batches as files).
 #![forbid(unsafe_code)]
 
+mod blamed;
 mod carrier;
 mod charges;
 pub mod clickhouse;

@@ -195,9 +195,10 @@ impl Row<'_> {
         self
     }
 
-    pub fn flag(&mut self, value: bool) -> &mut Self {
-        if let Values::Flags(values) = &mut self.put(&[FieldType::Flag], true).values {
-            values.push(value);
+    pub fn flag(&mut self, value: impl Into<Option<bool>>) -> &mut Self {
+        let value = value.into();
+        if let Values::Flags(values) = &mut self.put(&[FieldType::Flag], value.is_some()).values {
+            values.extend(value);
         }
         self
     }

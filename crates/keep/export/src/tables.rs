@@ -24,6 +24,10 @@ pub enum TableName {
     Groups,
     /// Names (namespace, pod, container, unit, command): the largest of a window, and `~other`.
     Charges,
+    /// Waits in the blame book: one row for each party that waited in a window.
+    Waits,
+    /// Pairs in the blame book: one row for each pair of a party and a culprit.
+    Pairs,
 }
 
 impl TableName {
@@ -89,8 +93,32 @@ pub fn fields(which: TableName) -> Vec<Field> {
             WAITS.iter().flat_map(|(_, c)| of(FieldType::Unsigned, perhaps, c.info().id)).collect(),
             of(FieldType::Unsigned, there, "exited_processes"),
         ],
+        TableName::Waits => {
+            vec![party(""), of(FieldType::Signed, there, "lat_ns dispatches in_flight_delta_ns")]
+        }
+        TableName::Pairs => vec![
+            party(""),
+            of(FieldType::Text, there, "kind"),
+            party("culprit_"),
+            of(FieldType::Unsigned, there, "ns times"),
+        ],
     };
     window().into_iter().chain(own.into_iter().flatten()).collect()
+}
+
+/// Columns of a party in the blame book, which are null together.
+fn party(prefix: &str) -> Vec<Field> {
+    let columns = [
+        ("comm", FieldType::Text),
+        ("uid", FieldType::Unsigned),
+        ("user", FieldType::Text),
+        ("session", FieldType::Unsigned),
+        ("cgroup_id", FieldType::Unsigned),
+        ("cgroup", FieldType::Text),
+        ("kthread", FieldType::Flag),
+    ];
+    let field = |(name, kind)| Field { name: format!("{prefix}{name}"), kind, optional: true };
+    columns.map(field).into()
 }
 
 pub(crate) struct WindowFacts<'a> {
@@ -120,6 +148,8 @@ impl WindowFacts<'_> {
             TableName::Rows => self.rows(table),
             TableName::Groups => self.groups(table),
             TableName::Charges => self.charges(table),
+            TableName::Waits => self.waits(table),
+            TableName::Pairs => self.pairs(table),
         }
     }
 
@@ -236,7 +266,7 @@ impl WindowFacts<'_> {
     }
 
     /// Path of a control group: from the window, else from the details of a row.
-    fn path(&self, id: Option<u64>) -> Option<String> {
+    pub fn path(&self, id: Option<u64>) -> Option<String> {
         let told = self.book.group(id?).map(|group| escape(&group.path));
         told.or_else(|| self.names.path(id).map(String::from))
     }

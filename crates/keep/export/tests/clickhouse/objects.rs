@@ -4,7 +4,7 @@ use crate::fake::{Fake, Reply, Request};
 use crate::made::{one, HASTY};
 use crate::tls::secure;
 use exactop_export::clickhouse::{Address, Login, Patience, StoreError};
-use exactop_export::{export, ExportError, Exported, Files, Objects, Replacing};
+use exactop_export::{export, ExportError, Exported, Files, Objects, Replacing, TableName};
 use exactop_files::Directory;
 use exactop_recording::{Recording, TimeRange, Windows};
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ fn files_on_a_server_equal_those_in_a_directory() {
     assert_eq!(*kept.lock().expect("it"), expected);
     let bytes: usize = expected.values().map(Vec::len).sum();
     assert_eq!(exported.bytes, bytes as u64);
-    assert_eq!(expected.len() as u64, 4 * exported.days);
+    assert_eq!(expected.len() as u64, TableName::ALL.len() as u64 * exported.days);
     // Send again: files are replaced, unless windows would be lost.
     put(&path, objects(&format!("{}/books", fake.url), None, None)).expect("taken");
     assert_eq!(*kept.lock().expect("it"), expected);

@@ -1,4 +1,5 @@
 //! The export equals the recording (for ClickHouse see tests/clickhouse).
 
+mod blamed;
 mod sums;
 mod waiting;

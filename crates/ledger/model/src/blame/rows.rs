@@ -192,18 +192,27 @@ fn pool(party: &Party, names: &dyn OwnerNames) -> String {
     Owner::from_ident(Grouping::Command, None, &ident, &ident).name(Grouping::Command, names).0
 }
 
+impl Culprit {
+    /// Its kind. A task's is [`Kind::Group`]: without a key no owner is the victim.
+    pub fn kind(self) -> Kind {
+        match self {
+            Culprit::Task(_) => Kind::Group,
+            Culprit::Interrupts => Kind::Interrupts,
+            Culprit::Steal => Kind::Steal,
+            Culprit::Idle => Kind::Idle,
+            Culprit::Throttled => Kind::Throttled,
+            Culprit::Brief => Kind::Brief,
+            Culprit::Older => Kind::Older,
+            Culprit::Other => Kind::Other,
+        }
+    }
+}
+
 fn told(culprit: Culprit) -> (Kind, String) {
-    let kind = match culprit {
-        Culprit::Task(_) => Kind::Group,
-        Culprit::Interrupts => Kind::Interrupts,
-        Culprit::Steal => Kind::Steal,
-        Culprit::Idle => Kind::Idle,
-        Culprit::Throttled => Kind::Throttled,
-        Culprit::Brief => Kind::Brief,
-        Culprit::Older => Kind::Older,
-        Culprit::Other => return (Kind::Other, LABEL_OTHER.into()),
-    };
-    (kind, kind.name().into())
+    match culprit.kind() {
+        Kind::Other => (Kind::Other, LABEL_OTHER.into()),
+        kind => (kind, kind.name().into()),
+    }
 }
 
 fn row((victim, sum): (String, Sum)) -> VictimRow {
