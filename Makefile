@@ -122,9 +122,14 @@ test-metrics: cargo ## Hold the page of metrics against the strict parser of Ope
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/prometheus/bin/python3 $(CARGO) test -p exactop-metrics outside
 
 .PHONY: test-web
-test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless)
+test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless) and the rules of axe-core
 	@command -v chromium >/dev/null || scripts/deps.sh web
-	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop-web --test browser -- --nocapture
+	@$(call venv,axe)
+	@# The module holds the rules as one file, axe.min.js.
+	@target/axe/bin/python3 -c 'import axe_playwright_python' 2>/dev/null || \
+	    target/axe/bin/python3 -m pip install --quiet --no-deps axe-playwright-python
+	EXACTOP_TEST_WEB=1 EXACTOP_TEST_AXE=$$(find $(CURDIR)/target/axe -name axe.min.js | head -n 1) \
+	    $(CARGO) test -p exactop-web --test browser -- --nocapture
 
 SECONDS ?= 600
 

@@ -1,6 +1,6 @@
 //! The page for users of screen readers, of keyboards, and of paper.
 
-use super::drawn::Planted;
+use super::drawn::{self, Planted};
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 use serde_json::{json, Value};
@@ -130,4 +130,44 @@ fn on_paper_nothing_is_cut_off_and_all_is_light() {
         std::fs::write(std::path::Path::new(&dir).join("page.pdf"), bytes).expect("a file");
     }
     page.is_quiet();
+}
+
+/// The script of axe-core, which `make test-web` installs; `None`: it is not here, which is said.
+fn axe() -> Option<String> {
+    let Some(path) = std::env::var_os("EXACTOP_TEST_AXE") else {
+        assert!(std::env::var_os("EXACTOP_TEST_WEB").is_none(), "EXACTOP_TEST_AXE: make test-web");
+        eprintln!("not run: EXACTOP_TEST_AXE names no axe.min.js; 'make test-web' runs this test");
+        return None;
+    };
+    Some(std::fs::read_to_string(path).expect("axe.min.js"))
+}
+
+/// Violations of WCAG 2.2 A and AA that axe-core finds: rule, and the first elements.
+fn violations(page: &mut Shown, axe: &str) -> Vec<String> {
+    page.browser.ask(&format!("(() => {{ {axe}\n; return 0; }})()"));
+    let found = page.browser.ask(
+        "axe.run(document, { preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }) \
+         .then(told => told.violations.map(of => `${of.id}: ${of.nodes.slice(0, 3).map(node => `${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 300)})`).join(' | ')}`))",
+    );
+    let found = found.as_array().expect("violations").iter();
+    found.map(|one| one.as_str().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn axe_finds_no_violation_at_any_width() {
+    let Some(axe) = axe() else { return };
+    let pages = [drawn::document(&planted(), &Limits::default()), drawn::booked().0];
+    for (number, document) in pages.iter().enumerate() {
+        let Some(mut page) = super::shown_document(document) else { return };
+        for (width, dark) in [(390, false), (768, true), (1440, false), (1440, true)] {
+            page.browser.look(width, 900, dark);
+            page.browser.ask("exactop.address.go({ row: [...exactop.model.rows.values()][0].key, group: 'path:/', pby: 'command' })");
+            page.browser.ask(FRAME);
+            let found = violations(&mut page, &axe);
+            assert!(found.is_empty(), "page {number}, {width} px, dark {dark}: {found:#?}");
+        }
+        // A rule that cannot fail proves nothing.
+        page.browser.ask("document.body.append(document.createElement('img'))");
+        assert!(violations(&mut page, &axe).iter().any(|found| found.starts_with("image-alt")));
+    }
 }
