@@ -1,6 +1,6 @@
 // The view's state is in the page's address, so that back, forward, bookmarks and links work.
 
-const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup' };
+const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup', keys: 'on' };
 
 const stretchOf = text => {
   const found = /^(\d{1,17})-(\d{1,17})$/.exec(text ?? '');
@@ -38,11 +38,12 @@ class Address {
       gby: word('gby', WHOLE.gby),
       group: told.get('group'),
       pby: word('pby', WHOLE.pby),
+      keys: word('keys', WHOLE.keys),
     };
   }
 
   text() {
-    const { v, a, b, by, sort, desc, q, cols, unit, row, gby, group, pby } = this.state;
+    const { v, a, b, by, sort, desc, q, cols, unit, row, gby, group, pby, keys } = this.state;
     const told = new URLSearchParams();
     for (const [name, stretch] of [['v', v], ['a', a], ['b', b]]) {
       if (stretch) told.set(name, `${Math.round(stretch[0])}-${Math.round(stretch[1])}`);
@@ -56,6 +57,7 @@ class Address {
     if (gby !== WHOLE.gby) told.set('gby', gby);
     if (group) told.set('group', group);
     if (pby !== WHOLE.pby) told.set('pby', pby);
+    if (keys !== WHOLE.keys) told.set('keys', keys);
     return `#${told}`;
   }
 

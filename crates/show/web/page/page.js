@@ -48,11 +48,7 @@ class Page {
     $('clear').addEventListener('click', () => this.clear());
     $('second').addEventListener('click', () => this.nextIsSecond(!this.isSecond()));
     $('skip').addEventListener('click', event => { event.preventDefault(); $('rows-title').focus(); });
-    document.addEventListener('keydown', event => {
-      if (event.key !== '/' || event.target.matches('input, select, textarea')) return;
-      event.preventDefault();
-      $('search').focus();
-    });
+    this.keys = new PageKeys(this);
     const again = soon(() => this.show());
     this.showSoon = soon(() => { this.headline(); this.show(); });
     $('pause').hidden = !this.isLive;
@@ -180,6 +176,7 @@ class Page {
     this.row.show(state.row, view, chosen, one, b);
     this.groups.show(state, view, chosen, one, b);
     this.pairs.show(state, one, b);
+    this.keys.show(state);
     $('zoom').disabled = !a;
     $('clear').disabled = !a && !b;
     $('all').disabled = !state.v;

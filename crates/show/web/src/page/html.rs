@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
 /// Scripts in the order of their dependencies.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/words.js"),
     include_str!("../../page/address.js"),
@@ -18,6 +18,7 @@ const SCRIPTS: [&str; 11] = [
     include_str!("../../page/row.js"),
     include_str!("../../page/groups.js"),
     include_str!("../../page/pairs.js"),
+    include_str!("../../page/keys.js"),
     include_str!("../../page/page.js"),
 ];
 

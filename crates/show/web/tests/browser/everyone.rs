@@ -132,6 +132,61 @@ fn on_paper_nothing_is_cut_off_and_all_is_light() {
     page.is_quiet();
 }
 
+/// Presses a key that types a letter, and returns the focused element.
+fn press(page: &mut Shown, key: char) -> String {
+    page.browser.press(&key.to_string(), 0, &key.to_string());
+    focused(page).0
+}
+
+#[test]
+fn the_keys_of_the_live_view_work_until_they_are_turned_off() {
+    let (document, _) = drawn::booked();
+    let Some(mut page) = super::shown_document(&document) else { return };
+    let state = |page: &mut Shown, name: &str| {
+        page.browser.ask(&format!("String(exactop.address.state.{name})")).to_string()
+    };
+    for (key, place, name, value) in [
+        ('2', "rows-title", "sort", "lat_ns"),
+        ('5', "rows-title", "sort", "migrations"),
+        ('1', "rows-title", "sort", "run_ns"),
+        ('K', "rows-title", "by", "command"),
+        ('3', "pairs-title", "by", "command"),
+        ('4', "groups-title", "by", "command"),
+        ('!', "findings-title", "by", "command"),
+        ('?', "", "by", "command"),
+    ] {
+        assert_eq!(press(&mut page, key), place, "{key}");
+        assert_eq!(state(&mut page, name), json!(value).to_string(), "{key}");
+    }
+    // The last window, the one before, the last again; then that alone.
+    let chosen = |page: &mut Shown| {
+        page.number(
+            "exactop.address.state.a ? exactop.model.slotsOf(exactop.address.state.a)[0] : -1",
+        )
+    };
+    let last = page.number("exactop.model.n") - 1.0;
+    for (key, slot) in [(']', last), ('[', last - 1.0), ('[', last - 2.0), (']', last - 1.0)] {
+        press(&mut page, key);
+        assert_eq!(chosen(&mut page), slot, "{key}");
+    }
+    press(&mut page, 'z');
+    assert_eq!(chosen(&mut page), -1.0);
+    // Each key is in the list; in a field it is a letter.
+    let listed = page.words(
+        "[...document.querySelectorAll('#keys-list kbd')].map(of => of.textContent).join('')",
+    );
+    assert_eq!(listed, "12345!K/[]z?");
+    assert_eq!(press(&mut page, '/'), "search");
+    assert_eq!(press(&mut page, '3'), "search");
+    assert_eq!(page.words("document.getElementById('search').value"), "3");
+    page.browser.ask(
+        "document.getElementById('search').blur(); document.getElementById('keys-on').click()",
+    );
+    assert_ne!(press(&mut page, '4'), "groups-title");
+    assert!(page.words("location.hash").contains("keys=off"));
+    page.is_quiet();
+}
+
 /// The script of axe-core, which `make test-web` installs; `None`: it is not here, which is said.
 fn axe() -> Option<String> {
     let Some(path) = std::env::var_os("EXACTOP_TEST_AXE") else {

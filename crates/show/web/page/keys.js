@@ -1,0 +1,62 @@
+// Keys of the page: those of the live view where it has the same question.
+
+const goTo = id => {
+  const place = $(id);
+  if (place.closest('[hidden]')) return;
+  place.scrollIntoView();
+  place.focus();
+};
+
+// Sorts the processes by a column, the largest first, and shows the column.
+const sortedBy = (page, name) => {
+  const { state } = page.address, shown = page.table.shown.map(i => page.model.columns[i].name);
+  page.rowsOf({ sort: name, desc: true, cols: shown.includes(name) ? state.cols : [...shown, name] });
+};
+
+// Chooses the window before or after the chosen one; without one, the last.
+const step = (page, by) => {
+  const { model, address } = page, chosen = address.state.a && model.slotsOf(address.state.a);
+  const slot = chosen ? Math.max(0, Math.min(model.n - 1, (by < 0 ? chosen[0] : chosen[1] - 1) + by)) : model.n - 1;
+  page.pick(model.timeOf([slot, slot + 1]), false, true);
+};
+
+const nextTotal = page => {
+  const all = [...$('by').options].map(option => option.value), at = all.indexOf(page.address.state.by);
+  page.rowsOf({ by: all[(at + 1) % all.length] });
+};
+
+const PAGE_KEYS = [
+  ['1', 'who uses the CPU', page => sortedBy(page, 'run_ns')],
+  ['2', 'who waits for a CPU', page => sortedBy(page, 'lat_ns')],
+  ['3', 'who starves whom', () => goTo('pairs-title')],
+  ['4', 'control groups and their quotas', () => goTo('groups-title')],
+  ['5', 'who moves between CPUs', page => sortedBy(page, 'migrations')],
+  ['!', 'findings', () => goTo('findings-title')],
+  ['K', 'totals by the next name', nextTotal],
+  ['/', 'search', () => $('search').focus()],
+  ['[', 'the window before', page => step(page, -1)],
+  [']', 'the window after', page => step(page, 1)],
+  ['z', 'zoom in', page => page.zoom()],
+  ['?', 'these keys', () => { $('keys').open = true; $('keys').querySelector('summary').focus(); }],
+];
+
+class PageKeys {
+  constructor(page) {
+    this.all = PAGE_KEYS;
+    fill($('keys-list'), ...PAGE_KEYS.flatMap(([key, told]) => [part('dt', {}, part('kbd', { text: key })), part('dd', { text: told })]));
+    // Speech and stray touches press single keys, so they can be turned off.
+    $('keys-on').addEventListener('change', event => page.address.go({ keys: event.target.checked ? 'on' : 'off' }));
+    document.addEventListener('keydown', event => {
+      if (page.address.state.keys === 'off' || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.target.matches('input:not([type=checkbox]), select, textarea')) return;
+      const found = PAGE_KEYS.find(([key]) => key === event.key);
+      if (!found) return;
+      event.preventDefault();
+      found[2](page);
+    });
+  }
+
+  show(state) {
+    $('keys-on').checked = state.keys !== 'off';
+  }
+}
