@@ -32,8 +32,14 @@ const LOOKERS: [Tool; 4] = [
     ("top, 200x50", "top", &["-d", "2"], Surface::LargeTerminal),
 ];
 
-const BIRTH_LOOKERS: [Tool; 3] = [
+const BIRTH_LOOKERS: [Tool; 4] = [
     ("exactop -b -i", "exactop", &["-bi", "-d", "2", "--source", "ledger"], Surface::Pipe),
+    (
+        "exactop -b -i --blame off",
+        "exactop",
+        &["-bi", "-d", "2", "--source", "ledger", "--blame", "off"],
+        Surface::Pipe,
+    ),
     ("exactop", "exactop", &["-d", "2", "--source", "ledger"], Surface::Terminal),
     ("top -b", "top", &["-b", "-d", "2"], Surface::Pipe),
 ];

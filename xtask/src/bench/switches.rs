@@ -17,7 +17,9 @@ const ROUNDS: usize = 9;
 /// Rounds with the kernel's statistics on.
 const STATISTICS_ROUNDS: usize = 3;
 
-const ARGUMENTS: [&str; 5] = ["-d", "10", "--source", "ledger", "--split"];
+/// Without the blame book a switch may cost at most this much less, points.
+const BLAME_POINTS: f64 = 4.0;
+const ARGUMENTS: [&str; 4] = ["-d", "10", "--source", "ledger"];
 
 /// Programs attached while the tasks switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +27,17 @@ enum AttachedPrograms {
     Nothing,
     Empty,
     Ledger,
+    LedgerWithoutBlame,
+    LiveView,
     SplitLedger,
 }
 
-const ALL: [AttachedPrograms; 4] = [
+const ALL: [AttachedPrograms; 6] = [
     AttachedPrograms::Nothing,
     AttachedPrograms::Empty,
     AttachedPrograms::Ledger,
+    AttachedPrograms::LedgerWithoutBlame,
+    AttachedPrograms::LiveView,
     AttachedPrograms::SplitLedger,
 ];
 
@@ -40,9 +46,17 @@ impl AttachedPrograms {
         match self {
             AttachedPrograms::Nothing => "nothing",
             AttachedPrograms::Empty => "empty programs",
-            AttachedPrograms::Ledger => "exactop --split sampled",
+            AttachedPrograms::Ledger => "exactop --split sampled --irq off",
+            AttachedPrograms::LedgerWithoutBlame => "exactop --split sampled --irq off --blame off",
+            AttachedPrograms::LiveView => "exactop",
             AttachedPrograms::SplitLedger => "exactop --split exact",
         }
+    }
+
+    /// Options of exactop; `None`: it does not run.
+    fn options(self) -> Option<impl Iterator<Item = &'static str>> {
+        let words = self.name().strip_prefix("exactop")?;
+        Some(words.split_whitespace())
     }
 }
 
@@ -65,11 +79,10 @@ enum Live {
 
 impl Live {
     fn start(bench: &Bench, with: AttachedPrograms, pipe: &Pipe) -> Result<Live> {
-        Ok(match with {
-            AttachedPrograms::Nothing => Live::Nothing,
-            AttachedPrograms::Empty => Live::Empty(Attached::new()?),
-            AttachedPrograms::Ledger => Live::Ledger(calibrated(bench, "sampled", pipe)?),
-            AttachedPrograms::SplitLedger => Live::Ledger(calibrated(bench, "exact", pipe)?),
+        Ok(match (with, with.options()) {
+            (_, Some(options)) => Live::Ledger(calibrated(bench, options, pipe)?),
+            (AttachedPrograms::Empty, None) => Live::Empty(Attached::new()?),
+            (_, None) => Live::Nothing,
         })
     }
 
@@ -84,9 +97,13 @@ impl Live {
 
 /// An exactop that has finished calibrating its programs. It starts with the kernel's statistics
 /// on, until it has seen enough events.
-fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
+fn calibrated(
+    bench: &Bench,
+    options: impl Iterator<Item = &'static str>,
+    pipe: &Pipe,
+) -> Result<Running> {
     let mut command = Command::new(&bench.exactop);
-    command.args(ARGUMENTS).arg(split).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    command.args(ARGUMENTS).args(options).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
     let mut running = Running::start_looking_for(&mut command, Surface::LargeTerminal, "COMMAND")?;
     running.found(Duration::from_secs(10))?;
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -186,7 +203,7 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
                 _ => format!(" Programs of others at sched_switch slow down every row: {strangers}."),
             }
         ),
-        commands: vec![pipe.command(), format!("exactop {} sampled|exact", ARGUMENTS.join(" "))],
+        commands: vec![pipe.command(), format!("exactop {} [the options of the row]", ARGUMENTS.join(" "))],
         tables: vec![table],
         pictures: Vec::new(),
         checks: checks(figures).into(),
@@ -194,16 +211,24 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
     }
 }
 
-fn checks(figures: &[Figures; ALL.len()]) -> [Check; 2] {
-    let [bare, empty, ledger, exact] = figures;
+fn checks(figures: &[Figures; ALL.len()]) -> [Check; 3] {
+    let [bare, empty, ledger, without_blame, _, exact] = figures;
     let more = |of: &Figures| of.wall_ns.over(&bare.wall_ns).map(|ratio| 100.0 * (ratio - 1.0));
-    let (empty, ledger, exact) = (more(empty), more(ledger), more(exact));
+    let (empty, exact) = (more(empty), more(exact));
+    let blame = ledger.wall_ns.over_by(&without_blame.wall_ns).over(&bare.wall_ns);
+    let blame = blame.map(|part| 100.0 * part);
+    let ledger = more(ledger);
     let times = ledger.median().zip(empty.median()).map(|(ours, empty)| ours / empty);
     [
         Check {
             target: "context switches: at most 1.5 times empty programs".into(),
             found: times.map_or("missing".into(), |times| format!("{times:.2} times")),
             met: times.map(|times| times <= 1.5),
+        },
+        Check {
+            target: format!("context switches, blame book: at most {BLAME_POINTS} points"),
+            found: blame.text_in("points", 1),
+            met: blame.median().map(|points| points <= BLAME_POINTS),
         },
         Check {
             target: "context switches, exact split: at most 40 % slower".into(),
