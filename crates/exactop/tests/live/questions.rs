@@ -65,9 +65,11 @@ fn a_user_is_looked_up() {
 
 #[test]
 fn search_finds_a_sleeper() {
-    let load = Load::sleep();
+    // Other tests have sleepers too.
+    let words = format!("{}.5", 100_000 + std::process::id());
+    let load = Load::start(std::process::Command::new("sleep").arg(&words));
     let terminal = Terminal::live(100, 24, &format!("{OPTIONS} -c"));
-    answer(&terminal, "/", "search:", "sleep 1000");
+    answer(&terminal, "/", "search:", &format!("sleep {words}"));
     terminal
         .wait("the row", |t| rows(&t.screen()).contains(&&*load.pid().to_string()).then_some(()));
     terminal.keys(&["&"]);
