@@ -189,7 +189,7 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	@# A demonstration that finds a difference says which, and fails.
 	sed -i 's/"rows":/"rows":1/' target/fleet-test/books/simulated.json
 	! target/fleet/bin/python3 crates/fleet/scripts/demo.py target/debug/exactop target/fleet-test >target/fleet-test/apart 2>&1
-	grep 'apart: rows made' target/fleet-test/apart
+	grep 'different sums: rows made' target/fleet-test/apart
 
 # Hosts and hours of the demonstration fleet, and its faults.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
