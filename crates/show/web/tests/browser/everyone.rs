@@ -187,7 +187,7 @@ fn the_keys_of_the_live_view_work_until_they_are_turned_off() {
     page.is_quiet();
 }
 
-/// The script of axe-core, which `make test-web` installs; `None`: it is not here, which is said.
+/// The script of axe-core, which `make test-web` installs; `None`: it is not here, which is reported.
 fn axe() -> Option<String> {
     let Some(path) = std::env::var_os("EXACTOP_TEST_AXE") else {
         assert!(std::env::var_os("EXACTOP_TEST_WEB").is_none(), "EXACTOP_TEST_AXE: make test-web");
