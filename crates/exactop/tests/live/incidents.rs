@@ -136,12 +136,16 @@ fn a_noisy_neighbour_is_named() {
     let loud = Limited::start(&["--weight", "10000", "--cpus", "0"]);
     let _quiet = Limited::start(&["--weight", "100", "--cpus", "0"]);
     finds(&terminal, &["3"], |screen| {
+        let heading = screen.lines().find(|line| line.contains("KEPT OFF BY")).unwrap_or_default();
+        let at = heading.split_whitespace().position(|word| word == "▾LAT%");
         screen.lines().any(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
-            // A group that waits half of the time, for the most part behind the loud one.
-            let [_, lat, _, culprit, share, ..] = words[..] else { return false };
-            culprit.starts_with(&loud.group())
-                && [lat, share].iter().all(|pct| pct.parse().is_ok_and(|pct: f64| pct > 50.0))
+            let lat = at.and_then(|at| words.get(at)?.parse::<f64>().ok());
+            // A group that waits half of the time, most of it behind the loud one.
+            let first = words.iter().find(|word| word.starts_with('/'));
+            lat.is_some_and(|pct| pct > 50.0)
+                && first.is_some_and(|first| first.starts_with(&loud.group()))
+                && words.last().is_some_and(|last| !last.starts_with(&loud.group()))
         })
     });
 }
