@@ -6,7 +6,7 @@ use crate::path::{
 };
 use crate::read::{bounded, regular_file};
 use crate::temporary::{random_name, Temporary};
-use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -189,9 +189,7 @@ impl Directory {
         }
         // Check before opening, because opening a device may already have an effect.
         check_own(&look(self.held.as_fd(), entry).map_err(failed)?, &path)?;
-        let file = open(&self.held, entry, OFlags::WRONLY | OFlags::APPEND).map_err(failed)?;
-        check_own(&fs::fstat(&file).map_err(failed)?, &path)?;
-        Ok(file)
+        open_own(&self.held, entry, &path, OFlags::WRONLY | OFlags::APPEND)
     }
 
     /// Syncs its entries to disk, so that a new file survives a loss of power. Not all file systems
@@ -293,6 +291,32 @@ pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
         0 | 1 => Ok(()),
         links => Err(FileError::Linked { path: path.into(), links }),
     }
+}
+
+/// Opens a regular file of this user to write to it, if it has no other name.
+pub(crate) fn open_own(
+    directory: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    flags: OFlags,
+) -> Result<File, FileError> {
+    let failed = |errno| FileError::io("write", path, errno);
+    let file = open(directory, name, flags).map_err(failed)?;
+    let opened = fs::fstat(&file).map_err(failed)?;
+    check_own(&opened, path)?;
+    // A second name of another file may have stood here and be gone by now; then that file has one
+    // name again. If this name is still that of the open file, it is the only one. A name that is
+    // being removed is still found for a moment, so there are two looks. Between them stands a call
+    // that waits for such a removal: a rename to the same name, which the kernel refuses.
+    for _ in 0..2 {
+        let named = look(directory.as_fd(), name).map_err(failed)?;
+        check_own(&named, path)?;
+        if (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino) {
+            return Err(failed(Errno::STALE));
+        }
+        let _ = fs::renameat_with(directory, name, directory, name, RenameFlags::NOREPLACE);
+    }
+    Ok(file)
 }
 
 /// Writes a file for its owner alone, completely or not at all, and makes the directories above it.

@@ -1,7 +1,7 @@
 //! Output to a path that the user chose: a file, or on purpose a FIFO, a device or an open
 //! descriptor.
 
-use crate::directory::check_own;
+use crate::directory::{check_own, open_own};
 use crate::error::{FileError, FileKind};
 use crate::path::{locate, open, own_uid, Location, Missing};
 use crate::temporary::Temporary;
@@ -119,9 +119,7 @@ fn fresh(place: &Location, path: &Path) -> Result<Output, FileError> {
 
 /// Opens and empties the old file.
 fn again(place: &Location, path: &Path) -> Result<Output, FileError> {
-    let failed = |errno: Errno| FileError::io("write", path, errno);
-    let file = open(&place.directory, &place.name, OFlags::WRONLY).map_err(failed)?;
-    check_own(&fs::fstat(&file).map_err(failed)?, path)?;
+    let file = open_own(&place.directory, &place.name, path, OFlags::WRONLY)?;
     file.set_len(0).map_err(|error| FileError::io("write", path, error))?;
     Ok(Output { file, stream: false })
 }
