@@ -15,7 +15,7 @@ use crate::clock;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
 use libbpf_rs::skel::Skel;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ProgramInput};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramMut};
 use std::io;
 use std::iter;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -83,6 +83,14 @@ pub struct KernelSide {
     /// The object with the program at sched_switch; it shares the maps of `skel`.
     beside: Option<LedgerSkel<'static>>,
     skel: LedgerSkel<'static>,
+}
+
+/// Runs a program that answers a question about a number.
+fn ask(program: &ProgramMut<'_>, about: u64, failed: &'static str) -> Result<bool, SourceError> {
+    let mut args = about.to_ne_bytes();
+    let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
+    let run = program.test_run(input).map_err(refusal::failed(failed))?;
+    Ok(run.return_value != 0)
 }
 
 impl KernelSide {
@@ -209,11 +217,7 @@ impl KernelSide {
 
     /// True if the kernel counted a context switch of `cpu` that it did not show to the programs.
     pub fn missed_a_switch(&self, cpu: usize) -> Result<bool, SourceError> {
-        let mut args = (cpu as u64).to_ne_bytes();
-        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
-        let run = self.skel.progs.peek.test_run(input);
-        let run = run.map_err(refusal::failed("cannot read the kernel's count of switches"))?;
-        Ok(run.return_value != 0)
+        ask(&self.skel.progs.peek, cpu as u64, "cannot read the kernel's count of switches")
     }
 
     /// Waits until it has seen `cpu` outside of the programs once. From then on the CPU's programs
@@ -275,20 +279,12 @@ impl KernelSide {
 
     /// True if the process of this account is still a zombie.
     pub fn is_zombie(&self, serial: u64) -> Result<bool, SourceError> {
-        let mut args = serial.to_ne_bytes();
-        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
-        let run = self.skel.progs.check_zombie.test_run(input);
-        let run = run.map_err(refusal::failed("cannot check a zombie"))?;
-        Ok(run.return_value != 0)
+        ask(&self.skel.progs.check_zombie, serial, "cannot check a zombie")
     }
 
     /// True if the kernel may still free the ended owner of a slot. If it is freed, the slot is too.
     pub fn is_unfreed(&self, index: usize) -> Result<bool, SourceError> {
-        let mut args = (index as u64).to_ne_bytes();
-        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
-        let run = self.skel.progs.check_ended.test_run(input);
-        let run = run.map_err(refusal::failed("cannot check an ended task"))?;
-        Ok(run.return_value != 0)
+        ask(&self.skel.progs.check_ended, index as u64, "cannot check an ended task")
     }
 
     /// The moves between control groups.
