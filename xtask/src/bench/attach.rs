@@ -1,5 +1,6 @@
 //! Time for each command that attaches programs to attach them, and to detach them at its end.
 
+use super::readers::daemon;
 use super::report::{Check, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
@@ -21,8 +22,9 @@ const WINDOW_MS: f64 = 100.0;
 const PAUSE: Duration = Duration::from_millis(30);
 /// The target.
 const LEAVING_MS: f64 = 50.0;
-/// Target: `exactop run` may take this much longer than the command alone.
-const RUN_MORE_MS: f64 = 40.0;
+/// Targets of `exactop run -q true`, with an own ledger and on a running daemon.
+const RUN_MS: f64 = 60.0;
+const RUN_ON_DAEMON_MS: f64 = 15.0;
 
 /// How a command starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +70,20 @@ struct Figures {
     leaving: Spread,
 }
 
+/// Times of `exactop run -q true`, ms.
+#[derive(Default)]
+struct Runs {
+    own: Spread,
+    daemons: Spread,
+}
+
 /// Measures all commands in turns.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let scratch = tempfile::tempdir().context("making a directory")?;
     let mut figures: Vec<Figures> = COMMANDS.iter().map(|_| Figures::default()).collect();
-    let (mut alone, mut under_run) = (Spread::default(), Spread::default());
+    let daemon = daemon(bench, scratch.path(), "", &[])?;
+    let socket = scratch.path().join("socket");
+    let mut runs = Runs::default();
     for round in 0..bench.rounds(ROUNDS) {
         eprintln!("bench: attach, round {}", round + 1);
         for (command, figures) in COMMANDS.iter().zip(&mut figures) {
@@ -82,10 +93,11 @@ pub fn measure(bench: &Bench) -> Result<Section> {
             attaching.into_iter().for_each(|ms| figures.attaching.add(ms));
             figures.leaving.add(leaving);
         }
-        alone.add(once_through(&mut Command::new("true"))?);
-        under_run.add(once_through(Command::new(&bench.exactop).args(["run", "-q", "true"]))?);
+        runs.own.add(run_ms(bench, "own", &socket)?);
+        runs.daemons.add(run_ms(bench, "daemon", &socket)?);
     }
-    Ok(section(&figures, &under_run.over_by(&alone)))
+    drop(daemon);
+    Ok(section(&figures, &runs))
 }
 
 impl Attaching {
@@ -136,10 +148,15 @@ impl Attaching {
     }
 }
 
-/// A command's whole time, ms.
-fn once_through(command: &mut Command) -> Result<f64> {
+/// The whole time of `exactop run -q true`, ms.
+fn run_ms(bench: &Bench, source: &str, socket: &Path) -> Result<f64> {
+    let mut command = Command::new(&bench.exactop);
+    command.args(["run", "-q", "--source", source]);
+    if source == "daemon" {
+        command.arg("--socket").arg(socket);
+    }
     let began = Instant::now();
-    let status = command.env("HOME", "/nonexistent").status()?;
+    let status = command.arg("true").env("HOME", "/nonexistent").status()?;
     anyhow::ensure!(status.success(), "{command:?} failed ({status})");
     Ok(ms(began.elapsed()))
 }
@@ -167,7 +184,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
+fn section(figures: &[Figures], runs: &Runs) -> Section {
     let mut table = Table::new(["command", "until attached, ms", "until gone, ms"]);
     for (command, figures) in COMMANDS.iter().zip(figures) {
         let attaching = match command.how {
@@ -188,11 +205,13 @@ fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
             .map_or("missing".into(), |(_, _, figures)| figures.leaving.text_in("ms", 1)),
         met: slowest.map(|(median, ..)| median <= LEAVING_MS),
     };
-    let run = Check {
-        target: format!("`exactop run true`: at most {RUN_MORE_MS} ms more than `true`"),
-        found: run_more_ms.text_in("ms", 1),
-        met: run_more_ms.median().map(|ms| ms <= RUN_MORE_MS),
+    let run = |found: &Spread, what: &str, most: f64| Check {
+        target: format!("`exactop run -q true`, {what}: at most {most} ms"),
+        found: found.text_in("ms", 1),
+        met: found.median().map(|ms| ms <= most),
     };
+    let own = run(&runs.own, "own ledger", RUN_MS);
+    let on_daemon = run(&runs.daemons, "on a daemon", RUN_ON_DAEMON_MS);
     Section {
         name: "attach",
         title: "Attaching and leaving".into(),
@@ -203,13 +222,16 @@ fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
         commands: COMMANDS.iter().map(|c| format!("exactop {}", c.arguments.join(" "))).collect(),
         tables: vec![table],
         pictures: Vec::new(),
-        checks: vec![check, run],
-        json: json_of(figures),
+        checks: vec![check, own, on_daemon],
+        json: json_of(figures, runs),
     }
 }
 
-fn json_of(figures: &[Figures]) -> Value {
+fn json_of(figures: &[Figures], runs: &Runs) -> Value {
     let one =
         |f: &Figures| json!({ "attaching_ms": f.attaching.json(), "leaving_ms": f.leaving.json() });
-    COMMANDS.iter().zip(figures).map(|(c, f)| (c.name.to_string(), one(f))).collect()
+    let mut all: Value =
+        COMMANDS.iter().zip(figures).map(|(c, f)| (c.name.to_string(), one(f))).collect();
+    all["run -q true, ms"] = json!({ "own": runs.own.json(), "daemon": runs.daemons.json() });
+    all
 }

@@ -92,6 +92,15 @@ impl Look {
         Some(self.maps_mib)
     }
 
+    fn without_maps(&self) -> Option<f64> {
+        Some(self.rss_mib - self.maps_mib)
+    }
+
+    /// Mean time of a run of its BPF programs, ns.
+    fn run_ns(&self) -> Option<f64> {
+        Some(self.bpf_pct? * 1e7 / self.bpf_runs_per_s?)
+    }
+
     fn peak(&self) -> Option<f64> {
         Some(self.peak_mib)
     }
@@ -287,9 +296,9 @@ fn events(figures: &[Vec<ToolRuns>]) -> String {
         let least = medians.iter().copied().reduce(f64::min)?;
         Some((least, medians.iter().copied().reduce(f64::max)?))
     };
-    let each = |l: &Look| Some(l.bpf_pct? * 1e7 / l.bpf_runs_per_s?);
-    let runs =
-        range(&|l| l.bpf_runs_per_s).zip(range(&each)).map_or(String::new(), |(runs, ns)| {
+    let runs = range(&|l| l.bpf_runs_per_s).zip(range(&Look::run_ns)).map_or(
+        String::new(),
+        |(runs, ns)| {
             // Three digits are certain.
             let tens = |ns: f64| thousands((ns / 10.0).round() as usize * 10);
             format!(
@@ -299,7 +308,8 @@ fn events(figures: &[Vec<ToolRuns>]) -> String {
                 tens(ns.0),
                 tens(ns.1)
             )
-        });
+        },
+    );
     runs + "Resident memory (VmRSS), the part in BPF maps, and the peak (VmHWM), in MiB:"
 }
 
@@ -338,41 +348,50 @@ fn checks(figures: &[Vec<ToolRuns>]) -> Vec<Check> {
         let ratio = total(population, peer).over(&total(population, ours));
         Check {
             target: format!(
-                "{} processes{}: at most 1/{part} of {peer}",
+                "{} processes{}: at most 1/{part} of {}",
                 thousands(POPULATIONS[population]),
-                ours.strip_prefix(OURS)
-                    .filter(|way| !way.is_empty())
-                    .map_or(String::new(), |way| { format!(", `{}`", way.trim_start()) })
+                match ours.strip_prefix(OURS).unwrap_or_default() {
+                    way if way.starts_with(" ") => format!(", `{}`", way.trim_start()),
+                    size => size.to_string(),
+                },
+                peer.split(',').next().unwrap_or_default()
             ),
             found: format!("1/{}", ratio.text(1)),
             met: ratio.median().map(|ratio| ratio >= part),
         }
     };
-    let resident = |population: usize, most: f64| {
-        let looks = &figures[population][of(OURS)];
-        let own = looks.spread(|l| Some(l.rss_mib - l.maps_mib));
+    let memory = |population: usize, what: &str, of_look: fn(&Look) -> Option<f64>, most: f64| {
+        let found = figures[population][of(OURS)].spread(of_look);
         Check {
             target: format!(
-                "memory, {} processes, without BPF maps: at most {most} MiB",
+                "{what}, {} processes: at most {most} MiB",
                 thousands(POPULATIONS[population])
             ),
-            found: format!("{} MiB", mib(&own)),
-            met: own.median().map(|mib| mib <= most),
+            found: format!("{} MiB", mib(&found)),
+            met: found.median().map(|mib| mib <= most),
         }
     };
+    let run_us = figures[1][of(OURS)].spread(Look::run_ns).map(|ns| ns / 1e3);
     let growth = total(3, OURS).over(&total(0, OURS));
     vec![
         at_most(1, OURS, PEER, 25.0),
-        at_most(2, OURS, PEER, 200.0),
-        at_most(2, "exactop -b", "top -b", 8.0),
+        at_most(1, "exactop, 200x50", "top, 200x50", 15.0),
+        at_most(2, OURS, PEER, 150.0),
+        at_most(2, "exactop -b", "top -b", 10.0),
         at_most(2, "exactop -b -i", "top -b", 30.0),
         Check {
             target: "100 to 30,000 processes: no growth (1.0)".into(),
             found: growth.text(2),
             met: growth.median().map(|growth| growth < 1.05),
         },
-        resident(1, 8.0),
-        resident(3, 40.0),
+        Check {
+            target: "a run of a program, cold caches: at most 1.2 µs".into(),
+            found: run_us.text_in("µs", 2),
+            met: run_us.median().map(|us| us <= 1.2),
+        },
+        memory(1, "memory with BPF maps", Look::rss, 8.0),
+        memory(1, "memory at its peak", Look::peak, 12.0),
+        memory(3, "memory without BPF maps", Look::without_maps, 40.0),
     ]
 }
 

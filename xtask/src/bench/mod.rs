@@ -25,6 +25,7 @@ mod record;
 mod report;
 mod running;
 mod spread;
+mod steady;
 mod switches;
 mod table;
 mod terminal;
@@ -59,6 +60,8 @@ enum Benchmark {
     Attach,
     /// Measure 1, 2, 5 and 20 readers, each with an own ledger and through one daemon
     Readers,
+    /// Measure a refresh of the live view, and a daemon
+    Steady,
     /// Measure the program file
     Size,
     /// Compare CPU time of many loads by the ledger, perf, control groups and /proc (only on
@@ -172,6 +175,7 @@ fn measure(what: Benchmark, bench: &Bench) -> Result<Section> {
         Benchmark::Start => first_frame::measure(bench),
         Benchmark::Attach => attach::measure(bench),
         Benchmark::Readers => readers::measure(bench),
+        Benchmark::Steady => steady::measure(bench),
         Benchmark::Size => file_size::measure(bench),
         Benchmark::Truth => truth::measure(bench),
     }

@@ -82,7 +82,7 @@ fn cost(bench: &Bench, readers: usize, whose: LedgerOwner) -> Result<Cost> {
     let scratch = tempfile::tempdir().context("making a directory")?;
     let socket = scratch.path().join("socket");
     let daemon = match whose {
-        LedgerOwner::Daemons => Some(daemon(bench, scratch.path(), &socket)?),
+        LedgerOwner::Daemons => Some(daemon(bench, scratch.path(), "", &[])?),
         LedgerOwner::Own => None,
     };
     let reader = |n: usize| {
@@ -124,16 +124,16 @@ fn programs_ns(of: &[&Running]) -> Result<u64> {
     of.iter().map(one).sum()
 }
 
-/// A daemon with default settings.
-fn daemon(bench: &Bench, scratch: &Path, socket: &Path) -> Result<Running> {
-    let config = scratch.join("config.toml");
-    std::fs::write(&config, "").with_context(|| format!("writing {}", config.display()))?;
+/// A daemon with these settings and options. Its socket is `socket` in the directory.
+pub fn daemon(bench: &Bench, scratch: &Path, settings: &str, options: &[&str]) -> Result<Running> {
+    let (config, socket) = (scratch.join("config.toml"), scratch.join("socket"));
+    std::fs::write(&config, settings).with_context(|| format!("writing {}", config.display()))?;
     let mut command = Command::new(&bench.exactop);
-    command.arg("daemon").arg("--config").arg(&config).arg("--socket").arg(socket);
-    command.arg("--dir").arg(scratch.join("log"));
+    command.arg("daemon").arg("--config").arg(&config).arg("--socket").arg(&socket);
+    command.arg("--dir").arg(scratch.join("log")).args(options);
     let daemon = Running::start(&mut command, Surface::Pipe)?;
     let deadline = Instant::now() + PATIENCE;
-    while UnixStream::connect(socket).is_err() {
+    while UnixStream::connect(&socket).is_err() {
         anyhow::ensure!(Instant::now() < deadline, "the daemon does not serve");
         std::thread::sleep(Duration::from_millis(20));
     }
