@@ -146,7 +146,7 @@ impl Looking {
         let out = daemon.path().join(format!("windows-{name}"));
         let complaints = daemon.path().join(format!("said-{name}"));
         let file = |path| File::create(path).expect("a file");
-        let mut reader = daemon.reader(&[&["--json"], words].concat());
+        let mut reader = daemon.reader(&[words, &["--json"]].concat());
         let child = reader.stdout(file(&out)).stderr(file(&complaints)).spawn();
         Looking { child: Load(child.expect("a reader")), out, complaints }
     }

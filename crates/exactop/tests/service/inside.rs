@@ -3,10 +3,11 @@
 use crate::daemon::{span, whole, Daemon, Looking};
 use crate::helpers::processes::Load;
 use crate::helpers::run::{alone, copied_from, done, program};
+use exactop_model::blame::rows::OTHER_USERS;
 use exactop_sources::pid_namespace::{self, PidNamespace};
 use exactop_testkit::wait;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +20,7 @@ pub const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", 
 const STORY: &str = "
     $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
     $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
-    $EXACTOP --json -d 0.5 --source daemon --socket $DIR/socket
+    $EXACTOP $READS --json -d 0.5 --source daemon --socket $DIR/socket
 ";
 
 /// Makes shells under these names.
@@ -48,12 +49,13 @@ fn has_brief(window: &Value) -> bool {
     rows(window, "exited").iter().any(|row| row["comm"] == "brief" && row["run_ns"] != 0)
 }
 
-/// Runs the script inside, and a reader outside, until both have enough windows of the same time.
-fn windows(daemon: &Daemon) -> [Vec<Value>; 2] {
-    let outside = Looking::start(daemon, "outside", &["-d", "0.5"]);
+/// Runs the script inside, and a reader outside, until both have enough windows of the same time, and
+/// one window inside `has` what the test is about. Both run this command.
+fn windows(daemon: &Daemon, reads: &[&str], has: fn(&Value) -> bool) -> [Vec<Value>; 2] {
+    let outside = Looking::start(daemon, "outside", &[reads, &["-d", "0.5"]].concat());
     let mut story = Command::new(CONTAINED[0]);
     story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
-    story.env("DIR", daemon.path()).env("EXACTOP", program());
+    story.env("DIR", daemon.path()).env("EXACTOP", program()).env("READS", reads.join(" "));
     let (out, err) = (daemon.path().join("inside"), daemon.path().join("complaints-inside"));
     let file = |path| fs::File::create(path).expect("a file");
     let mut story = story.stdout(file(&out)).stderr(file(&err)).spawn().map(Load).expect("a story");
@@ -67,7 +69,7 @@ fn windows(daemon: &Daemon) -> [Vec<Value>; 2] {
             return false;
         }
         let (inside, outside) = (whole(&out), outside.windows());
-        shared(&inside, &outside).len() >= 3 && inside.iter().any(has_brief)
+        shared(&inside, &outside).len() >= 3 && inside.iter().any(has)
     });
     drop(story);
     [whole(&out), outside.stop()]
@@ -87,7 +89,7 @@ fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
     let outside = daemon.path().join("outsider");
     let script = format!("while :; do {}/passing -c :; done", daemon.path().display());
     let _outsider = Load::start(Command::new(outside).args(["-c", &script]));
-    let [inside, everyone] = windows(&daemon);
+    let [inside, everyone] = windows(&daemon, &[], has_brief);
     let number = fs::read_to_string(daemon.path().join("pid")).expect("a number");
     let number: u64 = number.trim().parse().expect("one");
     let worker = |window: &Value, comm: &str| {
@@ -106,6 +108,76 @@ fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
         assert_eq!(worker(all, "insider").1, worker(window, "insider").1);
         let told = ns(window, "tasks_ns") + ns(window, "exited_ns") + ns(window, "outside_ns");
         assert_eq!(told, ns(all, "tasks_ns") + ns(all, "exited_ns"));
+    }
+}
+
+/// Time of a victim's culprits by kind. Those that are other groups are one.
+fn by_kind(row: &Value) -> BTreeMap<&str, (u64, u64)> {
+    let mut kinds = BTreeMap::new();
+    for culprit in row["culprits"].as_array().expect("culprits") {
+        let number = |name: &str| culprit[name].as_u64().expect("a number");
+        let kind = match culprit["kind"].as_str().expect("a kind") {
+            "kernel" => "group",
+            kind => kind,
+        };
+        let sum: &mut (u64, u64) = kinds.entry(kind).or_default();
+        *sum = (sum.0 + number("ns"), sum.1 + number("times"));
+    }
+    kinds
+}
+
+/// The row of a victim.
+fn victim<'a>(window: &'a Value, name: &str) -> Option<&'a Value> {
+    rows(window, "rows").iter().find(|row| row["victim"] == name)
+}
+
+/// Time that a victim inside waited behind tasks outside.
+fn hidden_ns(window: &Value) -> Option<u64> {
+    let culprits = victim(window, "insider")?["culprits"].as_array()?;
+    let hidden = culprits.iter().find(|culprit| culprit["culprit"] == OTHER_USERS)?;
+    assert_eq!(hidden["kind"], "group");
+    hidden["ns"].as_u64()
+}
+
+#[test]
+fn a_reader_in_a_pid_namespace_gets_its_waits_and_one_culprit_for_all_others() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root makes namespaces");
+    }
+    if !kernel_reports_pids() {
+        return eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
+    }
+    let daemon = Daemon::start(&[]);
+    shells(daemon.path());
+    // As many as there are CPUs, so that the worker inside waits behind one of them.
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    let outsider = daemon.path().join("outsider");
+    let outsider = || Load::start(Command::new(&outsider).args(["-c", "while :; do :; done"]));
+    let _outsiders: Vec<Load> = (0..cpus).map(|_| outsider()).collect();
+    let reads = ["blame", "--by", "command"];
+    let [inside, everyone] = windows(&daemon, &reads, |window| hidden_ns(window) > Some(0));
+    for window in &inside {
+        assert_eq!(window["blame_residual_ns"], 0, "{window}");
+        for row in rows(window, "rows") {
+            let kinds = by_kind(row);
+            let booked: u64 = kinds.values().map(|(ns, _)| ns).sum();
+            let open = row["in_flight_delta_ns"].as_i64().expect("a number");
+            assert_eq!(row["lat_ns"].as_i64(), Some(booked as i64 + open), "{row}");
+        }
+        let text = window.to_string();
+        for name in ["outsider", "kworker", "cargo"] {
+            assert!(!text.contains(name), "{name} is in {text}");
+        }
+    }
+    // The host's window of the same time range is the witness.
+    for (window, all) in shared(&inside, &everyone) {
+        let Some(seen) = victim(window, "insider") else { continue };
+        let whole = victim(all, "insider").expect("the host has every victim");
+        for figure in ["lat_ns", "dispatches", "in_flight_delta_ns"] {
+            assert_eq!(seen[figure], whole[figure], "{figure}: {seen} of {whole}");
+        }
+        assert_eq!(by_kind(seen), by_kind(whole), "{seen} of {whole}");
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::about::Machine;
 use crate::rows::{Facts, GroupFiles, PageData, Waited};
-use exactop_model::blame::{Blame, Culprit, Party};
+use exactop_model::blame::Party;
 use exactop_model::cgroups::GroupSample;
 use exactop_model::ledger::key::TaskRef;
 use exactop_model::ledger::named::{GroupName, Named};
@@ -178,33 +178,13 @@ impl Masks {
             system,
             cost,
             outside,
-            blame: blame.map(|book| self.blame(&book)),
+            blame: blame.map(|book| book.seen(|party| Some(self.party(party)))),
         }
     }
 
     fn party(&mut self, party: Party) -> Party {
         let Party { cgroup_id, uid, session, comm, kthread } = party;
         Party { cgroup_id, uid: self.uid(uid), session, comm: self.comm(comm), kthread }
-    }
-
-    fn blame(&mut self, book: &Blame) -> Blame {
-        let Blame { waits, pairs, sizes } = book;
-        let mut masked = Blame::default();
-        for (party, waits) in waits {
-            masked.wait(party.map(|party| self.party(party)), *waits);
-        }
-        for ((victim, culprit), booked) in pairs {
-            let culprit = match culprit {
-                Culprit::Task(party) => Culprit::Task(self.party(*party)),
-                other => *other,
-            };
-            masked.book(victim.map(|party| self.party(party)), culprit, *booked);
-        }
-        for (party, sizes) in sizes {
-            let party = party.map(|party| self.party(party));
-            masked.sizes.entry(party).or_default().add(sizes);
-        }
-        masked
     }
 
     /// Masks a task or process; the kernel itself has no name to hide.

@@ -10,7 +10,7 @@ use exactop_model::Comm;
 use std::collections::BTreeMap;
 
 /// Names of culprits that are no party.
-const OTHERS: [(&str, Culprit); 7] = [
+const OTHERS: [(&str, Culprit); 8] = [
     ("interrupts", Culprit::Interrupts),
     ("steal", Culprit::Steal),
     ("idle", Culprit::Idle),
@@ -18,6 +18,7 @@ const OTHERS: [(&str, Culprit); 7] = [
     ("brief", Culprit::Brief),
     ("older", Culprit::Older),
     ("other", Culprit::Other),
+    ("hidden", Culprit::Hidden),
 ];
 /// Name of a culprit that is a party.
 const TASK: &str = "task";

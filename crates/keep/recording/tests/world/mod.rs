@@ -283,6 +283,7 @@ fn blame(n: u64) -> Blame {
             Culprit::Brief,
             Culprit::Older,
             Culprit::Other,
+            Culprit::Hidden,
         ];
         for (culprit, ns) in others.into_iter().zip(n..) {
             blame.book((k % 3 > 0).then(|| party(k)), culprit, Booked { ns, times: 1 + k });

@@ -31,13 +31,16 @@ pub struct Party {
 }
 
 impl Party {
+    /// The party of a process with this leader. An id that is not known is 0 in the book.
+    pub fn from_ident(leader: &Ident) -> Party {
+        let Ident { comm, uid, session, cgroup_id, kthread, .. } = *leader;
+        let (cgroup_id, session) = (cgroup_id.unwrap_or_default(), session.unwrap_or_default());
+        Party { cgroup_id, uid, session, comm, kthread }
+    }
+
     /// True if a process with this leader is of this party.
     pub(crate) fn is_of(&self, leader: &Ident) -> bool {
-        let Ident { comm, uid, session, cgroup_id, kthread, .. } = leader;
-        // An id that is not known is 0 in the book.
-        let ids = (cgroup_id.unwrap_or_default(), session.unwrap_or_default());
-        (self.cgroup_id, self.session) == ids
-            && (self.comm, self.uid, self.kthread) == (*comm, *uid, *kthread)
+        *self == Party::from_ident(leader)
     }
 
     /// The identity of its tasks, as far as it decides their owner.
@@ -72,6 +75,8 @@ pub enum Culprit {
     Older,
     /// A task without an account, or no room in the table.
     Other,
+    /// Tasks of all parties that the reader may not see.
+    Hidden,
 }
 
 /// Waits of a party in a window.
@@ -155,6 +160,40 @@ impl Blame {
         }
     }
 
+    /// The book for a reader that may not see every party. `seen` gives a party as the reader sees
+    /// it. A hidden party is no victim, and as a culprit it is [`Culprit::Hidden`], so the waits of
+    /// each victim still equal its pairs.
+    #[must_use]
+    pub fn seen(&self, mut seen: impl FnMut(Party) -> Option<Party>) -> Blame {
+        let mut book = Blame::default();
+        let mut victim = |party: Option<Party>| match party {
+            Some(party) => seen(party).map(Some),
+            None => Some(None),
+        };
+        for (party, waits) in &self.waits {
+            if let Some(party) = victim(*party) {
+                book.wait(party, *waits);
+            }
+        }
+        for ((party, culprit), booked) in &self.pairs {
+            let Some(party) = victim(*party) else { continue };
+            let culprit = match *culprit {
+                Culprit::Task(task) => match victim(Some(task)).flatten() {
+                    Some(task) => Culprit::Task(task),
+                    None => Culprit::Hidden,
+                },
+                other => other,
+            };
+            book.book(party, culprit, *booked);
+        }
+        for (party, sizes) in &self.sizes {
+            if let Some(party) = victim(*party) {
+                book.sizes.entry(party).or_default().add(sizes);
+            }
+        }
+        book
+    }
+
     /// Differences between the parties' waits and their histograms, summed without sign, ns.
     pub fn hist_residual_ns(&self) -> u64 {
         self.sizes.values().map(|sizes| sizes.residual_ns().unsigned_abs()).sum()
@@ -171,5 +210,85 @@ impl Blame {
             *left = left.wrapping_sub(booked.ns as i64);
         }
         left.values().map(|left| left.unsigned_abs()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn party(number: u8) -> Party {
+        let comm = Comm::new(&[b'a' + number]);
+        Party { cgroup_id: number.into(), uid: 0, session: 0, comm, kthread: false }
+    }
+
+    fn culprit(number: u8) -> Culprit {
+        match number {
+            0 => Culprit::Brief,
+            1 => Culprit::Other,
+            number => Culprit::Task(party(number - 2)),
+        }
+    }
+
+    /// A book of six parties and none, and which of the parties the reader may see.
+    fn books() -> impl Strategy<Value = (Blame, [bool; 6])> {
+        let victim = 0..7_u8;
+        let pair = (victim.clone(), 0..8_u8, 0..1_000_u64);
+        let wait = (victim, -1_000..1_000_i64, -10..10_i64);
+        let lists = (prop::collection::vec(pair, 0..40), prop::collection::vec(wait, 0..10));
+        (lists, any::<[bool; 6]>()).prop_map(|((pairs, waits), seen)| {
+            let (mut book, victim) = (Blame::default(), |n: u8| (n < 6).then(|| party(n)));
+            for (n, to, ns) in pairs {
+                book.book(victim(n), culprit(to), Booked { ns, times: 1 });
+            }
+            for (n, lat_ns, in_flight_delta_ns) in waits {
+                book.wait(victim(n), Waits { lat_ns, dispatches: 1, in_flight_delta_ns });
+            }
+            (book, seen)
+        })
+    }
+
+    fn sums(book: &Blame, victim: Option<Party>, of: impl Fn(&Culprit) -> bool) -> Booked {
+        let mut sum = Booked::default();
+        for ((_, _), booked) in
+            book.pairs.iter().filter(|((v, culprit), _)| *v == victim && of(culprit))
+        {
+            sum.add(booked);
+        }
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn hidden_culprits_are_one_and_the_sums_stay_the_same((book, may_see) in books()) {
+            let is_seen = |party: &Party| may_see[party.cgroup_id as usize];
+            let seen = book.seen(|party| is_seen(&party).then_some(party));
+            let is_hidden = |culprit: &Culprit| match culprit {
+                Culprit::Task(party) => !is_seen(party),
+                culprit => *culprit == Culprit::Hidden,
+            };
+            for victim in (0..6).map(|n| Some(party(n))).chain([None]) {
+                if victim.is_some_and(|party| !is_seen(&party)) {
+                    prop_assert!(!seen.waits.contains_key(&victim));
+                    prop_assert_eq!(sums(&seen, victim, |_| true), Booked::default());
+                    continue;
+                }
+                prop_assert_eq!(seen.waits.get(&victim), book.waits.get(&victim));
+                prop_assert_eq!(sums(&seen, victim, |_| true), sums(&book, victim, |_| true));
+                let hidden = seen.pairs.get(&(victim, Culprit::Hidden)).copied();
+                let summed = sums(&book, victim, is_hidden);
+                prop_assert_eq!(hidden.unwrap_or_default(), summed);
+                for number in 0..8 {
+                    let pair = (victim, culprit(number));
+                    let kept = Some(&pair).filter(|(_, culprit)| !is_hidden(culprit));
+                    prop_assert_eq!(seen.pairs.get(&pair), kept.and_then(|pair| book.pairs.get(pair)));
+                }
+            }
+            let mut left_out = book.clone();
+            left_out.waits.retain(|victim, _| victim.is_none_or(|party| is_seen(&party)));
+            left_out.pairs.retain(|(victim, _), _| victim.is_none_or(|party| is_seen(&party)));
+            prop_assert_eq!(seen.residual_ns(), left_out.residual_ns());
+        }
     }
 }

@@ -17,6 +17,9 @@ pub const KEYS: [Grouping; 7] = [
     Grouping::Command,
 ];
 
+/// Name of [`Culprit::Hidden`] under every key.
+pub const OTHER_USERS: &str = "other users";
+
 /// What kind of culprit a row's wait was booked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -196,7 +199,7 @@ impl Culprit {
     /// Its kind. A task's is [`Kind::Group`]: without a key no owner is the victim.
     pub fn kind(self) -> Kind {
         match self {
-            Culprit::Task(_) => Kind::Group,
+            Culprit::Task(_) | Culprit::Hidden => Kind::Group,
             Culprit::Interrupts => Kind::Interrupts,
             Culprit::Steal => Kind::Steal,
             Culprit::Idle => Kind::Idle,
@@ -209,10 +212,13 @@ impl Culprit {
 }
 
 fn told(culprit: Culprit) -> (Kind, String) {
-    match culprit.kind() {
-        Kind::Other => (Kind::Other, LABEL_OTHER.into()),
-        kind => (kind, kind.name().into()),
-    }
+    let kind = culprit.kind();
+    let name = match culprit {
+        Culprit::Other => LABEL_OTHER,
+        Culprit::Hidden => OTHER_USERS,
+        _ => kind.name(),
+    };
+    (kind, name.into())
 }
 
 fn row((victim, sum): (String, Sum)) -> VictimRow {

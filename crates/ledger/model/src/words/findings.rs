@@ -2,7 +2,7 @@
 //! are escaped.
 
 use super::units::{self, duration, thousands};
-use crate::blame::Culprit;
+use crate::blame::{rows::OTHER_USERS, Culprit};
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
 use crate::findings::{Behind, Finding, FindingKind, ShortLived, Throttled, Waited, Who};
 use crate::text::escape::escape;
@@ -71,6 +71,7 @@ pub fn behind(of: &Behind) -> String {
         Who::Program(comm, Some(path)) => format!("{part} behind {comm} (cgroup {})", escape(path)),
         Who::Program(comm, None) | Who::Kernel(comm) => format!("{part} behind {comm}"),
         Who::Own => format!("{part} own threads"),
+        Who::Other(Culprit::Hidden) => format!("{part} behind {OTHER_USERS}"),
         Who::Other(Culprit::Idle) => format!("{part} on CPUs that woke up"),
         Who::Other(Culprit::Brief) => format!("{part} brief waits"),
         Who::Other(Culprit::Interrupts) => format!("{part} interrupts"),

@@ -5,11 +5,15 @@
 //! Otherwise some time would be counted twice or not at all. An exited task counts as inside if a
 //! known ancestor was: children are in the namespace of their parent.
 
+mod parties;
+
+use exactop_model::blame::{Blame, Party};
 use exactop_model::ledger::snapshot::{Outside, ProcessRef};
 use exactop_model::ledger::system::System;
 use exactop_model::{
     AccountId, Counter, Counters, CpuSample, ExitSample, Ident, Snapshot, TaskKey, TaskSample,
 };
+use parties::Parties;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Maps tasks to their numbers in the namespace.
@@ -22,6 +26,7 @@ pub trait Numbers {
 #[derive(Clone, Copy, Debug)]
 struct Task {
     used: Outside,
+    party: Option<Party>,
     inside: Option<InnerTask>,
 }
 
@@ -48,6 +53,8 @@ struct Process {
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     used: Outside,
+    /// Number of exited tasks.
+    tasks: u64,
     inside: Option<Family>,
 }
 
@@ -75,6 +82,7 @@ pub struct Filter {
     /// PIDs in the namespace of the processes of `ended`, by their PIDs outside.
     ended_pids: FxHashMap<u32, u32>,
     exits: FxHashMap<AccountId, Exit>,
+    parties: Parties,
     outside: Outside,
     /// Accounts given out. The namespace has its own numbers, so they do not reveal how many tasks
     /// are outside.
@@ -101,6 +109,8 @@ impl Filter {
             task.tree = 0;
         }
         let exited = self.exited(&now.exited);
+        let blame = now.blame.as_ref().map(|book| self.blame(book));
+        self.parties.end_window();
         self.at_ns = Some(now.at_ns);
         Snapshot {
             at_ns: now.at_ns,
@@ -121,7 +131,7 @@ impl Filter {
             system: System::default(),
             cost: now.cost,
             outside: Some(self.outside),
-            blame: None,
+            blame,
         }
     }
 
@@ -150,7 +160,9 @@ impl Filter {
             };
             self.outside = self.outside.and(&since);
         }
-        self.tasks.insert(task.account, Task { used, inside });
+        let party = parties::of_task(task);
+        self.parties.change(known.and_then(|known| known.party), party, inside.is_some());
+        self.tasks.insert(task.account, Task { used, party, inside });
         if let Some(inner) = inside {
             self.join(&inner, known.is_none());
         }
@@ -200,7 +212,10 @@ impl Filter {
                     self.outside = self.outside.and(&since);
                 }
             }
-            now.insert(exit.account, Exit { used, inside });
+            if known.is_none_or(|known| known.tasks != exit.tasks) {
+                self.parties.exit(parties::of_exit(exit), inside.is_some());
+            }
+            now.insert(exit.account, Exit { used, tasks: exit.tasks, inside });
         }
         self.exits = now;
         told.iter_mut().for_each(|exit| exit.tree = 0);
@@ -217,6 +232,21 @@ impl Filter {
         }
         let session = self.session(exit.session);
         Some(Family { account: self.account(), of, ancestors, session })
+    }
+
+    /// The book with the victims inside. All parties outside are one culprit.
+    fn blame(&self, book: &Blame) -> Blame {
+        let inside = |party: Party| {
+            let session = self.session(Some(party.session)).unwrap_or_default();
+            let seen = Party { cgroup_id: 0, session, ..party };
+            self.parties.is_inside(&party).then_some(seen)
+        };
+        let mut seen = book.seen(inside);
+        // Waits without a party are of all tasks.
+        seen.waits.remove(&None);
+        seen.pairs.retain(|(victim, _), _| victim.is_some());
+        seen.sizes.remove(&None);
+        seen
     }
 
     /// A session id as the namespace has it; `None` if the leader is not known to be inside.
@@ -246,8 +276,12 @@ impl Filter {
             }
             false => now.gone.clone(),
         };
-        let ended = ended.iter().filter_map(|account| self.tasks.remove(account)?.inside);
-        let ended: Vec<InnerTask> = ended.collect();
+        let ended: Vec<Task> =
+            ended.iter().filter_map(|account| self.tasks.remove(account)).collect();
+        for task in &ended {
+            self.parties.change(task.party, None, task.inside.is_some());
+        }
+        let ended: Vec<InnerTask> = ended.iter().filter_map(|task| task.inside).collect();
         for inner in &ended {
             let Some(process) = self.processes.get_mut(&inner.outer.tgid) else { continue };
             process.tasks -= 1;

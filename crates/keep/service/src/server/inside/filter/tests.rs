@@ -1,4 +1,7 @@
 use super::*;
+use exactop_model::blame::rows::{Blamed, OTHER_USERS};
+use exactop_model::blame::{Booked, Culprit, Waits};
+use exactop_model::owner::Grouping;
 use exactop_model::{Book, Books, Comm, Frame, FrameOptions, SourceKind, Window};
 use exactop_testkit::samples;
 use exactop_testkit::snapshot;
@@ -212,4 +215,126 @@ fn children_of_a_task_outside_are_outside() {
     assert_eq!(last.exited.len(), 1);
     assert_eq!(last.exited[0].counters.get(Counter::RunNs), Some(7));
     assert_eq!(last.gone, [], "it was never sent");
+}
+
+/// Command, PID, and session of a process; its party's group is 9.
+type Named = (&'static [u8], u32, u32);
+
+const INSIDE: Named = (b"inside", 21_002, 21_002);
+const OUTSIDE: Named = (b"outside", 50, 50);
+
+fn party_of((comm, _, session): Named) -> Party {
+    Party { cgroup_id: 9, uid: 0, session, comm: Comm::new(comm), kthread: false }
+}
+
+/// The same as the namespace has it.
+fn seen((comm, _, session): Named) -> Party {
+    Party { cgroup_id: 0, uid: 0, session, comm: Comm::new(comm), kthread: false }
+}
+
+/// A snapshot of these processes, in which each party waited 10 ns for each.
+fn waiting(at_ns: u64, processes: &[Named], gone: &[u64], parties: &[Named]) -> Snapshot {
+    let task = |&(comm, pid, session): &Named| {
+        let ident = Ident {
+            comm: Comm::new(comm),
+            cgroup_id: Some(9),
+            session: Some(session),
+            ..Ident::default()
+        };
+        samples::task(pid.into(), TaskKey { tgid: pid, tid: pid, start_ns: pid.into() }, ident)
+    };
+    let mut book = Blame::default();
+    let kernel = Party { kthread: true, ..party_of((b"kworker/0:0", 0, 0)) };
+    let victims = parties.iter().map(|&named| Some(party_of(named))).chain([Some(kernel), None]);
+    for victim in victims {
+        for culprit in parties.iter().map(|&named| party_of(named)).chain([kernel]) {
+            book.book(victim, Culprit::Task(culprit), Booked { ns: 10, times: 1 });
+        }
+        book.book(victim, Culprit::Brief, Booked { ns: 3, times: 2 });
+        let lat_ns = 10 * (parties.len() as i64 + 1) + 3;
+        book.wait(victim, Waits { lat_ns, dispatches: 1, in_flight_delta_ns: 0 });
+    }
+    assert_eq!(book.residual_ns(), 0);
+    let tasks = processes.iter().map(task).collect();
+    Snapshot { tasks, blame: Some(book), ..changed(at_ns, &[], gone, &[]) }
+}
+
+/// Filters and returns the names of victims.
+fn victims(filter: &mut Filter, now: &Snapshot) -> Vec<String> {
+    let book = filter.filtered(now, &Some3).blame.expect("a book");
+    assert_eq!(book.residual_ns(), 0, "{book:?}");
+    let mut names: Vec<String> = book.waits.keys().flatten().map(|v| v.comm.to_string()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_blame_book_has_victims_inside_and_one_culprit_for_all_others() {
+    let mut filter = Filter::default();
+    let first = filter.filtered(&waiting(1, &[INSIDE, OUTSIDE], &[], &[]), &Some3);
+    assert_eq!(first.blame, Some(Blame::default()));
+    // The session's number inside is its leader's.
+    let inside = seen((b"inside", 1, 1));
+    let then = filter.filtered(&waiting(2, &[INSIDE], &[], &[INSIDE, OUTSIDE]), &Some3);
+    let mut book = then.blame.expect("a book");
+    let mut expected = Blame::default();
+    expected.wait(Some(inside), Waits { lat_ns: 33, dispatches: 1, in_flight_delta_ns: 0 });
+    for (culprit, ns, times) in
+        [(Culprit::Task(inside), 10, 1), (Culprit::Hidden, 20, 2), (Culprit::Brief, 3, 2)]
+    {
+        expected.book(Some(inside), culprit, Booked { ns, times });
+    }
+    assert_eq!(book, expected);
+    assert!(then.tasks.iter().all(|task| Party::from_ident(&task.ident) == inside));
+    let rows = Blamed::new(&book, (1, 2), Grouping::Command, &(), &mut |_| None).rows;
+    let told: Vec<_> = rows[0].culprits.iter().map(|c| (&*c.culprit, c.kind.name())).collect();
+    assert_eq!(told, [(OTHER_USERS, "group"), ("inside", "own"), ("brief", "brief")]);
+    book.pairs.remove(&(Some(inside), Culprit::Hidden)).expect("a pair");
+    assert_eq!(book.residual_ns(), 20, "a lost culprit is a residual");
+}
+
+#[test]
+fn a_party_with_a_process_outside_is_hidden_in_its_windows() {
+    let mut filter = Filter::default();
+    let twin = (INSIDE.0, 51, INSIDE.2);
+    victims(&mut filter, &waiting(1, &[INSIDE, OUTSIDE], &[], &[]));
+    assert_eq!(victims(&mut filter, &waiting(2, &[], &[], &[INSIDE, OUTSIDE])), ["inside"]);
+    assert_eq!(victims(&mut filter, &waiting(3, &[twin], &[], &[INSIDE, OUTSIDE])), [""; 0]);
+    // It ends: its waits until then are in this window's book.
+    assert_eq!(victims(&mut filter, &waiting(4, &[], &[51], &[INSIDE])), [""; 0]);
+    assert_eq!(victims(&mut filter, &waiting(5, &[], &[], &[INSIDE])), ["inside"]);
+}
+
+#[test]
+fn a_process_that_execs_waits_as_both_parties_in_that_window() {
+    let mut filter = Filter::default();
+    let renamed = (&b"renamed"[..], INSIDE.1, INSIDE.2);
+    victims(&mut filter, &waiting(1, &[INSIDE, OUTSIDE], &[], &[]));
+    let both = waiting(2, &[renamed], &[], &[INSIDE, renamed]);
+    assert_eq!(victims(&mut filter, &both), ["inside", "renamed"]);
+    let later = waiting(3, &[], &[], &[INSIDE, renamed]);
+    assert_eq!(victims(&mut filter, &later), ["renamed"], "no process has the old name");
+}
+
+#[test]
+fn exited_processes_are_victims_in_the_window_of_their_exit() {
+    let mut filter = Filter::default();
+    let brief = (&b"x"[..], 0, 0);
+    let with = |mut now: Snapshot, above, tasks| {
+        let exit = exited(100, above, 3);
+        now.exited = vec![ExitSample { cgroup_id: Some(9), uid: Some(0), tasks, ..exit }];
+        now
+    };
+    for (above, expected) in [(21_002, vec!["x"]), (50, Vec::new())] {
+        let mut filter = Filter::default();
+        victims(&mut filter, &waiting(1, &[INSIDE, OUTSIDE], &[], &[]));
+        let exits = with(waiting(2, &[], &[], &[brief]), above, 1);
+        assert_eq!(victims(&mut filter, &exits), expected);
+    }
+    victims(&mut filter, &waiting(1, &[INSIDE, OUTSIDE], &[], &[]));
+    victims(&mut filter, &with(waiting(2, &[], &[], &[brief]), 21_002, 1));
+    let same = with(waiting(3, &[], &[], &[brief]), 21_002, 1);
+    assert_eq!(victims(&mut filter, &same), [""; 0], "none exited in this window");
+    let more = with(waiting(4, &[], &[], &[brief]), 21_002, 2);
+    assert_eq!(victims(&mut filter, &more), ["x"]);
 }
