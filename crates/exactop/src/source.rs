@@ -110,9 +110,9 @@ fn on_socket(
     Ok((session, Origin::Procfs))
 }
 
-/// Programs for a process's page while a daemon is the source. If this user may attach programs,
-/// exactop attaches its own, for that process only. Otherwise it asks for the daemon's, which
-/// report on the processes that this user may see.
+/// Programs for a process's page, or for the header, while a daemon is the source. If this user may
+/// attach programs, exactop attaches its own, for that process only. Otherwise it asks for the
+/// daemon's, which report on the processes that this user may see.
 struct OnSocket {
     socket: PathBuf,
     /// True if the daemon sends PIDs of a PID namespace; programs of our own would use other PIDs.
@@ -120,13 +120,13 @@ struct OnSocket {
 }
 
 impl Attaches for OnSocket {
-    fn attach(&mut self, subject: Subject, pid: u32, interval_ns: Option<u64>) -> Attached {
+    fn attach(&mut self, subject: Subject, pids: &[u32], interval_ns: Option<u64>) -> Attached {
         if !self.is_inside {
-            if let Ok(own) = OwnPrograms.attach(subject, pid, interval_ns) {
+            if let Ok(own) = OwnPrograms.attach(subject, pids, interval_ns) {
                 return Ok(own);
             }
         }
-        let ask = Look { interval_ns, pids: vec![pid], ..Look::at(subject) };
+        let ask = Look { interval_ns, pids: pids.to_vec(), ..Look::at(subject) };
         let looker = Looker::connect(&self.socket, env!("CARGO_PKG_VERSION"), ask);
         Ok(Box::new(looker.map_err(|error| error.to_string())?))
     }

@@ -10,6 +10,7 @@ mod helpers;
 mod hostile;
 mod incidents;
 mod looking_back;
+mod owed;
 mod pages;
 mod questions;
 mod reader;

@@ -163,6 +163,7 @@ bindings! {
         Microstates: [ch('S')], "show microstates: where each row's time went; a wide screen draws a bar";
         PerCpu: [ch('C')], "show a bar for each CPU (a character from 32 CPUs on), or none";
         Pressure: [ch('b')], "show pressure (PSI) and disk I/O, also of each row; or the memory";
+        IdleOwed: [ch('a')], "show idle time owed: in it a waiting task could have run; or not";
         OfMachine: [ch('I')], "show per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "show command lines, or names; unless chosen, lines from 120 columns on";
         FoldToggle: [ch('v')], "fold the branch of the tree below the row, or unfold it";

@@ -1,19 +1,30 @@
-//! On-demand programs for the process whose page is open: attached for that process alone, while
-//! its page is open.
+//! On-demand programs of the live view: for the process whose page is open, attached for that process
+//! alone, while its page is open; and for the whole machine, while the view shows their figures.
 
 use crate::source::Request;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::{Listed, Panel, Programs, Subject, SubjectWindow};
 use exactop_model::{Frame, Needs, SourceKind};
 
-/// Attaches programs for a process.
+/// Attaches programs.
 pub trait Attaches {
-    /// Attaches the programs of a subject. `interval_ns` is the time between two requests for a
-    /// window.
+    /// Attaches the programs of a subject for these processes; with no `pids`, for all.
+    /// `interval_ns` is the time between two requests for a window.
     ///
     /// # Errors
     /// The reason, if they cannot be attached.
-    fn attach(&mut self, subject: Subject, pid: u32, interval_ns: Option<u64>) -> Attached;
+    fn attach(&mut self, subject: Subject, pids: &[u32], interval_ns: Option<u64>) -> Attached;
+}
+
+/// Stands for all processes, which subjects on no page count.
+const MACHINE: ProcessRef = ProcessRef { tgid: 0, start_ns: 0 };
+
+/// The process that a subject counts, or [`MACHINE`]; `None`: no page is open.
+fn counted(subject: Subject, of_page: Option<ProcessRef>) -> Option<ProcessRef> {
+    match subject.panel() {
+        Some(_) => of_page,
+        None => Some(MACHINE),
+    }
 }
 
 /// Attached programs, or the reason why they are missing.
@@ -31,7 +42,7 @@ struct Watch {
 
 impl Watch {
     /// Ends the window, and watches this process or none from here on.
-    fn advance(&mut self, process: Option<ProcessRef>, attach: impl FnOnce(u32) -> Attached) {
+    fn advance(&mut self, process: Option<ProcessRef>, attach: impl FnOnce(&[u32]) -> Attached) {
         if let (Some(Ok(window)), Some((of, _))) = (self.told.take(), &self.programs) {
             self.kept = Some((*of, window));
         }
@@ -45,7 +56,8 @@ impl Watch {
             other => {
                 // Detach the programs of another process first.
                 *other = None;
-                let programs = attach(process.tgid);
+                let pids = [process.tgid];
+                let programs = attach(if process == MACHINE { &[] } else { &pids });
                 let failed = programs.as_ref().err().cloned();
                 *other = Some((process, programs));
                 failed.map(Err)
@@ -89,14 +101,16 @@ impl WatchedProcess {
     pub fn advance(&mut self, request: &Request, start_ns: u64, source: SourceKind) {
         // With another source than the ledger, programs cannot be attached or are not wanted.
         let attaches = source == SourceKind::Ledger;
+        let of_page = request.watch.map(|tgid| ProcessRef { tgid, start_ns });
+        let mut counts = of_page.is_some();
         for (watch, &subject) in self.subjects.iter_mut().zip(Subject::ALL) {
-            let need = Needs::subject(subject);
-            let pid = request.watch.filter(|_| attaches && request.needs.has(need));
-            let process = pid.map(|tgid| ProcessRef { tgid, start_ns });
-            watch.advance(process, |pid| self.by.attach(subject, pid, request.interval_ns));
+            let is_needed = request.needs.has(Needs::subject(subject));
+            let process = counted(subject, of_page).filter(|_| is_needed);
+            counts |= process.is_some();
+            let process = process.filter(|_| attaches);
+            watch.advance(process, |pids| self.by.attach(subject, pids, request.interval_ns));
         }
-        self.not =
-            (request.watch.is_some() && !attaches).then(|| (request.needs, not_attached(source)));
+        self.not = (counts && !attaches).then(|| (request.needs, not_attached(source)));
     }
 
     /// The last window of a subject or its error, without earlier watches.
@@ -125,7 +139,7 @@ impl WatchedProcess {
     /// Adds the windows of the process to its frame, as far as the view needs them.
     pub fn tell(&self, frame: &mut Frame, process: Option<ProcessRef>, needs: Needs) {
         for &subject in Subject::ALL {
-            let process = process.filter(|_| needs.has(Needs::subject(subject)));
+            let process = counted(subject, process).filter(|_| needs.has(Needs::subject(subject)));
             frame.subjects.tell(subject, self.shown(subject, process));
         }
     }
@@ -152,7 +166,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Noted(Rc<RefCell<Vec<String>>>);
 
-    struct Made(Noted, Subject, u32);
+    struct Made(Noted, Subject, String);
 
     impl Drop for Made {
         fn drop(&mut self) {
@@ -187,9 +201,10 @@ mod tests {
     }
 
     impl Attaches for Noted {
-        fn attach(&mut self, subject: Subject, pid: u32, _: Option<u64>) -> Attached {
-            self.0.borrow_mut().push(format!("+{subject:?} {pid}"));
-            Ok(Box::new(Made(self.clone(), subject, pid)))
+        fn attach(&mut self, subject: Subject, pids: &[u32], _: Option<u64>) -> Attached {
+            let of = pids.iter().map(u32::to_string).collect::<String>();
+            self.0.borrow_mut().push(format!("+{subject:?} {of}"));
+            Ok(Box::new(Made(self.clone(), subject, of)))
         }
     }
 
@@ -223,6 +238,25 @@ mod tests {
         assert_eq!(watched.shown(Subject::Moves, None), Some(Err("made to fail".into())));
         watched.advance(&ask(None, Needs::NONE), 5, ledger);
         assert_eq!(done(&noted), ["-Waits 8", "-Moves 8"]);
+    }
+
+    #[test]
+    fn a_subject_on_no_page_counts_the_machine_while_the_view_shows_it() {
+        let noted = Noted::default();
+        let done = |noted: &Noted| std::mem::take(&mut *noted.0.borrow_mut());
+        let mut watched = WatchedProcess::by(Box::new(noted.clone()));
+        let owed = Needs::subject(Subject::Owed);
+        watched.advance(&ask(None, owed), 0, SourceKind::Ledger);
+        assert_eq!(done(&noted), ["+Owed "], "it has no processes of its own");
+        watched.advance(&ask(Some(7), owed), 5, SourceKind::Ledger);
+        assert_eq!(done(&noted), ["+Waits 7"], "a page leaves it as it is");
+        assert_eq!(watched.shown(Subject::Owed, None), Some(Err("made to fail".into())));
+        watched.advance(&ask(None, Needs::NONE), 0, SourceKind::Ledger);
+        assert_eq!(done(&noted), ["-Waits 7", "-Owed "]);
+        watched.advance(&ask(None, owed), 0, SourceKind::Procfs);
+        assert!(
+            done(&noted).is_empty() && matches!(watched.shown(Subject::Owed, None), Some(Err(_)))
+        );
     }
 
     #[test]

@@ -156,6 +156,7 @@ impl App {
                     _ => Action::Draw,
                 }
             }
+            KeyCommand::IdleOwed => self.switch_owed(),
             KeyCommand::PerCpu => {
                 let is_table = self.page == Page::Table;
                 let next = layout::next_per_cpu(self.size, self.wants(), is_table);
@@ -297,7 +298,19 @@ impl App {
         }
     }
 
-    /// Ends the window at once and makes the next one short, because the new page counts only from
+    fn switch_owed(&mut self) -> Action {
+        if self.past.is_some() {
+            self.complain("a recorded window has no idle time owed: it is counted on request");
+            return Action::Draw;
+        }
+        self.shows_owed = !self.shows_owed;
+        match self.shows_owed {
+            true => self.attaching(),
+            false => Action::Draw,
+        }
+    }
+
+    /// Ends the window at once and makes the next one short, because the new figures count only from
     /// the next window on.
     pub(super) fn attaching(&mut self) -> Action {
         match self.past {

@@ -2,6 +2,8 @@
 
 use super::arrange::{Arranged, Entry, ReadDetails};
 use super::{App, Page};
+use exactop_model::on_demand::owed::OwedWindow;
+use exactop_model::text::escape::escape_str;
 use exactop_model::{Frame, Needs, Row, RowKind, TaskKey};
 use std::collections::HashSet;
 
@@ -10,6 +12,10 @@ impl App {
     /// lines always belong to the frame.
     pub fn accept(&mut self, frame: Frame, read: ReadDetails) {
         self.failure = None;
+        if let Some(Err(why)) = frame.subjects.get::<OwedWindow>().filter(|_| self.shows_owed) {
+            self.shows_owed = false;
+            self.complain(format!("no idle time owed: {}", escape_str(why)));
+        }
         self.note_recent(&frame);
         let threads = self.settings.threads && self.process_page().is_none();
         self.arrange(frame, threads, read);

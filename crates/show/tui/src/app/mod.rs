@@ -113,6 +113,8 @@ pub struct App {
     pub(crate) sums_order: Option<Order>,
     /// True if pressure and disk I/O replace the memory line.
     pub(crate) shows_pressure: bool,
+    /// True if the balance has the idle time owed, which programs count meanwhile.
+    pub(crate) shows_owed: bool,
     /// True after the user opened a page whose figures count from now on: the next window is short.
     pub(crate) hurries: bool,
 }
@@ -144,6 +146,7 @@ impl App {
             groups_order: None,
             sums_order: None,
             shows_pressure: false,
+            shows_owed: false,
             hurries: false,
         })
     }

@@ -3,7 +3,7 @@
 use super::process::Shows;
 use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
-use exactop_model::on_demand::Panel;
+use exactop_model::on_demand::{Panel, Subject};
 use exactop_model::{Ask, FrameOptions, IdleRows, Needs};
 
 /// Least width at which the header may have room for pressure beside the memory.
@@ -17,6 +17,9 @@ impl App {
         let mut needs = self.row_needs() | Needs::MACHINE;
         if self.shows_pressure || self.size.0 >= ROOM_FOR_PRESSURE {
             needs = needs | Needs::PRESSURE;
+        }
+        if self.shows_owed {
+            needs = needs | Needs::subject(Subject::Owed);
         }
         if threads {
             needs = needs | Needs::THREADS;

@@ -6,8 +6,14 @@ use exactop_model::Frame;
 use ratatui_core::text::{Line, Span};
 
 /// The books with named accounts if there is room; else small accounts are merged. Every form adds
-/// up.
-pub(super) fn line(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {
+/// up. `owed` stands behind the idle time, unless the room is too small for every form with it.
+pub(super) fn line(
+    frame: &Frame,
+    of_machine: bool,
+    owed: &str,
+    theme: Theme,
+    room: usize,
+) -> Line<'static> {
     let Some(books) = BooksText::new(frame, of_machine) else {
         return Line::raw("CPU -");
     };
@@ -18,20 +24,32 @@ pub(super) fn line(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -
         .collect();
     let note = unknown_accounts(&books);
     let (small, busy) = (merged(&known, Merge::Small), merged(&known, Merge::Busy));
+    let sum = |parts, form, note| with_owed(sum(books.total, parts, form, note, theme), owed);
     let forms = [
-        sum(books.total, &known, Form::Wide, &note, theme),
-        sum(books.total, &known, Form::Wide, "", theme),
-        sum(books.total, &known, Form::Bare, "", theme),
-        sum(books.total, &known, Form::Tight, "", theme),
-        sum(books.total, &small, Form::Wide, "", theme),
-        sum(books.total, &small, Form::Tight, "", theme),
-        sum(books.total, &busy, Form::Wide, "", theme),
-        sum(books.total, &busy, Form::Least, "", theme),
+        sum(&known, Form::Wide, &note),
+        sum(&known, Form::Wide, ""),
+        sum(&known, Form::Bare, ""),
+        sum(&known, Form::Tight, ""),
+        sum(&small, Form::Wide, ""),
+        sum(&small, Form::Tight, ""),
+        sum(&busy, Form::Wide, ""),
+        sum(&busy, Form::Least, ""),
+        with_owed(whole(books.total, &busy, theme), owed),
         whole(books.total, &busy, theme),
     ];
     let last = forms.len() - 1;
     let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
     forms.into_iter().nth(fitting).unwrap_or_default()
+}
+
+/// The sum, with this text behind its idle time.
+fn with_owed(mut sum: Line<'static>, owed: &str) -> Line<'static> {
+    let name = |span: &Span| span.content.trim_end().ends_with("idle");
+    let idle = sum.spans.iter().position(name).filter(|_| !owed.is_empty());
+    if let Some(name) = idle {
+        sum.spans.insert(name + 2, Span::raw(owed.to_string()));
+    }
+    sum
 }
 
 fn ink(account: Account) -> Ink {
@@ -202,6 +220,15 @@ mod tests {
         assert_eq!(of(19_950, Form::Bare), "CPU 199.50 = tasks 110.83");
         assert_eq!(of(20_000, Form::Tight), "CPU 200 %=tasks 110.83");
         assert_eq!(of(19_950, Form::Tight), "CPU 199.50=tasks 110.83");
+    }
+
+    #[test]
+    fn owed_time_stands_behind_the_idle_time_and_in_no_sum() {
+        let line = |owed| with_owed(sum(Some(20_000), &KNOWN, Form::Tight, "", Theme::MONO), owed);
+        let plain = line("").to_string();
+        let owed = line(" (owed 3.10)").to_string();
+        assert_eq!(owed, plain.replace("idle 0.00", "idle 0.00 (owed 3.10)"));
+        assert_ne!(owed, plain);
     }
 
     #[test]

@@ -5,9 +5,10 @@ use super::theme::{Ink, Theme};
 use super::{books, pressure};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
+use exactop_model::on_demand::owed::OwedWindow;
 use exactop_model::text::escape::{escape_str, harmless};
 use exactop_model::words::audit;
-use exactop_model::words::books::round_to_sum;
+use exactop_model::words::books::{hundredths, round_to_sum};
 use exactop_model::words::degraded;
 use exactop_model::words::units::{long_size, thousands};
 use exactop_model::{Frame, SourceKind};
@@ -69,7 +70,23 @@ pub(super) fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) ->
         true => ticks_line(frame, theme, 0).width() + GAP,
         false => 0,
     };
-    books::line(frame, app.settings.of_machine, theme, room.saturating_sub(beside))
+    let owed = owed(app, frame);
+    books::line(frame, app.settings.of_machine, &owed, theme, room.saturating_sub(beside))
+}
+
+/// The part of the idle time that was owed to waiting tasks, in the unit of the books; `-` until its
+/// first window has ended, empty if the user has not asked for it.
+fn owed(app: &App, frame: &Frame) -> String {
+    if !app.shows_owed || app.past.is_some() {
+        return String::new();
+    }
+    let cpus = if app.settings.of_machine { frame.cpus.len() as u64 } else { 1 };
+    let share = |window: &OwedWindow| {
+        let whole_ns = (window.t1_ns - window.t0_ns).checked_mul(cpus).filter(|&ns| ns > 0)?;
+        Some((u128::from(window.owed_ns) * 10_000 / u128::from(whole_ns)) as i64)
+    };
+    let counted = frame.subjects.get::<OwedWindow>().and_then(Result::ok).and_then(share);
+    format!(" (owed {})", counted.map_or("-".into(), hundredths))
 }
 
 fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {

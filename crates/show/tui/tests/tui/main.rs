@@ -13,6 +13,7 @@ mod layouts;
 mod looking_back;
 mod marked;
 mod members;
+mod owed;
 mod palette;
 mod pressure;
 mod process_page;
