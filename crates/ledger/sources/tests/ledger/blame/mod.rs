@@ -1,6 +1,7 @@
 //! The blame book: waits equal their pairs in every window, whatever the tasks do, and pairs are
 //! those of a replay of all switches.
 
+mod many;
 mod perf;
 mod replayed;
 mod sizes;

@@ -5,7 +5,7 @@ use exactop_model::on_demand::owed::Cause;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Number of places for tasks in `histories.c`; place 0 is the idle task.
@@ -183,19 +183,58 @@ fn windows(program: &Path, history: &str) -> Vec<Sums> {
     lines.chunks(2).map(|window| (window[0][0], window[0][1], causes(&window[1]))).collect()
 }
 
-#[test]
-fn each_wait_has_the_causes_of_a_walk_over_all_tasks() {
+/// `histories.c` as a program; `None` where there is no compiler.
+fn compiled(directory: &Path) -> Option<PathBuf> {
     if crate::left_out("there is no C compiler in it") {
-        return;
+        return None;
     }
-    let directory = tempfile::tempdir().expect("a directory");
-    let program = directory.path().join("histories");
+    let program = directory.join("histories");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut compiler = Command::new("clang");
     compiler.args(["-O1", "-Wall", "-Werror", "-I"]);
     compiler.arg(here.join("../../../bpf")).arg("-o").arg(&program);
     compiler.arg(here.join("tests/ledger/owed/histories.c"));
     assert!(compiler.status().expect("clang").success());
+    Some(program)
+}
+
+/// The table has room for 64 sets of CPUs. A task with a later one waits for its affinity: that
+/// time is not owed, and none is lost.
+#[test]
+fn waits_of_more_sets_than_the_table_has_stay_whole() {
+    const NS: u64 = 100;
+    // All CPUs and those of the cpuset are the first two sets.
+    const WITH_ROOM: u64 = 64 - 2;
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compiled(directory.path()) else { return };
+    // Task 1 runs on CPU 0, and all others are idle.
+    let mut history = String::from("c 0 1\n");
+    (1..64).for_each(|cpu| writeln!(history, "c {cpu} 0").expect("text"));
+    for _window in 0..2 {
+        // Task 2 waits there: as long as there is room, and as often without.
+        for affinity in
+            [0b1_u64, 0b11].iter().flat_map(|cpus| (1..=WITH_ROOM).map(move |n| 1 | cpus << n))
+        {
+            let all = u64::MAX;
+            writeln!(history, "w 2 0 0 {all} {all} {affinity} {affinity}\nt {NS}").expect("text");
+            history.push_str("c 0 2\nc 0 1\n");
+        }
+        history.push_str("e\n");
+    }
+    let windows = windows(&program, &history);
+    assert_eq!(windows.len(), 2);
+    for (idle, owed, tasks) in windows {
+        let [placed, others] = [Cause::Balance, Cause::Affinity].map(|c| tasks[1][c as usize]);
+        assert_eq!((placed, others), (WITH_ROOM * NS, WITH_ROOM * NS));
+        assert_eq!(tasks[1].iter().sum::<u64>(), placed + others, "there is no other cause");
+        assert_eq!((owed, idle / 63 / NS), (WITH_ROOM * NS, 2 * WITH_ROOM));
+    }
+}
+
+#[test]
+fn each_wait_has_the_causes_of_a_walk_over_all_tasks() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compiled(directory.path()) else { return };
     let event = (0u8..8, any::<u16>(), any::<u16>(), 0u64..1000);
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
     proptest!(config, |(events in prop::collection::vec(event, 1..300))| {
