@@ -142,7 +142,7 @@ struct greatest {
 	__u32 epoch[2];
 };
 
-/* Written by the reader: the epoch of the open window. */
+/* Written by the reader: the epoch of the open window. Epoch 0 is no window: new sums have it. */
 __u32 window_epoch;
 
 /* True if it is the first value in this window. */

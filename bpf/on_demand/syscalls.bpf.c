@@ -89,7 +89,7 @@ static __always_inline void count(struct task_struct *task, int nr, __u32 error,
 	if (!since)
 		sum->untimed++;
 	sum->total_ns += ns;
-	if (note_greatest(&sum->longest, ns) || !sum->names.thread[0])
+	if (note_greatest(&sum->longest, ns))
 		name(sum, task);
 }
 
@@ -187,7 +187,7 @@ int BPF_PROG(on_dispatch, bool preempt, struct task_struct *prev, struct task_st
 	if (!next->pid || !is_chosen(next))
 		return 0;
 	sum = sum_of(next, EX_NR_DISPATCH);
-	if (sum && (note_greatest(&sum->longest, 0) || !sum->names.thread[0]))
+	if (sum && note_greatest(&sum->longest, 0))
 		name(sum, next);
 	if (sum)
 		sum->calls++;

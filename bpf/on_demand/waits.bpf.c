@@ -53,7 +53,7 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 		return;
 	sleep->count++;
 	sleep->ns += ns;
-	if (note_greatest(&sleep->longest, ns) || !sleep->names.thread[0])
+	if (note_greatest(&sleep->longest, ns))
 		note_names(&sleep->names, task);
 }
 
@@ -289,7 +289,10 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* Sets up the existing threads; later, at each window's end, reports the open waits. */
+/*
+ * Sets up the existing threads; later, at each window's end, reports the open waits, and the names of
+ * threads without one.
+ */
 SEC("iter/task")
 int open_waits(struct bpf_iter__task *ctx)
 {
@@ -318,7 +321,7 @@ int open_waits(struct bpf_iter__task *ctx)
 	if (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
 		open.kind = EX_QUEUES;
 	else if (t->doing != SLEEPS)
-		return 0;
+		open.kind = EX_NO_WAIT;
 	TELL_OF(task, &open, ctx);
 	return 0;
 }

@@ -10,7 +10,7 @@
  * The kind of a wait. EX_QUEUES and EX_THROTTLED are no sleeps: other tasks or a quota keep the
  * task from a CPU.
  */
-enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES, EX_THROTTLED };
+enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES, EX_THROTTLED, EX_NO_WAIT };
 
 enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
 

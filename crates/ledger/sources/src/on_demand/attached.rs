@@ -113,7 +113,8 @@ impl<B: OnDemand> Attached<B> {
         set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
     ) -> Result<Attached<B>, SourceError> {
         clock::is_the_machines()?;
-        let skel = load::<B>(pids, room, set_up)?;
+        let mut skel = load::<B>(pids, room, set_up)?;
+        *B::epoch(&mut skel).expect("the object has globals") = 1;
         choose_processes(skel.object(), pids)?;
         let object = iter::once(skel.object());
         let links = loading::attach(B::OBJECT, object, |when| when != Attach::Never)?;

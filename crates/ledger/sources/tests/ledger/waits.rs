@@ -26,6 +26,28 @@ fn tid() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
+/// Of two threads on one CPU, one runs at the end of the window and has no open wait.
+#[test]
+fn each_row_of_the_first_window_has_a_name() {
+    let Some(_machine) = crate::machine() else { return };
+    let spin = Spin::start(2, Some(&[0])).expect("busy threads");
+    let mut source = open(&[spin.pid()]);
+    let waits = |tid: &u32| {
+        let text = std::fs::read_to_string(format!("/proc/{tid}/schedstat")).expect("it runs");
+        text.split(' ').nth(2).and_then(|n| n.trim().parse::<u64>().ok()).expect("a number")
+    };
+    let before: Vec<u64> = spin.threads().iter().map(waits).collect();
+    wait::until("waits of both", || {
+        spin.threads().iter().zip(&before).all(|(tid, before)| waits(tid) > before + 1)
+    });
+    let window = source.window().expect("a window");
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", spin.pid())).expect("it runs");
+    for row in spin.threads().iter().map(|tid| of(&window, *tid)) {
+        assert!(row.preempted.count > 0, "{row:?}");
+        assert_eq!(row.who.process().comm.to_string(), name.trim_end(), "{row:?}");
+    }
+}
+
 #[test]
 fn sleeps_know_their_system_call() {
     let Some(_machine) = crate::machine() else { return };

@@ -32,7 +32,8 @@ struct Open {
 impl OpenSleeps {
     /// From the iterator's records.
     pub fn new(open: &[types::ex_open_wait]) -> OpenSleeps {
-        let sleeps = open.iter().filter(|o| o.kind != ex_wait_kind::EX_QUEUES);
+        let no_sleeps = [ex_wait_kind::EX_QUEUES, ex_wait_kind::EX_NO_WAIT];
+        let sleeps = open.iter().filter(|o| !no_sleeps.contains(&o.kind));
         let part = |o: &types::ex_open_wait| Open {
             since: o.since,
             ns: o.now.saturating_sub(o.since),
@@ -90,13 +91,21 @@ impl Rows {
         }
     }
 
-    /// Adds waits that have not ended, with their part in the window.
+    /// Adds waits that have not ended, with their part in the window. A row of a thread that does
+    /// not wait gets its name: a wake-up without effect has none.
     pub fn open(&mut self, open: &[types::ex_open_wait], before: &OpenSleeps) {
         for wait in open {
-            let row = self.row(wait.tgid, wait.tid, &wait.names);
-            if wait.kind == ex_wait_kind::EX_QUEUES {
-                row.queued += 1;
+            if wait.kind == ex_wait_kind::EX_NO_WAIT && !self.rows.contains_key(&wait.tid) {
                 continue;
+            }
+            let row = self.row(wait.tgid, wait.tid, &wait.names);
+            match wait.kind {
+                ex_wait_kind::EX_NO_WAIT => continue,
+                ex_wait_kind::EX_QUEUES => {
+                    row.queued += 1;
+                    continue;
+                }
+                _ => {}
             }
             let ns = wait.now.saturating_sub(wait.since);
             row.add_sleep(Sleep {
