@@ -252,6 +252,11 @@ PAIRS ?= 20
 test-regressions: cargo ## Compare PAIRS of recordings of a steady load (default 20), and one with something planted (as root, 8 minutes)
 	EXACTOP_PAIRS=$(PAIRS) $(CARGO) test --release -p exactop --test command regressions:: -- --ignored --nocapture
 
+.PHONY: test-postgres
+test-postgres: cargo ## Name the busy neighbour of a PostgreSQL server, with its share of the server's waits (as root)
+	@scripts/deps.sh postgres
+	$(CARGO) test --release -p exactop --test command postgres:: -- --ignored --nocapture
+
 KILLS ?= 1000
 
 .PHONY: test-kills

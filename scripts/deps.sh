@@ -2,9 +2,9 @@
 # Packages that building and testing need, on Debian and its relatives. As root it installs what
 # is missing; else it prints the one line to run and fails.
 #
-#   deps.sh [build|test|kernels|truth|deb|packages|fleet|web|python]    what a build needs, what the tests need
-#                                 too (the default), what test-kernels, bench-truth, deb, test-packages,
-#                                 test-fleet or test-web run, or what installs Python's modules below target/
+#   deps.sh [build|test|kernels|truth|postgres|deb|packages|fleet|web|python]    what a build needs, what the tests need
+#                                 too (the default), what test-kernels, bench-truth, test-postgres, deb,
+#                                 test-packages, test-fleet or test-web run, or what installs Python's modules below target/
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
@@ -17,7 +17,8 @@ packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
 python=(python3-venv)
 fleet=("${python[@]}" default-jre-headless prometheus victoria-metrics)
 web=(chromium)
-truth=(stress-ng rt-tests postgresql nginx-light wrk)
+postgres=(postgresql)
+truth=("${postgres[@]}" stress-ng rt-tests nginx-light wrk)
 
 missing() {
     local package
@@ -35,6 +36,7 @@ case ${1:-test} in
 test) wanted+=("${test[@]}") ;;
 kernels) wanted+=("${kernels[@]}") ;;
 truth) wanted+=("${truth[@]}") ;;
+postgres) wanted+=("${postgres[@]}") ;;
 deb) wanted+=("${deb[@]}") ;;
 web) wanted+=("${web[@]}") ;;
 fleet) wanted+=("${fleet[@]}") ;;

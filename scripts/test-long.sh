@@ -29,6 +29,7 @@ test-fleet        -                 network
 test-collector    -                 root go network
 test-packages     -                 root network
 test-regressions  -                 root
+test-postgres     -                 root
 test-kills        -                 root
 test-memory       -                 root
 hostile           -                 root

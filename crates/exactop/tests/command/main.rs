@@ -30,6 +30,8 @@ mod on_demand;
 mod options;
 mod page;
 mod poor_machines;
+#[cfg(feature = "bpf")]
+mod postgres;
 mod prstat;
 mod record;
 mod refused;
