@@ -5,6 +5,7 @@
 
 mod commands;
 mod endings;
+mod help;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 mod hostile;
