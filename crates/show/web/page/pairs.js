@@ -2,7 +2,6 @@
 
 // Most victims and culprits with a line or a column of their own.
 const VICTIMS = 20, CULPRITS = 10;
-const culpritName = pair => pair.kind === 'own' ? 'itself' : pair.culprit;
 
 // Waits of some pairs: by victim, and of each culprit.
 const pairSums = (pairs, range) => {
@@ -10,7 +9,7 @@ const pairSums = (pairs, range) => {
   for (const pair of pairs) {
     const ns = pair.sum(0, ...range) ?? 0;
     if (ns === 0) continue;
-    const name = culpritName(pair);
+    const name = pair.culprit;
     const victim = victims.get(pair.victim) ?? victims.set(pair.victim, { name: pair.victim, ns: 0, parts: new Map() }).get(pair.victim);
     victim.ns += ns;
     victim.parts.set(name, (victim.parts.get(name) ?? 0) + ns);

@@ -5,6 +5,7 @@ mod drawn;
 
 use drawn::{json, Planted, CAPPED, CPUS, SECOND, SPIKE_NS};
 use exactop_model::blame::rows::CulpritRow;
+use exactop_model::words::blame::culprit_name;
 use exactop_web::page::Limits;
 use serde_json::Value;
 
@@ -284,7 +285,8 @@ fn pairs_are_those_of_the_blame_books() {
         let culprits = book.rows.iter().flat_map(|row| {
             let of = |culprit: &CulpritRow| {
                 let kind = culprit.kind.name().to_string();
-                (row.victim.clone(), kind, culprit.culprit.clone(), culprit.booked.ns as i64)
+                let name = culprit_name(culprit.kind, &culprit.culprit).to_string();
+                (row.victim.clone(), kind, name, culprit.booked.ns as i64)
             };
             row.culprits.iter().map(of)
         });

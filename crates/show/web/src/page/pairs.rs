@@ -4,6 +4,7 @@ use crate::page::cells::{Cells, Columns};
 use crate::page::moment::Moment;
 use exactop_model::blame::rows::{BlamedSums, Kind};
 use exactop_model::owner::{Grouping, LABEL_OTHER};
+use exactop_model::words::blame::culprit_name;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(crate) struct Pair {
     pub victim: String,
     /// As in docs/reference/json.md.
     pub kind: &'static str,
+    /// Its name in words.
     pub culprit: String,
     #[serde(flatten)]
     pub cells: Columns,
@@ -69,8 +71,9 @@ impl FillingPairs {
                 |((victim, kind, culprit), waits)| {
                     let mut cells = Cells::default();
                     waits.iter().for_each(|(&slot, &ns)| cells.add(slot, &[Some(ns)]));
-                    let kind = kind.name();
+                    let (name, kind) = (culprit_name(kind, &culprit), kind.name());
                     let key = format!("{by}\n{victim}\n{kind}\n{culprit}");
+                    let culprit = name.to_string();
                     Pair { key, by, victim, kind, culprit, cells: cells.columns(1) }
                 },
             ));
