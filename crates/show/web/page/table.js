@@ -207,8 +207,12 @@ class Table {
   draw() {
     if (!this.headLine) return;
     const all = this.isOnPaper || matchMedia('print').matches ? 300 : 0;
-    const height = this.height ?? 25, fits = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height) + 16;
-    const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, Math.floor(this.place.scrollTop / height) - 8));
+    const height = this.height ?? 25, seen = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height), fits = seen + 32;
+    const top = Math.floor(this.place.scrollTop / height);
+    // While the rows in sight are drawn, scrolling draws nothing.
+    const { drawn } = this, isNew = drawn?.head !== this.headLine || drawn.all !== all || drawn.height !== height;
+    if (!isNew && (all || (drawn.first <= top && Math.min(this.lines.length, top + seen) <= drawn.last))) return;
+    const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, top - 16));
     const last = Math.min(this.lines.length, all || first + fits);
     const space = rows => {
       const cell = part('td', { colspan: 1 + this.words + this.heads().length });
@@ -222,13 +226,17 @@ class Table {
       made.dataset.key = line.key;
       return made;
     });
-    const body = part('tbody', {}, space(first), ...lines, all ? null : space(this.lines.length - last));
-    const table = part('table', { 'aria-rowcount': this.lines.length + 2, 'aria-labelledby': 'rows-title' }, this.headLine, body, this.footLine);
-    const top = this.place.scrollTop;
-    fill(this.place, table);
-    if (this.place.scrollTop !== top) this.place.scrollTop = top;
+    const spaces = [space(first), all ? null : space(this.lines.length - last)];
+    const { scrollTop } = this.place;
+    if (isNew) {
+      this.body = part('tbody');
+      fill(this.place, part('table', { 'aria-rowcount': this.lines.length + 2, 'aria-labelledby': 'rows-title' }, this.headLine, this.body, this.footLine));
+    }
+    fill(this.body, ...[spaces[0], ...lines, spaces[1]].filter(line => line));
+    if (isNew && this.place.scrollTop !== scrollTop) this.place.scrollTop = scrollTop;
+    this.drawn = { head: this.headLine, first, last, all, height };
     if (focused) lines.find(line => line.dataset.key === focused)?.querySelector('button')?.focus({ preventScroll: true });
-    const real = lines[0]?.getBoundingClientRect().height;
+    const real = isNew && lines[0]?.getBoundingClientRect().height;
     if (real && this.height !== real) {
       this.height = real;
       if (!all) this.draw();

@@ -40,14 +40,18 @@ pub fn shown(planted: &Planted, limits: &Limits) -> Option<Shown> {
 /// Shows this document; `None` without a browser.
 pub fn shown_document(document: &Document) -> Option<Shown> {
     let mut browser = Browser::start()?;
-    let json = document.json().expect("JSON");
+    shown_json(&document.json().expect("JSON"))
+}
+
+/// Shows a document in JSON; `None` without a browser.
+pub fn shown_json(json: &str) -> Option<Shown> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("page.html");
-    std::fs::write(&path, html("a <b>page</b>", Some(&json))).expect("a file");
+    std::fs::write(&path, html("a <b>page</b>", Some(json))).expect("a file");
     browser.look(1200, 900, false);
     browser.open_file(&path);
     let url = format!("file://{}", path.display());
-    let json = serde_json::from_str(&json).expect("JSON");
+    let json = serde_json::from_str(json).expect("JSON");
     Some(Shown { browser, json, url, _dir: dir })
 }
 
