@@ -1,6 +1,6 @@
 // The view's state is in the page's address, so that back, forward, bookmarks and links work.
 
-const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup', keys: 'on' };
+const WHOLE = { v: null, a: null, b: null, m: null, fresh: false, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup', keys: 'on' };
 
 const stretchOf = text => {
   const found = /^(\d{1,17})-(\d{1,17})$/.exec(text ?? '');
@@ -28,6 +28,8 @@ class Address {
       v: stretchOf(told.get('v')),
       a: stretchOf(told.get('a')),
       b: stretchOf(told.get('b')),
+      m: stretchOf(told.get('m')),
+      fresh: told.has('new'),
       by: word('by', WHOLE.by),
       sort: sort.replace(/^-/, ''),
       desc: !sort.startsWith('-'),
@@ -43,11 +45,12 @@ class Address {
   }
 
   text() {
-    const { v, a, b, by, sort, desc, q, cols, unit, row, gby, group, pby, keys } = this.state;
+    const { v, a, b, m, fresh, by, sort, desc, q, cols, unit, row, gby, group, pby, keys } = this.state;
     const told = new URLSearchParams();
-    for (const [name, stretch] of [['v', v], ['a', a], ['b', b]]) {
+    for (const [name, stretch] of [['v', v], ['a', a], ['b', b], ['m', m]]) {
       if (stretch) told.set(name, `${Math.round(stretch[0])}-${Math.round(stretch[1])}`);
     }
+    if (fresh) told.set('new', '1');
     if (by !== WHOLE.by) told.set('by', by);
     if (sort !== WHOLE.sort || !desc) told.set('sort', `${desc ? '' : '-'}${sort}`);
     if (q !== '') told.set('q', q);

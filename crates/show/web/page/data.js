@@ -20,10 +20,16 @@ const placeOf = (list, value) => {
 // A call with one argument per value would exceed the engine's limit.
 const extend = (list, more) => { for (const one of more) list.push(one); };
 
-const WORDS = ['ppid', 'parent', 'comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace'];
+const WORDS = ['ppid', 'parent', 'comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace', 'began_us'];
 
 // Accounts that a window may lack. Their time is part of tasks and of idle then.
 const MEASURED_AT_TIMES = ['irq', 'steal'];
+
+// Changes from a slot on, which becomes the first. The last change before it still applies.
+const changesFrom = (changes, slots) => {
+  const first = changes.findLastIndex(change => change.slot <= slots);
+  return changes.slice(Math.max(0, first)).map(change => ({ ...change, slot: Math.max(0, change.slot - slots) }));
+};
 
 class Row {
   constructor(told, before) {
@@ -33,6 +39,19 @@ class Row {
     let slot = before;
     this.at = told.slots.map(step => (slot += step));
     this.slots = null;
+    this.threads = (told.threads ?? []).map(([slot, n]) => ({ slot: slot + before, n }));
+  }
+
+  // Living threads in a slot; undefined: unknown.
+  threadsAt(slot) {
+    return this.threads.findLast(change => change.slot <= slot)?.n;
+  }
+
+  // True if it was not there in the slots of a mark, or has more threads at the end of later ones. A
+  // task that begins runs, so it is seen in that slot.
+  isNewSince(mark, markBegins_us, [, to]) {
+    const then = this.threadsAt(mark[1] - 1), now = this.threadsAt(to - 1);
+    return (this.at[0] >= mark[1] && (this.began_us ?? Infinity) >= markBegins_us) || (then !== undefined && now > then);
   }
 
   // Sum of a column over some slots; null: unknown in one of them, undefined: the row was not
@@ -68,6 +87,7 @@ class Row {
       return same ? figures : all(figures, had).concat(all(next, more));
     });
     this.at = this.at.concat(later.at);
+    this.threads = this.threads.concat(later.threads.filter(({ n }, i) => i > 0 || n !== this.threads.at(-1)?.n));
     this.words = null;
     for (const word of WORDS) this[word] = later[word] ?? this[word];
   }
@@ -77,6 +97,7 @@ class Row {
     const gone = placeOf(this.at, slots);
     this.at = this.at.slice(gone).map(at => at - slots);
     this.figures = this.figures.map(figures => Array.isArray(figures) ? figures.slice(gone) : figures);
+    this.threads = changesFrom(this.threads, slots);
   }
 }
 
@@ -102,9 +123,7 @@ class Group extends Row {
 
   forget(slots) {
     super.forget(slots);
-    // The last limits before the first kept slot still apply.
-    const first = this.limits.findLastIndex(limit => limit.slot <= slots);
-    this.limits = this.limits.slice(Math.max(0, first)).map(limit => ({ ...limit, slot: Math.max(0, limit.slot - slots) }));
+    this.limits = changesFrom(this.limits, slots);
   }
 
   // Limits in a slot, as last read; null: not read.

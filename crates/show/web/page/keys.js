@@ -10,14 +10,32 @@ const goTo = id => {
 // Sorts the processes by a column, the largest first, and shows the column.
 const sortedBy = (page, name) => {
   const { state } = page.address, shown = page.table.shown.map(i => page.model.columns[i].name);
-  page.rowsOf({ sort: name, desc: true, cols: shown.includes(name) ? state.cols : [...shown, name] });
+  page.rowsOf({ fresh: false, sort: name, desc: true, cols: shown.includes(name) ? state.cols : [...shown, name] });
 };
 
 // Chooses the window before or after the chosen one; without one, the last.
 const step = (page, by) => {
-  const { model, address } = page, chosen = address.state.a && model.slotsOf(address.state.a);
+  const { model, address } = page, { a, b } = address.state, at = page.isSecond() ? b ?? a : a;
+  const chosen = at && model.slotsOf(at);
   const slot = chosen ? Math.max(0, Math.min(model.n - 1, (by < 0 ? chosen[0] : chosen[1] - 1) + by)) : model.n - 1;
   page.pick(model.timeOf([slot, slot + 1]), false, true);
+};
+
+// Marks the chosen window, with which the rows are then compared; again: drops the mark.
+const mark = page => {
+  const { a, m } = page.address.state, { isLive, model } = page;
+  const go = (change, words) => { page.address.go(change); page.say(words); };
+  if (m) return go({ m: null, fresh: false }, 'Mark dropped: rows show figures, not changes.');
+  if (!a && !isLive) return page.say('No window is chosen: [ and ] choose one, and m marks it.');
+  const marked = a ?? model.timeOf([model.n - 1, model.n]);
+  go({ m: marked, a: isLive ? null : a, b: null }, 'Marked: rows show their change since this window (6: what is new; m drops the mark).');
+};
+
+// What is new since the mark; again: all rows.
+const whatIsNew = page => {
+  const { fresh, m } = page.address.state;
+  if (!m) return page.say('No window is marked: m marks the chosen one; later 6 shows what is new.');
+  page.rowsOf({ fresh: !fresh });
 };
 
 const nextTotal = page => {
@@ -31,6 +49,8 @@ const PAGE_KEYS = [
   ['3', 'who starves whom', () => goTo('pairs-title')],
   ['4', 'control groups and their quotas', () => goTo('groups-title')],
   ['5', 'who moves between CPUs', page => sortedBy(page, 'migrations')],
+  ['6', 'what is new since the mark', whatIsNew],
+  ['m', 'mark this window: rows show their change since; again: drop the mark', mark],
   ['!', 'findings', () => goTo('findings-title')],
   ['K', 'totals by the next name', nextTotal],
   ['/', 'search', () => $('search').focus()],

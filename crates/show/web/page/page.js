@@ -15,7 +15,7 @@ class Page {
     this.model = new Model(told);
     this.model.isLive = isLive;
     this.picked = null;
-    this.address = new Address(() => this.show());
+    this.address = new Address(() => { this.say(''); this.show(); });
     const choose = {
       preview: (range, second) => this.preview(range, second),
       done: (range, second, typed) => this.pick(this.model.timeOf(range), second, typed),
@@ -56,6 +56,11 @@ class Page {
     addEventListener('resize', again);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
     matchMedia('print').addEventListener('change', () => this.show());
+  }
+
+  // Shows a sentence until the next step.
+  say(words) {
+    $('said').textContent = words;
   }
 
   isSecond() {
@@ -126,14 +131,15 @@ class Page {
   pick(stretch, second, typed = false) {
     this.picked = null;
     const isSecond = (second || this.isSecond()) && this.address.state.a !== null;
-    this.nextIsSecond(false);
+    // With keys the range grows by the next key.
+    if (!typed) this.nextIsSecond(false);
     this.address.go(isSecond ? { b: stretch } : { a: stretch, b: null }, typed);
   }
 
   clear() {
     this.picked = null;
     this.nextIsSecond(false);
-    this.address.go({ a: null, b: null });
+    this.address.go({ a: null, b: null, m: null, fresh: false });
   }
 
   zoom() {
@@ -158,8 +164,11 @@ class Page {
     const view = state.v ? model.slotsOf(state.v) : [0, model.n];
     let [a, b] = [state.a, state.b].map(stretch => stretch && model.slotsOf(stretch));
     if (this.picked) [a, b] = this.picked.second && a ? [a, this.picked.range] : [this.picked.range, null];
-    const chosen = [[a, 'choose-a'], [b, 'choose-b']].filter(([range]) => range);
     const latest = this.isLive && !state.v ? [Math.max(0, model.n - LATEST), model.n] : view;
+    // What is chosen is compared with the marked window.
+    const mark = state.m && state.m[1] > model.slots.from_us[0] ? model.slotsOf(state.m) : null;
+    if (mark && !b) [a, b] = [mark, a ?? latest];
+    const chosen = [[a, 'choose-a'], [b, 'choose-b']].filter(([range]) => range);
     const one = a ?? latest;
     this.balance.show(view, chosen);
     this.cpus.show(view, chosen);
@@ -172,12 +181,12 @@ class Page {
     if (this.picked) return;
     showGrown(model, one, b, key => this.openRow(key));
     showFindings(model, one, go, lead);
-    this.table.show(state, one, b);
+    this.table.show(state, one, b, mark);
     this.row.show(state.row, view, chosen, one, b);
     this.groups.show(state, view, chosen, one, b);
     this.pairs.show(state, one, b);
     this.keys.show(state);
-    $('zoom').disabled = !a;
+    $('zoom').disabled = !state.a;
     $('clear').disabled = !a && !b;
     $('all').disabled = !state.v;
     this.status();

@@ -65,8 +65,8 @@ class Table {
     return USUAL.map(name => this.model.column(name)).filter(i => i >= 0 && isKnown(i));
   }
 
-  show(state, one, other) {
-    this.state = state;
+  show(state, one, other, mark = null) {
+    Object.assign(this, { state, mark });
     this.ranges = other ? [one, other] : [one];
     this.lengths = this.ranges.map(range => this.model.lengthNs(range));
     this.shown = this.columns(state);
@@ -82,9 +82,12 @@ class Table {
 
   // The lines and their order.
   arrange() {
-    const { by, q, sort, desc } = this.state, wanted = q.trim().toLowerCase();
+    const { by, q, sort, desc, fresh } = this.state, wanted = q.trim().toLowerCase();
     const there = [...this.model.rows.values()].filter(row => this.ranges.some(([from, to]) => placeOf(row.at, from) < placeOf(row.at, to)));
-    const found = wanted === '' ? there : there.filter(row => (row.words ??= wordsOf(row)).includes(wanted));
+    const matches = row => wanted === '' || (row.words ??= wordsOf(row)).includes(wanted);
+    const begins_us = this.mark && this.model.slots.from_us[this.mark[0]];
+    const isNew = row => !fresh || !this.mark || (row.kind !== 'other' && row.isNewSince(this.mark, begins_us, this.ranges.at(-1)));
+    const found = there.filter(row => matches(row) && isNew(row));
     if (by === 'process' || !(by in BY)) {
       this.lines = found.map(row => ({ key: row.key, kind: row.kind, name: nameOf(row), row, members: [row] }));
     } else {
@@ -173,7 +176,7 @@ class Table {
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
     this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
     const left = this.all - members.length;
-    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second stretch less the first, counts per second' : ''}`;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others ${this.state.fresh && this.mark ? 'are not new' : 'do not match'}` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second stretch less the first, counts per second' : ''}`;
   }
 
   // If a sum is unknown, shows its known part as a lower bound.

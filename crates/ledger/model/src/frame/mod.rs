@@ -124,7 +124,7 @@ impl Frame {
 
     /// End of the window on the clock of start times (CLOCK_BOOTTIME), ns.
     pub fn boottime_ns(&self) -> Option<u64> {
-        self.system.uptime_s.map(|seconds| (seconds * 1e9) as u64)
+        self.system.boottime_ns()
     }
 
     /// True if the source can measure user and system time at the system calls but did not in this

@@ -131,3 +131,10 @@ pub struct System {
     /// Forks since boot (`processes` in /proc/stat); counts threads too.
     pub forks: Option<u64>,
 }
+
+impl System {
+    /// The instant on the clock of start times (CLOCK_BOOTTIME), ns.
+    pub fn boottime_ns(&self) -> Option<u64> {
+        self.uptime_s.map(|seconds| (seconds * 1e9) as u64)
+    }
+}

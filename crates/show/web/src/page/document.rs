@@ -161,6 +161,9 @@ pub(crate) struct Row {
     pub kind: &'static str,
     #[serde(flatten)]
     pub words: Words,
+    /// Its living threads, each from a slot on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<(u32, u32)>,
     #[serde(flatten)]
     pub cells: Columns,
 }
@@ -182,6 +185,9 @@ pub(crate) struct Words {
     pub user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
+    /// Start of a process by the wall clock, to about 10 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_us: Option<i64>,
     #[serde(flatten)]
     pub names: GroupNames,
 }

@@ -175,7 +175,7 @@ fn the_keys_of_the_live_view_work_until_they_are_turned_off() {
     let listed = page.words(
         "[...document.querySelectorAll('#keys-list kbd')].map(of => of.textContent).join('')",
     );
-    assert_eq!(listed, "12345!K/[]z?");
+    assert_eq!(listed, "123456m!K/[]z?");
     assert_eq!(press(&mut page, '/'), "search");
     assert_eq!(press(&mut page, '3'), "search");
     assert_eq!(page.words("document.getElementById('search').value"), "3");
@@ -184,6 +184,53 @@ fn the_keys_of_the_live_view_work_until_they_are_turned_off() {
     );
     assert_ne!(press(&mut page, '4'), "groups-title");
     assert!(page.words("location.hash").contains("keys=off"));
+    page.is_quiet();
+}
+
+#[test]
+fn a_mark_shows_what_is_new_since() {
+    let planted = Planted { late: Some(60), ..planted() };
+    let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+    let state = "['m', 'a', 'b', 'fresh'].map(name => { const of = exactop.address.state[name]; \
+        return Array.isArray(of) ? exactop.model.slotsOf(of).join('-') : of; })";
+    let said = "document.getElementById('said').textContent";
+    let rows = "[...document.querySelectorAll('#rows tbody tr[data-key]')].map(tr => tr.querySelector('td').textContent).sort().join()";
+    press(&mut page, 'm');
+    assert!(page.words(said).contains("No window is chosen"));
+    press(&mut page, '6');
+    assert!(page.words(said).contains("No window is marked"));
+    page.browser.ask("exactop.pick(exactop.model.timeOf([20, 21]), false)");
+    let all = page.number("exactop.table.lines.length");
+    press(&mut page, 'm');
+    assert!(page.words(said).starts_with("Marked"));
+    // Nothing has changed in the marked window itself.
+    press(&mut page, '6');
+    assert_eq!(page.browser.ask(state), json!(["20-21", "20-21", null, true]));
+    assert_eq!(page.words(rows), "");
+    for (slot, new) in [(59, ""), (60, "late,pool"), (100, "late,pool")] {
+        page.browser
+            .ask(&format!("exactop.pick(exactop.model.timeOf([{slot}, {}]), false)", slot + 1));
+        assert_eq!(page.words(rows), new, "window {slot}");
+    }
+    let change = page.words("[...document.querySelectorAll('#rows tbody tr')].find(tr => tr.textContent.startsWith('late')).textContent");
+    assert!(change.contains("+25.00"), "a quarter of a CPU more than nothing: {change}");
+    let told = page.words("document.getElementById('rows-count').textContent");
+    assert!(told.contains("2 rows") && told.contains("others are not new"), "{told}");
+    // A link shows the same.
+    let address = page.words("location.hash");
+    let link = format!("{}{address}", page.url);
+    page.browser.open(&link);
+    assert_eq!(page.words(rows), "late,pool");
+    // A process that begins in the marked window is not new; one that was idle before is not, either.
+    page.browser.ask("exactop.address.go({ m: exactop.model.timeOf([60, 61]) })");
+    assert_eq!(page.words(rows), "");
+    page.browser.ask("exactop.address.go({ m: exactop.model.timeOf([20, 21]), a: exactop.model.timeOf([31, 32]) })");
+    assert_eq!(page.words(rows), "");
+    press(&mut page, '6');
+    assert!(page.number("exactop.table.lines.length") >= all);
+    press(&mut page, 'm');
+    assert!(page.words(said).starts_with("Mark dropped"));
+    assert_eq!(page.browser.ask(state)[0], Value::Null);
     page.is_quiet();
 }
 

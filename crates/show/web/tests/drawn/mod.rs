@@ -58,6 +58,8 @@ pub struct Planted {
     pub headless: bool,
     /// Interrupts are not measured from this window on.
     pub no_irq: Option<u64>,
+    /// In this window a process begins, and a thread of a process that has three.
+    pub late: Option<u64>,
 }
 
 impl Default for Planted {
@@ -73,6 +75,7 @@ impl Default for Planted {
             threads: false,
             headless: false,
             no_irq: None,
+            late: None,
         }
     }
 }
@@ -126,12 +129,21 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         capped.ident.cgroup_id = Some(8);
         tasks.push(capped);
     }
-    for number in (0..3).filter(|_| planted.threads) {
-        let run_ns = n * SECOND / 100 * u64::from(number);
+    let late = planted.late.filter(|&late| n > late);
+    if let Some(late) = late {
+        let mut task = task(30, "late", n - late, (n - late) * SECOND / 4, Counter::SleepNs);
+        task.key.start_ns = (100 + late) * SECOND;
+        tasks.push(task);
+    }
+    let threads = if late.is_some() { 4 } else { 3 };
+    for number in (0..threads).filter(|_| planted.threads) {
+        let run_ns = n * SECOND / 100 * u64::from(number % 3);
         let name = if number == 2 { HOSTILE } else { "pool" };
-        let thread = task(15 + number, name, n, run_ns, Counter::SleepNs);
-        let key = TaskKey { tgid: 15, ..thread.key };
-        tasks.push(TaskSample { key, threads: Some(3), ..thread });
+        let began = late.filter(|_| number == 3).unwrap_or(0);
+        let thread = task(15 + number, name, n - began, run_ns, Counter::SleepNs);
+        let start_ns = if began > 0 { (100 + began) * SECOND } else { SECOND };
+        let key = TaskKey { tgid: 15, start_ns, ..thread.key };
+        tasks.push(TaskSample { key, threads: Some(threads), ..thread });
     }
     if planted.headless {
         let mut thread = task(HEADLESS, "headless", n, 0, Counter::LatNs);
@@ -184,6 +196,7 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         let named = Arc::new(Named { container, ..Named::default() });
         now.groups.push(Arc::new(GroupName { id: 8, path: CAPPED.into(), named }));
     }
+    now.system.uptime_s = Some((100 + n) as f64);
     now.tasks = tasks;
     now.exited = vec![brief];
     now

@@ -17,7 +17,7 @@ use crate::page::slots::Limits;
 use exactop_model::columns::Context;
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::text::escape::escape_str;
-use exactop_model::{Books, Column, Frame, FrameOptions, Window};
+use exactop_model::{Books, Column, Frame, FrameOptions, Row, RowKind, Window};
 use exactop_recording::{Gap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,20 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Line {
     words: Words,
     is_kernel: bool,
+    threads: Vec<(u32, u32)>,
     cells: Cells,
+}
+
+impl Line {
+    /// Adds the number of threads from a slot on, if it changed.
+    fn threads(&mut self, slot: u32, row: &Row) {
+        let Some(threads) = row.threads.filter(|_| row.kind != RowKind::Exited) else { return };
+        match self.threads.last_mut() {
+            Some((_, last)) if *last == threads => {}
+            Some((at, last)) if *at == slot => *last = threads,
+            _ => self.threads.push((slot, threads)),
+        }
+    }
 }
 
 /// A document while it is filled.
@@ -202,6 +215,7 @@ impl Filling {
             let line = &mut self.lines[number as usize];
             line.cells.add(slot, &figures);
             line.is_kernel = row.ident.kthread;
+            line.threads(slot, row);
             update(&mut line.words, words(&who, &row.ident, row.account, moment));
             seen.insert(number);
         }
@@ -273,12 +287,14 @@ impl Filling {
                 EntityId::Process { .. } => "process",
             };
             let cells = line.cells.columns(columns);
-            rows.push(document::Row { key: who.key(), kind, words: line.words, cells });
+            let Line { words, threads, .. } = line;
+            rows.push(document::Row { key: who.key(), kind, words, threads, cells });
         }
         if !self.others.is_empty() {
             let words = Words { comm: "~other".into(), ..Words::default() };
             let cells = self.others.columns(columns);
-            rows.push(document::Row { key: "other".into(), kind: "other", words, cells });
+            let (key, threads) = ("other".into(), Vec::new());
+            rows.push(document::Row { key, kind: "other", words, threads, cells });
         }
         let mut document = self.document;
         (document.marks, document.marks_left_out) = self.marks.finish();

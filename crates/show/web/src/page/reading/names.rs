@@ -28,6 +28,7 @@ pub(super) fn words(
             ..Words::default()
         },
     };
+    words.began_us = began_us(who, moment);
     words.parent = words.ppid.and_then(|ppid| name(ppid, book));
     if let Some(id) = ident.cgroup_id {
         if let Some(group) = book.group(id) {
@@ -38,6 +39,13 @@ pub(super) fn words(
         }
     }
     words
+}
+
+/// The clock of start times goes on in suspend, so the window's end is on both clocks.
+fn began_us(who: &EntityId, moment: &dyn Moment) -> Option<i64> {
+    let EntityId::Process { start_ns, .. } = *who else { return None };
+    let age_ns = moment.window().end.system.boottime_ns()?.checked_sub(start_ns)?;
+    i64::try_from((moment.span().wall_t1_ns() - i128::from(age_ns)) / 1000).ok()
 }
 
 fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Moment) -> Words {
@@ -93,6 +101,7 @@ pub(super) fn update(known: &mut Words, now: Words) {
         command: now.command.or(before.command),
         user: now.user.or(before.user),
         cgroup: now.cgroup.or(before.cgroup),
+        began_us: before.began_us.or(now.began_us),
         names: now.names.or(before.names),
     };
 }
