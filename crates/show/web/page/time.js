@@ -181,17 +181,30 @@ const showFindings = (model, range, choose, lead) => {
   fill($('findings'), ...items);
 };
 
-// Time ranges over a picture: each with its text, a class, and an action when the user chooses it.
+// Most lines of marks over a picture, and the height of one in pixels.
+const TRACKS = 4, TRACK = 11;
+
+// Time ranges over a picture: each with its text, a class, and an action when the user chooses it. Those
+// at the same time stand below each other.
 const fillLane = (plot, stretches) => {
   const span = plot.to_us - plot.from_us;
   const there = stretches.filter(({ time }) => time[1] > plot.from_us && time[0] < plot.to_us);
+  const ends = [];
+  there.sort((one, other) => one.time[0] - other.time[0]);
   fill(plot.lane, ...there.map(({ time, title, kind, go }) => {
+    const free = ends.findIndex(end => end <= time[0]), track = free < 0 ? Math.min(ends.length, TRACKS - 1) : free;
+    ends[track] = Math.max(ends[track] ?? 0, time[1]);
     const made = part('i', { title, class: kind, onclick: go });
     const [left, right] = time.map(us => Math.max(0, Math.min(1, (us - plot.from_us) / span)));
     made.style.left = `${100 * left}%`;
     made.style.width = `${100 * (right - left)}%`;
+    made.style.top = `${1 + TRACK * track}px`;
     return made;
   }));
+  const height = `${1 + TRACK * Math.max(1, ends.length)}px`;
+  if (plot.lane.style.height === height) return;
+  plot.lane.style.height = height;
+  plot.axis();
 };
 
 const showMarks = (plot, model, lead) => fillLane(plot, model.marks.map(mark => {

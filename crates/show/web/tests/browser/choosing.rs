@@ -1,6 +1,6 @@
 //! Chosen time ranges: their sums match the ledger's, and the address holds the choice.
 
-use super::drawn::{Planted, CPUS, SECOND};
+use super::drawn::{Planted, CPUS, SECOND, SPIKE_NS};
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 
@@ -68,6 +68,66 @@ fn two_time_ranges_are_compared_and_back_returns() {
     page.browser.open(&link);
     let first = page.words("document.querySelector('#rows tbody tr[data-key] td').textContent");
     assert_eq!(first, "spiky");
+    page.is_quiet();
+}
+
+#[test]
+fn keys_alone_compare_two_time_ranges() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let chosen = "['a', 'b', 'v'].map(name => { const of = exactop.address.state[name]; return of && exactop.model.slotsOf(of).join('-'); })";
+    let canvas = "exactop.balance.canvas.focus()";
+    page.browser.ask(canvas);
+    page.browser.key("Home");
+    (0..9).for_each(|_| page.browser.shift_key("ArrowRight"));
+    assert_eq!(page.browser.ask(chosen), serde_json::json!(["0-10", null, null]));
+    page.browser.ask("document.getElementById('second').focus()");
+    page.browser.press("Enter", 13, "\r");
+    page.browser.ask(canvas);
+    page.browser.key("End");
+    (0..59).for_each(|_| page.browser.shift_key("ArrowLeft"));
+    assert_eq!(page.browser.ask(chosen), serde_json::json!(["0-10", "60-120", null]));
+    // The difference of the accounts' shares, which is that of the spike.
+    let cells = page.words(
+        "[...document.querySelectorAll('#sums tbody tr')].map(tr => tr.lastChild.textContent).join()",
+    );
+    let spike = 100.0 * SPIKE_NS as f64 / (CPUS * 60 * SECOND) as f64;
+    assert!(cells.starts_with(&format!("+{spike:.2},0")), "{cells}");
+    let first = page.words("document.querySelector('#rows tbody tr[data-key]').textContent");
+    assert!(first.starts_with("spiky") && first.contains("+5.00"), "3 s in 60 s: {first}");
+    assert_eq!(
+        page.words("document.getElementById('grown').textContent"),
+        "Grew most: spiky 11 +5.0 % of a CPU. "
+    );
+    // Enter zooms into the first; Escape clears both, also in a picture that shows a part.
+    page.browser.key("Enter");
+    assert_eq!(page.browser.ask(chosen), serde_json::json!([null, null, "0-10"]));
+    page.browser.key("Escape");
+    assert_eq!(page.words("String(exactop.isSecond())"), "false");
+    page.is_quiet();
+}
+
+#[test]
+fn marks_of_findings_lead_on_by_mouse_and_by_keyboard() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let marks = page.number("document.querySelectorAll('#balance .lane i').length");
+    let told = page.number("document.querySelectorAll('#findings > li').length");
+    assert!(marks >= 1.0 && marks == told, "{marks} marks, {told} in the list");
+    // The mark stands over its time.
+    let at = page.browser.ask(
+        "(() => { scrollTo(0, 0); const i = document.querySelector('#balance .lane .waiting'), box = i.getBoundingClientRect(); \
+         const canvas = exactop.balance.canvas.getBoundingClientRect(), mark = exactop.model.marks.find(of => of.id === 'waiting'); \
+         const x = us => canvas.left + canvas.width * (us - exactop.balance.from_us) / (exactop.balance.to_us - exactop.balance.from_us); \
+         return [box.left - x(mark.from_us), box.right - x(mark.to_us), (box.left + box.right) / 2, (box.top + box.bottom) / 2]; })()",
+    );
+    let [left, right, x, y] = [0, 1, 2, 3].map(|n| at[n].as_f64().expect("a number"));
+    assert!(left.abs() < 2.0 && right.abs() < 4.0, "{at}");
+    page.browser.drag((x, y), (x, y), false);
+    assert_eq!(page.words("document.getElementById('row-title').textContent"), "starved 12");
+    page.browser.ask("exactop.address.go({ row: null, a: null })");
+    page.browser.ask("document.querySelector('#findings .lead').focus()");
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(page.words("document.getElementById('row-title').textContent"), "starved 12");
+    assert_eq!(page.words("document.activeElement.id"), "row-title");
     page.is_quiet();
 }
 

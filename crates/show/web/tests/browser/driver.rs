@@ -190,8 +190,18 @@ impl Browser {
 
     /// Presses a key.
     pub fn key(&mut self, key: &str) {
+        self.key_with(key, 0);
+    }
+
+    /// Presses a key with Shift.
+    pub fn shift_key(&mut self, key: &str) {
+        self.key_with(key, 8);
+    }
+
+    fn key_with(&mut self, key: &str, modifiers: u8) {
         for what in ["keyDown", "keyUp"] {
-            self.call("Input.dispatchKeyEvent", json!({ "type": what, "key": key, "code": key }));
+            let event = json!({ "type": what, "key": key, "code": key, "modifiers": modifiers });
+            self.call("Input.dispatchKeyEvent", event);
         }
     }
 
