@@ -82,6 +82,8 @@ const costWords = (sums, may, length) => {
 
 const NOT_READ = 'Not read in that time: exactop reads the kernel’s files only while this page, or the page of groups in a live view with --record, is open.';
 
+const GROUP_STATES = [['tasks', 'got'], ['lat', 'waited for a CPU'], ['throttle', 'throttled'], ['ink', 'may use']];
+
 const groupPlot = (model, view) => {
   const at = slot => view.bySlot.get(slot) ?? [0, 0, 0];
   // After its last slot a group has no limit.
@@ -93,6 +95,8 @@ const groupPlot = (model, view) => {
   };
   return {
     label: `CPUs that ${view.node.name} got and asked for`,
+    name: () => `group-${view.node.key.replace(/^\w+:/, '')}`,
+    legend: () => GROUP_STATES,
     lane: true,
     height: () => 150,
     left: () => [[view.most?.toFixed(2) ?? '', 0.05], ['0', 0.95]],
@@ -115,12 +119,10 @@ const groupPlot = (model, view) => {
       return `${clock(model.slots.from_us[slot], true)}: got ${run} CPUs, waited ${lat}, throttled ${throttle}${cpus === null ? '' : `; may use ${cpus.toFixed(2)}`}`;
     },
     table: ([from, to]) => {
-      const rows = [];
-      for (let i = from; i < to; i++) {
-        const cpus = allowed(i);
-        rows.push([clock(model.slots.from_us[i], true), ...at(i).map(ns => cpusWords(ns, model.slots.length_ns[i])), cpus === null ? NONE : cpus.toFixed(2)]);
-      }
-      return [['Begins', 'Got, CPUs', 'Waited for a CPU', 'Throttled', 'May use'], rows];
+      const [from_us, length, time] = begins(model), rows = [], ofLength = (ns, row) => cpusWords(ns, row[1]);
+      for (let i = from; i < to; i++) rows.push([...time(i), ...at(i), allowed(i)]);
+      return [[from_us, length, head('Got, CPUs', 'run_ns', ofLength), head('Waited for a CPU', 'lat_ns', ofLength), head('Throttled', 'throttle_ns', ofLength),
+        head('May use', 'may_use_cpus', cpus => cpus === null ? NONE : cpus.toFixed(2))], rows];
     },
   };
 };
@@ -130,6 +132,7 @@ class GroupsView {
     Object.assign(this, { model, address, choose, act, open: null, nodes: new Map(), bySlot: new Map() });
     fill($('gby'), ...Object.entries(GROUP_BY).map(([value, text]) => part('option', { value, text })));
     $('gby').addEventListener('change', event => address.go({ gby: event.target.value, group: null }));
+    fill($('groups-files'), part('summary', { text: 'As a file' }), fileButtons(model, () => `groups-by-${$('gby').value}`, () => this.figures()));
     $('group-close').addEventListener('click', () => { address.go({ group: null }); $('groups-title').focus(); });
   }
 
@@ -153,6 +156,7 @@ class GroupsView {
       node.change = other ? (groupSums(node.members, node.heads, other).run ?? 0) / model.lengthNs(other) - (node.sums.run ?? 0) / length : null;
     }
     const lines = this.order(other).filter(node => node.busy > 0 || node.may.cpus !== null || node.change || node.key === state.group);
+    this.lines = lines;
     this.table(lines, state, length, other);
     const idle = this.nodes.size - lines.length, { count: left } = model.groupsLeftOut;
     $('groups-told').textContent = `${count(lines.length)} ${lines.length === 1 ? 'row' : 'rows'}, those below included${lines.length > GROUP_ROWS ? `, the first ${GROUP_ROWS} here` : ''}${idle ? `; ${count(idle)} others did nothing and have no quota` : ''}${left ? `; ${count(left)} groups are ~other` : ''}.${this.ledgerWords(one)}`;
@@ -176,6 +180,16 @@ class GroupsView {
     };
     take([...this.nodes.values()].filter(node => node.depth === 0));
     return lines;
+  }
+
+  // Every line with its figures, as they are in the ledger and in the kernel's files.
+  figures() {
+    const columns = [
+      ['name', node => node.key.replace(/^\w+:/, '')], ['run_ns', node => node.sums.run], ['lat_ns', node => node.sums.lat], ['throttle_ns', node => node.sums.throttle],
+      ['may_use_cpus', node => node.may.cpus], ['weight', node => node.may.weight], ['nr_periods', node => node.sums.periods], ['nr_throttled', node => node.sums.throttled],
+      ['usage_ns', node => node.sums.usage], ['pressure_some_ns', node => node.sums.pressure], ['exited', node => node.sums.exited],
+    ];
+    return [columns.map(([name]) => head('', name)), this.lines.map(node => columns.map(([, figure]) => figure(node)))];
   }
 
   table(lines, state, length, other) {
@@ -238,7 +252,8 @@ class GroupsView {
         const sum = this.bySlot.get(slot) ?? this.bySlot.set(slot, [0, 0, 0]).get(slot);
         [RUN, LAT, THROTTLE].forEach((column, c) => {
           const figures = group.figures[column];
-          sum[c] += (Array.isArray(figures) ? figures[i] : figures) ?? 0;
+          const figure = Array.isArray(figures) ? figures[i] : figures;
+          sum[c] = sum[c] === null || figure === null ? null : sum[c] + figure;
         });
       });
     }
@@ -272,6 +287,6 @@ class GroupsView {
       ['May use', quota], ['Weight', may.weight === null ? null : count(may.weight)], ['Cost of its limits', costWords(sums, may, this.model.lengthNs(one))]];
     const search = part('button', { onclick: () => this.act.processesOf(name), text: 'Its processes' });
     fill($('group-facts'), ...facts.filter(([, text]) => text).flatMap(([word, text]) => [part('dt', { text: word }), part('dd', { text })]), part('dt', { text: 'Who' }), part('dd', {}, search));
-    showLegend($('group-legend'), [['tasks', 'got'], ['lat', 'waited for a CPU'], ['throttle', 'throttled'], ['ink', 'may use']]);
+    showLegend($('group-legend'), GROUP_STATES);
   }
 }

@@ -3,7 +3,7 @@
 
 class Plot {
   // `of`: label (for screen readers), height (css pixels), paint(plot), told(slot) a sentence,
-  // table() rows for the table behind the picture.
+  // table() columns and rows for the table behind the picture, name(), legend().
   constructor(place, model, of, choose) {
     Object.assign(this, { model, of, choose, cursor: null, chosen: [], dragged: null });
     this.canvas = part('canvas', { tabindex: '0', role: 'img', 'aria-label': of.label });
@@ -12,7 +12,8 @@ class Plot {
     this.toldLine = part('div', { class: 'told', role: 'status' });
     this.frame = part('div', { class: 'plot' }, this.lane, this.canvas, this.below, this.toldLine);
     this.behind = part('div', { class: 'wide' });
-    const details = part('details', { class: 'behind' }, part('summary', { text: 'As a table' }), this.behind);
+    const details = part('details', { class: 'behind' }, part('summary', { text: 'As a table or a file' }),
+      fileButtons(model, of.name, () => of.table(this.view), this), this.behind);
     details.addEventListener('toggle', () => details.open ? this.fillTable() : fill(this.behind));
     this.details = details;
     fill(place, this.frame, details);
@@ -169,9 +170,12 @@ class Plot {
 
   fillTable() {
     const [heads, rows] = this.of.table(this.view);
-    const head = part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })));
-    const body = rows.map(row => part('tr', {}, ...row.map((text, i) => part(i ? 'td' : 'th', i ? { text } : { text, scope: 'row' }))));
-    fill(this.behind, part('table', {}, part('caption', { text: this.of.label }), part('thead', {}, head), part('tbody', {}, ...body)));
+    const line = part('tr', {}, ...heads.map(({ text }) => part('th', { scope: 'col', text })));
+    const body = rows.map(row => part('tr', {}, ...heads.map(({ show }, i) => {
+      const text = show(row[i], row);
+      return part(i ? 'td' : 'th', i ? { text } : { text, scope: 'row' });
+    })));
+    fill(this.behind, part('table', {}, part('caption', { text: this.of.label }), part('thead', {}, line), part('tbody', {}, ...body)));
   }
 }
 

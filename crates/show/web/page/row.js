@@ -27,6 +27,8 @@ const statesOf = (model, row, from, to) => {
 
 const statePlot = (model, row) => ({
   label: `States of ${nameOf(row)}, in per cent of its own time`,
+  name: () => `states-${nameOf(row)}-${row.pid ?? 'exited'}`,
+  legend: () => STATES,
   height: () => 150,
   left: () => [['100 %', 0.04], ['0', 0.96]],
   paint: plot => {
@@ -45,10 +47,13 @@ const statePlot = (model, row) => ({
     return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : 'no figures'}`;
   },
   table: ([from, to]) => {
-    const heads = ['Begins', 'CPU time', ...STATES.map(([, title]) => `${title} %`)];
+    const [from_us, length, time] = begins(model);
+    const heads = [from_us, length, head('CPU time', 'run_ns', duration), head('Own time', 'life_ns', duration),
+      ...STATES.map(([name, title], i) => head(`${title} %`, `${name}_ns`, (ns, row) => ns === null ? NONE : percent(ns / row[3], 2)))];
+    const known = (names, slot) => names.map(name => row.sum(model.column(name), slot, slot + 1)).reduce((all, ns) => all === null || ns === null ? null : all + ns, 0);
     const rows = row.at.filter(slot => slot >= from && slot < to).map(slot => {
       const { life, parts } = statesOf(model, row, slot, slot + 1);
-      return [clock(model.slots.from_us[slot], true), duration(row.sum(model.column('run_ns'), slot, slot + 1)), ...parts.map(ns => percent(ns / life, 2))];
+      return [...time(slot), row.sum(model.column('run_ns'), slot, slot + 1), life, ...STATES.map(([, , names], i) => names.length ? known(names, slot) : parts[i])];
     });
     return [heads, rows];
   },

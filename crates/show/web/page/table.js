@@ -49,6 +49,7 @@ class Table {
       box.addEventListener('change', () => address.go({ cols: this.boxes.filter(of => of.checked).map(of => of.value) }));
       return [box, part('label', { title: column.help }, box, ` ${this.title(column)}`)];
     });
+    fill($('rows-files'), part('summary', { text: 'As a file' }), fileButtons(model, () => `rows-by-${this.state.by}`, () => this.figures()));
     this.boxes = boxes.map(([box]) => box);
     fill($('columns-list'), ...boxes.map(([, label]) => label));
   }
@@ -135,6 +136,15 @@ class Table {
     const { unit } = this.state, isTime = this.model.columns[column].unit === 'ns', sign = this.ranges.length > 1 && value > 0 ? '+' : '';
     if (!isTime) return sign + (this.ranges.length > 1 ? value.toFixed(1) : count(value));
     return sign + (unit === 'time' ? duration(value) : value === 0 ? '0' : percent(value, 2));
+  }
+
+  // Every line with its figures in each range, as they are in the ledger.
+  figures() {
+    const names = ['pid', 'ppid', 'user', 'unit', 'container', 'pod', 'namespace', 'cgroup', 'command'];
+    const columns = this.shown.flatMap(i => this.ranges.map((range, n) => ({ i, range, id: `${this.model.columns[i].name}${n ? '_second' : ''}` })));
+    const heads = [head('', 'name'), head('', 'rows'), ...names.map(name => head('', name)), ...columns.map(({ id }) => head('', id))];
+    return [heads, this.lines.map(line => [line.name, line.members.length, ...names.map(name => line.row?.[name]),
+      ...columns.map(({ i, range }) => together(line.members, i, range))])];
   }
 
   heads() {

@@ -11,6 +11,8 @@ const balancePlot = model => {
   const state = ['exact', 'repaired', 'inexact'];
   return {
     label: 'Where the CPUs’ time went, by account, in per cent of all CPUs',
+    name: () => 'balance',
+    legend: () => model.accounts.map((account, i) => [account.id, model.accountTitle(i, 0, model.n)]),
     lane: true,
     height: () => innerWidth < 640 ? 170 : 230,
     left: () => [['100 %', 0.03], ['50', 0.5], ['0', 0.97]],
@@ -29,18 +31,14 @@ const balancePlot = model => {
       return `${clock(model.slots.from_us[i], true)}: ${shares.filter(share => share).join(', ')}${most}; ${state[model.slots.state[i]]}`;
     },
     table: ([from, to]) => {
-      const heads = ['Begins', 'Length', ...model.accounts.map(account => `${account.title} %`), 'Busiest window %', 'State'];
-      const rows = [];
+      const [from_us, length, time] = begins(model), rows = [];
+      const share = (ns, [, , capacity]) => ns === null ? NONE : percent(ns / capacity, 2);
+      const heads = [from_us, length, head('CPUs × time', 'capacity_ns', duration), ...model.accounts.map(account => head(`${account.title} %`, `${account.id}_ns`, share)),
+        head('Busiest window %', 'busiest_share', busiest => percent(busiest, 2)), head('State', 'state')];
       for (let i = from; i < to; i++) {
         const { capacity_ns, parts } = slotOf(i), peaks = model.peaks(i);
         const busiest = peaks.length ? Math.max(...peaks.map(busyOf)) : busyOf(slotOf(i));
-        rows.push([
-          `${day(model.slots.from_us[i])} ${clock(model.slots.from_us[i], true)}`,
-          duration(model.slots.length_ns[i]),
-          ...parts.map(ns => ns === null ? NONE : percent(ns / capacity_ns, 2)),
-          percent(busiest, 2),
-          state[model.slots.state[i]],
-        ]);
+        rows.push([...time(i), capacity_ns, ...parts, busiest, state[model.slots.state[i]]]);
       }
       return [heads, rows];
     },
@@ -63,6 +61,7 @@ const cpuPlot = model => {
   const mean = (cpu, i) => cpu.busy_ns[i] === null ? null : cpu.busy_ns[i] / model.slots.length_ns[i];
   return {
     label: 'How busy each CPU was',
+    name: () => 'cpus',
     height: () => each() * Math.max(1, model.cpus.size),
     left: () => {
       const list = cpus(), step = Math.ceil(14 / each());
@@ -94,7 +93,8 @@ const cpuPlot = model => {
       return `${clock(model.slots.from_us[i], true)}: busiest CPU ${busiest.cpu} ${percent(mean(busiest, i))} %, idlest CPU ${least.cpu} ${percent(mean(least, i))} %`;
     },
     table: ([from, to]) => {
-      const [heads, rows] = [['CPU', 'Busy %', 'Busiest window %'], []];
+      const rows = [], heads = [head('CPU', 'cpu', n => `CPU ${n}`), head('Measured', 'length_ns', duration),
+        head('Busy %', 'busy_ns', (ns, [, length]) => percent(ns / length, 2)), head('Busiest window %', 'busiest_permille', permille => percent(permille / 1000))];
       for (const cpu of cpus()) {
         let [busy, length, most] = [0, 0, 0];
         for (let i = from; i < to; i++) {
@@ -103,7 +103,7 @@ const cpuPlot = model => {
           length += model.slots.length_ns[i];
           most = Math.max(most, cpu.most_permille[i] ?? 0);
         }
-        rows.push([`CPU ${cpu.cpu}`, percent(busy / length, 2), percent(most / 1000)]);
+        rows.push([cpu.cpu, length, busy, most]);
       }
       return [heads, rows];
     },

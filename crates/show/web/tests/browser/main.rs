@@ -11,6 +11,7 @@ mod driver;
 mod choosing;
 mod drawing;
 mod everyone;
+mod files;
 mod groups;
 mod live;
 mod looking;
@@ -39,12 +40,12 @@ pub fn shown(planted: &Planted, limits: &Limits) -> Option<Shown> {
 
 /// Shows this document; `None` without a browser.
 pub fn shown_document(document: &Document) -> Option<Shown> {
-    let mut browser = Browser::start()?;
     shown_json(&document.json().expect("JSON"))
 }
 
 /// Shows a document in JSON; `None` without a browser.
 pub fn shown_json(json: &str) -> Option<Shown> {
+    let mut browser = Browser::start()?;
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("page.html");
     std::fs::write(&path, html("a <b>page</b>", Some(json))).expect("a file");
