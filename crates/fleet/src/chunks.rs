@@ -127,7 +127,9 @@ fn places(schema: &SchemaDescriptor, wanted: &[Field]) -> Result<Vec<usize>, Par
         let column = schema.column(at);
         let flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
         let kind = match field.kind {
-            FieldType::Instant | FieldType::Unsigned | FieldType::Signed => Type::INT64,
+            FieldType::Instant | FieldType::Unsigned | FieldType::Signed | FieldType::Numbers => {
+                Type::INT64
+            }
             FieldType::Text => Type::BYTE_ARRAY,
             FieldType::Flag => Type::BOOLEAN,
         };

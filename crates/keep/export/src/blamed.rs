@@ -1,8 +1,9 @@
-//! The blame book of a window: the waits of each party, and their parts by culprit.
+//! The blame book of a window: the waits of each party, their parts by culprit, and their histograms.
 
 use crate::table::{Row, Table};
 use crate::tables::WindowFacts;
 use crate::ExportError;
+use exactop_model::blame::sizes::{Histogram, WaitKind};
 use exactop_model::blame::{Culprit, Party};
 
 impl WindowFacts<'_> {
@@ -36,6 +37,28 @@ impl WindowFacts<'_> {
             row.text(kind);
             self.party(&mut row, task);
             row.unsigned(booked.ns).unsigned(booked.times);
+        }
+        Ok(())
+    }
+
+    /// Writes the histograms of the waits.
+    pub(crate) fn histograms(&self, table: &mut Table) -> Result<(), ExportError> {
+        let Some(blame) = &self.window.blame else { return Ok(()) };
+        let mut all: Vec<_> = blame.sizes.iter().collect();
+        all.sort_by_key(|(party, _)| **party);
+        for (party, sizes) in all {
+            for kind in WaitKind::ALL {
+                let histogram = sizes.histogram(kind);
+                if *histogram == Histogram::default() {
+                    continue;
+                }
+                let mut row = table.row()?;
+                row.instant(self.end()).unsigned(self.window.t1_ns);
+                self.party(&mut row, *party);
+                row.text(kind.name()).numbers(&histogram.counts());
+                row.numbers(&histogram.buckets().map(|sized| sized.ns))
+                    .unsigned(histogram.max_ns());
+            }
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the
-//! tables `accounts`, `rows`, `groups`, `charges`, `waits` and `pairs`. The command, the fleet and its simulator may
+//! tables `accounts`, `rows`, `groups`, `charges`, `waits`, `pairs` and `histograms`. The command, the fleet and its simulator may
 //! depend on it.
 //!
 //! An export has a directory for each day (UTC) with a file for each table. `accounts.parquet` has the balance
 //! of each window's CPU time, and `rows.parquet` has its tasks. `groups.parquet` has its control
 //! groups. `charges.parquet` has its largest groups by name, and `~other`. `waits.parquet` and
-//! `pairs.parquet` have its blame book.
+//! `pairs.parquet` have its blame book, and `histograms.parquet` its histograms of waits.
 //!
 //! Figures are nanoseconds and counts as unsigned 64-bit numbers; an unknown figure is null. In
 //! each window, the sums of `rows`, of `groups` and of `charges` equal `tasks_ns` and `exited_ns`

@@ -26,6 +26,8 @@ pub enum FieldType {
     Text,
     /// Boolean.
     Flag,
+    /// Array of unsigned 64-bit numbers, none of them null, with at least one.
+    Numbers,
 }
 
 impl FieldType {
@@ -33,7 +35,7 @@ impl FieldType {
     pub const fn parquet(self) -> (&'static str, &'static str) {
         match self {
             FieldType::Instant => ("INT64", "(TIMESTAMP(NANOS,true))"),
-            FieldType::Unsigned => ("INT64", "(INTEGER(64,false))"),
+            FieldType::Unsigned | FieldType::Numbers => ("INT64", "(INTEGER(64,false))"),
             FieldType::Signed => ("INT64", "(INTEGER(64,true))"),
             FieldType::Text => ("BYTE_ARRAY", "(UTF8)"),
             FieldType::Flag => ("BOOLEAN", ""),
@@ -57,6 +59,8 @@ pub struct Field {
 struct Column {
     values: Values,
     there: Vec<i16>,
+    /// Of an array, for each value: 0 if it begins a row.
+    repeats: Vec<i16>,
     optional: bool,
 }
 
@@ -70,19 +74,23 @@ enum Values {
 impl Column {
     fn new(field: &Field) -> Column {
         let values = match field.kind {
-            FieldType::Instant | FieldType::Unsigned | FieldType::Signed => {
+            FieldType::Instant | FieldType::Unsigned | FieldType::Signed | FieldType::Numbers => {
                 Values::Numbers(Vec::new())
             }
             FieldType::Text => Values::Texts(Vec::new()),
             FieldType::Flag => Values::Flags(Vec::new()),
         };
-        Column { values, there: Vec::new(), optional: field.optional }
+        let optional = field.optional || field.kind == FieldType::Numbers;
+        Column { values, there: Vec::new(), repeats: Vec::new(), optional }
     }
 
     fn write(&self, writer: &mut SerializedColumnWriter) -> Result<(), ExportError> {
         let there = self.optional.then_some(&self.there[..]);
+        let repeats = Some(&self.repeats[..]).filter(|repeats| !repeats.is_empty());
         match &self.values {
-            Values::Numbers(values) => writer.typed::<Int64Type>().write_batch(values, there, None),
+            Values::Numbers(values) => {
+                writer.typed::<Int64Type>().write_batch(values, there, repeats)
+            }
             Values::Texts(values) => {
                 writer.typed::<ByteArrayType>().write_batch(values, there, None)
             }
@@ -187,6 +195,17 @@ impl Row<'_> {
         self.number(FieldType::Signed, Some(value))
     }
 
+    /// Writes an array, which is not empty.
+    pub fn numbers(&mut self, values: &[u64]) -> &mut Self {
+        let column = self.put(&[FieldType::Numbers], true);
+        column.there.resize(column.there.len() - 1 + values.len(), 1);
+        column.repeats.extend((0..values.len()).map(|at| i16::from(at > 0)));
+        if let Values::Numbers(into) = &mut column.values {
+            into.extend(values.iter().map(|&value| value as i64));
+        }
+        self
+    }
+
     pub fn text<'t>(&mut self, value: impl Into<Option<&'t str>>) -> &mut Self {
         let value = value.into().map(ByteArray::from);
         if let Values::Texts(values) = &mut self.put(&[FieldType::Text], value.is_some()).values {
@@ -207,8 +226,14 @@ impl Row<'_> {
 fn message(name: &str, fields: &[Field]) -> String {
     let line = |field: &Field| {
         let (kind, means) = field.kind.parquet();
-        let needed = if field.optional { "OPTIONAL" } else { "REQUIRED" };
-        format!("  {needed} {kind} {} {means};\n", field.name)
+        let name = &field.name;
+        match (field.kind, field.optional) {
+            (FieldType::Numbers, _) => format!(
+                "  REQUIRED GROUP {name} (LIST) {{ REPEATED GROUP list {{ REQUIRED {kind} element {means}; }} }}\n"
+            ),
+            (_, true) => format!("  OPTIONAL {kind} {name} {means};\n"),
+            (_, false) => format!("  REQUIRED {kind} {name} {means};\n"),
+        }
     };
     format!("message {name} {{\n{}}}", fields.iter().map(line).collect::<String>())
 }

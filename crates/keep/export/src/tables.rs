@@ -28,6 +28,8 @@ pub enum TableName {
     Waits,
     /// Pairs in the blame book: one row for each pair of a party and a culprit.
     Pairs,
+    /// Histograms of waits: one row for each party and kind of waits that had any.
+    Histograms,
 }
 
 impl TableName {
@@ -102,6 +104,12 @@ pub fn fields(which: TableName) -> Vec<Field> {
             party("culprit_"),
             of(FieldType::Unsigned, there, "ns times"),
         ],
+        TableName::Histograms => vec![
+            party(""),
+            of(FieldType::Text, there, "began"),
+            of(FieldType::Numbers, there, "counts ns"),
+            of(FieldType::Unsigned, perhaps, "max_ns"),
+        ],
     };
     window().into_iter().chain(own.into_iter().flatten()).collect()
 }
@@ -150,6 +158,7 @@ impl WindowFacts<'_> {
             TableName::Charges => self.charges(table),
             TableName::Waits => self.waits(table),
             TableName::Pairs => self.pairs(table),
+            TableName::Histograms => self.histograms(table),
         }
     }
 

@@ -57,6 +57,8 @@ pub(crate) enum TableId {
     Party,
     PartyWait,
     Blame,
+    PartySize,
+    WaitSize,
 }
 
 impl TableId {
@@ -106,6 +108,8 @@ pub fn tables() -> &'static [Table] {
             table("party", "place", party()),
             table("party_wait", "party", party_wait()),
             table("blame", "place", blame()),
+            table("party_size", "party", party_wait()),
+            table("wait_size", "place", wait_size()),
         ]
     });
     &TABLES
@@ -272,6 +276,7 @@ fn party() -> Columns {
         .collect()
 }
 
+/// Waits of a party; in `party_size` those that its histograms count, in `party_wait` all.
 fn party_wait() -> Columns {
     columns(Type::Int, "lat_ns dispatches in_flight_delta_ns").collect()
 }
@@ -281,6 +286,14 @@ fn blame() -> Columns {
     columns(Type::Uint, "victim")
         .chain(columns(Type::Text, "kind"))
         .chain(columns(Type::Uint, "culprit ns times"))
+        .collect()
+}
+
+/// A bucket of a histogram of waits; `party` is a party's place.
+fn wait_size() -> Columns {
+    columns(Type::Uint, "party")
+        .chain(columns(Type::Bool, "preempted"))
+        .chain(columns(Type::Uint, "bucket ns count max_ns"))
         .collect()
 }
 

@@ -29,6 +29,7 @@ fn store_type(field: &Field) -> &'static str {
         // Windows that are sent always have a host.
         (FieldType::Text, _) => "LowCardinality(String)",
         (FieldType::Flag, _) => "Bool",
+        (FieldType::Numbers, _) => "Array(UInt64)",
     }
 }
 

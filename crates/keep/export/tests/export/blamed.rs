@@ -1,18 +1,22 @@
 //! The blame book in Parquet is the recorded one.
 
+use crate::sums::duckdb;
 use exactop_export::{export, fields, TableName};
 use exactop_files::Directory;
+use exactop_model::blame::sizes::WaitKind;
 use exactop_model::blame::Blame;
 use exactop_recording::{Recording, TimeRange, Windows};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Some of its windows have a book.
-const RECORDED: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../recording/tests/recordings/form-1-blame-ledger.rec");
+/// Some of its windows have a book, with histograms.
+const RECORDED: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../recording/tests/recordings/form-1-histograms-ledger.rec"
+);
 
 /// The books of all windows, added up.
 fn truth() -> (Blame, usize) {
@@ -52,13 +56,55 @@ fn number(field: &Field) -> i64 {
     }
 }
 
-#[test]
-fn the_blame_book_is_the_recorded_one() {
+/// The exported recording.
+fn exported() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out");
     let into = Directory::open_or_make(&out).expect("a directory");
     let recording = Recording::open(RECORDED.as_ref()).expect("a recording");
     export(recording, TimeRange::default(), &mut &into).expect("exported");
+    (dir, out)
+}
+
+/// A script that prints DuckDB's histograms: user, kind, counts and times of each bucket.
+const ASK: &str = r#"
+import duckdb, sys
+rows = f"from read_parquet('{sys.argv[1]}/*/histograms.parquet', hive_partitioning = true)"
+buckets = f"select comm, began, unnest(counts) as count, unnest(ns) as ns, generate_subscripts(counts, 1) as bucket {rows}"
+for row in duckdb.sql(f"select coalesce(comm, '-'), began, bucket - 1, sum(count)::bigint, sum(ns)::bigint from ({buckets}) group by all having sum(ns) > 0 order by all").fetchall():
+    print(*row)
+print(duckdb.sql(f"select min(len(counts)), max(len(ns)), max(max_ns) {rows}").fetchall()[0])
+"#;
+
+#[test]
+fn duckdb_reads_the_recorded_histograms() {
+    let (_dir, out) = exported();
+    let Some(told) = duckdb(ASK, &out) else { return };
+    let (truth, _) = truth();
+    let mut sums: BTreeMap<(String, &str, usize), [u64; 2]> = BTreeMap::new();
+    let mut longest = None;
+    for (party, sizes) in &truth.sizes {
+        let comm = party.map_or("-".to_string(), |party| party.comm.to_string());
+        for kind in WaitKind::ALL {
+            longest = longest.max(sizes.histogram(kind).max_ns());
+            for (bucket, sized) in sizes.histogram(kind).buckets().iter().enumerate() {
+                let [count, ns] = sums.entry((comm.clone(), kind.name(), bucket)).or_default();
+                (*count, *ns) = (*count + sized.count, *ns + sized.ns);
+            }
+        }
+    }
+    let mut expected = String::new();
+    for ((comm, began, bucket), [count, ns]) in sums.iter().filter(|(_, [_, ns])| *ns > 0) {
+        expected += &format!("{comm} {began} {bucket} {count} {ns}\n");
+    }
+    assert!(expected.lines().count() > 4, "{expected}");
+    expected += &format!("(26, 26, {})\n", longest.expect("a wait"));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn the_blame_book_is_the_recorded_one() {
+    let (_dir, out) = exported();
     let (truth, pairs_of_windows) = truth();
     let sum = |rows: &[BTreeMap<String, Field>], column: &str| -> i64 {
         rows.iter().map(|row| number(&row[column])).sum()

@@ -185,9 +185,10 @@ fn the_document_has_every_column() {
         let begin = DOCUMENT.find(&format!("`{}.parquet`", which.name())).expect("the table");
         let end = DOCUMENT[begin..].find("\n\n").expect("an end") + begin;
         for field in fields(which).iter().filter(|f| !is_counter(&f.name)) {
-            // Culprits have the columns of victims, which the table of waits has.
+            // Pairs and histograms have the columns of victims, which the table of waits has.
             let victims = DOCUMENT.find("`waits.parquet`").expect("the table");
-            let begin = if which == TableName::Pairs { victims } else { begin };
+            let has_victims = matches!(which, TableName::Pairs | TableName::Histograms);
+            let begin = if has_victims { victims } else { begin };
             let name = field.name.strip_prefix("culprit_").unwrap_or(&field.name);
             let name = format!("`{name}`");
             assert!(DOCUMENT[begin..end].contains(&name), "{}: {name}", which.name());
@@ -214,20 +215,25 @@ print(of("typeof(run_ns)", "rows").count("UBIGINT"))
 print(of("typeof(window_end)", "rows"))
 "#;
 
-#[test]
-fn duckdb_reads_the_same_totals() {
+/// The output of a script with DuckDB on an export; `None`: it is not installed, which is printed.
+pub fn duckdb(script: &str, out: &Path) -> Option<String> {
     let python = std::env::var("EXACTOP_TEST_DUCKDB").unwrap_or_else(|_| "python3".into());
     let there = Command::new(&python).args(["-c", "import duckdb"]).output();
     if !there.is_ok_and(|out| out.status.success()) {
         let how = "'make duckdb' installs it, 'make test' runs this test with it";
         eprintln!("not run: {python} has no module duckdb; {how}");
         assert!(std::env::var_os("EXACTOP_TEST_DUCKDB").is_none(), "{how}");
-        return;
+        return None;
     }
-    let (_dir, out, truth) = exported();
-    let told = Command::new(&python).args(["-c", ASK]).arg(&out).output().expect("python");
+    let told = Command::new(&python).args(["-c", script]).arg(out).output().expect("python");
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    let told = String::from_utf8(told.stdout).expect("UTF-8");
+    Some(String::from_utf8(told.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn duckdb_reads_the_same_totals() {
+    let (_dir, out, truth) = exported();
+    let Some(told) = duckdb(ASK, &out) else { return };
     let told: Vec<&str> = told.lines().collect();
     let (capacity, named) = (truth.capacity.to_string(), truth.named.to_string());
     let expected = [

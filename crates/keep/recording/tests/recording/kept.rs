@@ -1,7 +1,8 @@
 //! All later versions read recordings of every earlier format; the files stay in tests/recordings.
 
 use crate::world::{all, machine, Live};
-use exactop_model::{Counter, Frame};
+use exactop_model::blame::sizes::{Sized, WaitKind};
+use exactop_model::{Blame, Counter, Frame};
 use exactop_recording::{cut, Options, Recorder, Recording, Sync, TimeRange};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -67,9 +68,23 @@ fn later_words(name: &str) -> String {
             let waits: BTreeMap<_, _> = book.waits.iter().collect();
             let pairs: BTreeMap<_, _> = book.pairs.iter().collect();
             let _ = writeln!(out, "  blame {waits:?} {pairs:?}");
+            sized(&mut out, book);
         }
     }
     out
+}
+
+/// Its histograms, without empty buckets.
+fn sized(out: &mut String, book: &Blame) {
+    for (party, sizes) in book.sizes.iter().collect::<BTreeMap<_, _>>() {
+        let _ = writeln!(out, "  sizes {party:?} {:?}", sizes.waits);
+        for kind in WaitKind::ALL {
+            let all = sizes.histogram(kind).buckets().iter().enumerate();
+            for (bucket, waits) in all.filter(|(_, waits)| **waits != Sized::default()) {
+                let _ = writeln!(out, "    {kind:?} {bucket}: {waits:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -112,6 +127,24 @@ fn form_1_with_a_blame_book_is_read() {
     for old in ["form-1-ledger.rec", "form-1-moves-ledger.rec"] {
         assert!(all(&kept(old)).0.iter().all(|window| window.blame.is_none()), "{old}");
     }
+}
+
+/// The same format with histograms of waits.
+#[test]
+fn form_1_with_histograms_is_read() {
+    let form = "form-1-histograms";
+    if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
+        keep(form, &[("ledger", false)]);
+    }
+    let name = format!("{form}-ledger");
+    let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
+    assert_eq!(later_words(&format!("{name}.rec")), expected);
+    let sizes = |name: &str| -> usize {
+        let (windows, _) = all(&kept(name));
+        windows.iter().flat_map(|window| &window.blame).map(|book| book.sizes.len()).sum()
+    };
+    assert!(sizes("form-1-histograms-ledger.rec") > 0);
+    assert_eq!(sizes("form-1-blame-ledger.rec"), 0, "it had no such table");
 }
 
 /// A recording of the ledger from before the audit.

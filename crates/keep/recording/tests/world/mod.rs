@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
+use exactop_model::blame::sizes::{Sized, WaitKind, BUCKETS};
 use exactop_model::blame::{Blame, Booked, Culprit, Party, Waits};
 use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
 use exactop_model::ledger::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
@@ -287,6 +288,12 @@ fn blame(n: u64) -> Blame {
         ];
         for (culprit, ns) in others.into_iter().zip(n..) {
             blame.book((k % 3 > 0).then(|| party(k)), culprit, Booked { ns, times: 1 + k });
+        }
+        let sizes = blame.sizes.entry((k % 4 > 0).then(|| party(k))).or_default();
+        sizes.waits.add(&Waits { lat_ns: -lat_ns, ..waits });
+        for (kind, at) in WaitKind::ALL.into_iter().zip(k..) {
+            let sized = Sized { ns: n, count: at % 2, max_ns: n * (at % 2) };
+            sizes.histogram_mut(kind).add_to(at as usize * 7 % BUCKETS, sized);
         }
     }
     blame
