@@ -26,6 +26,18 @@ impl Prometheus {
     /// # Panics
     /// It does not begin to listen.
     pub fn start(directory: &Path, jobs: &[(&str, &str)]) -> Option<Prometheus> {
+        Prometheus::start_with(directory, jobs, &[])
+    }
+
+    /// Same, with these options.
+    ///
+    /// # Panics
+    /// It does not begin to listen.
+    pub fn start_with(
+        directory: &Path,
+        jobs: &[(&str, &str)],
+        options: &[&str],
+    ) -> Option<Prometheus> {
         let file = directory.join("prometheus.yml");
         let mut settings = "global: {scrape_interval: 1s}\nscrape_configs:\n".to_string();
         for (name, target) in jobs {
@@ -37,6 +49,7 @@ impl Prometheus {
             .arg(format!("--config.file={}", file.display()))
             .arg(format!("--storage.tsdb.path={}", directory.join("data").display()))
             .arg("--web.listen-address=127.0.0.1:0")
+            .args(options)
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn();

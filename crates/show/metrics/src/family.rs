@@ -1,5 +1,7 @@
 //! Figures before they are written in a format.
 
+use exactop_model::blame::sizes::{end_ns, BUCKETS};
+
 /// Kind of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyKind {
@@ -7,6 +9,11 @@ pub enum FamilyKind {
     Counter,
     /// Any value.
     Gauge,
+    /// Counts by size, which only grow.
+    Histogram {
+        /// True if pages have its buckets, not only its count and sum.
+        buckets: bool,
+    },
 }
 
 /// Unit of the figures. Time is counted in ns and written in seconds.
@@ -14,6 +21,7 @@ pub enum FamilyKind {
 #[allow(missing_docs)] // Their names say it.
 pub enum Unit {
     Seconds,
+    Nanoseconds,
     Processes,
     Windows,
     Events,
@@ -27,7 +35,7 @@ impl Unit {
     /// Name in the Unified Code for Units of Measure, as OTLP has it.
     pub(crate) const fn ucum(self) -> &'static str {
         match self {
-            Unit::Seconds => "ns",
+            Unit::Seconds | Unit::Nanoseconds => "ns",
             Unit::Processes => "{process}",
             Unit::Windows => "{window}",
             Unit::Events => "{event}",
@@ -40,11 +48,43 @@ impl Unit {
 
 /// A figure, without loss of precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // Most memory of a page is in labels.
 pub enum Value {
     /// Nanoseconds.
     Ns(i128),
     /// A count.
     Count(u128),
+    /// Waits by size.
+    Waits(WaitCounts),
+}
+
+/// Ended waits of one kind, by size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Dispatches that ended a wait of this size.
+    pub counts: [u64; BUCKETS],
+    /// Time of all waits, ns.
+    pub ns: u128,
+}
+
+impl WaitCounts {
+    /// Dispatches.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Dispatches up to and with each bucket.
+    pub(crate) fn cumulative(&self) -> impl Iterator<Item = u64> + '_ {
+        self.counts.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        })
+    }
+}
+
+/// The longest wait of a bucket, ns: waits are whole ns. `None`: it has no end.
+pub(crate) fn upper_ns(bucket: usize) -> Option<u64> {
+    end_ns(bucket).map(|end| end - 1)
 }
 
 /// One series of a family, as of the boundary.
@@ -69,7 +109,7 @@ pub struct Family {
     pub help: &'static str,
     /// Unit of the figures.
     pub unit: Unit,
-    /// Counter or gauge.
+    /// Counter, gauge or histogram.
     pub kind: FamilyKind,
     /// The series.
     pub points: Vec<Point>,

@@ -7,6 +7,7 @@
 use crate::blamed;
 use crate::exporting::Exporting;
 use crate::metrics::Metrics;
+use crate::sized;
 use crate::text::Format;
 use exactop_model::owner::{labelled, Names};
 use exactop_model::{Book, Degraded, Window};
@@ -87,8 +88,9 @@ impl LastWindow {
         // The longest part runs without the lock, so that no page waits for it.
         let groups = labelled(window, book, &settings.by, names);
         let booked = blamed::booked(window, book, &settings, names);
+        let sized = sized::sized(window, book, &settings, names);
         let mut state = self.state();
-        state.metrics.count(window, groups, booked);
+        state.metrics.count(window, groups, booked, sized);
         state.metrics.set_exporting(exporting);
         state.metrics.set_degraded(degraded);
         state.asked = None;

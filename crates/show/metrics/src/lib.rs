@@ -15,8 +15,8 @@
 //! bounded.
 //!
 //! Modules: `accounts`, `places` (the groups with a series of their own, chosen by `candidates`), `blamed` (who had the CPU while groups waited),
-//! `last_window` (the last closed window, for scrapes), `metrics` (families; `exporting` those of
-//! an export, `own` those of the daemon itself), `text` (Prometheus, OpenMetrics), `otlp/` (reports
+//! `sized` (their waits by size), `last_window` (the last closed window, for scrapes), `metrics` (families; `exporting` those of
+//! an export, `own` those of the daemon itself), `text` (Prometheus, OpenMetrics), `protobuf` (with native histograms), `otlp/` (reports
 //! and their sender), `http/` (the page; `pulse` the probes).
 #![forbid(unsafe_code)]
 
@@ -33,12 +33,14 @@ mod metrics;
 pub mod otlp;
 mod own;
 mod places;
+mod protobuf;
 mod settings;
+mod sized;
 mod text;
 
 pub use clock::Clock;
 pub use exporting::Exporting;
-pub use family::{Family, FamilyKind, Point, Unit, Value};
+pub use family::{Family, FamilyKind, Point, Unit, Value, WaitCounts};
 pub use last_window::LastWindow;
 pub use metrics::Metrics;
 pub use own::{DaemonInfo, Process};

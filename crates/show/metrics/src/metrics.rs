@@ -9,6 +9,7 @@ use crate::family::{Family, FamilyKind, Point, Unit, Value};
 use crate::own::DaemonInfo;
 use crate::places::Places;
 use crate::settings::Settings;
+use crate::sized::{self, EndedWaits, WaitSizes};
 use crate::text::{write, Format};
 use exactop_model::owner::{
     labelled, Grouping, Labels, Names, Usage, LABEL_LEFT, LABEL_OTHER, WAITS,
@@ -26,6 +27,7 @@ pub struct Metrics {
     accounts: Accounts,
     places: Places<Labels, Usage>,
     waits_by: WaitsBy,
+    wait_sizes: WaitSizes,
     exporting: Option<Exporting>,
     degraded: Option<Degraded>,
     own: Option<DaemonInfo>,
@@ -46,7 +48,7 @@ impl Metrics {
             new
         });
         let places = Places::new(settings.groups, settings.zero_for_ns);
-        let waits_by = WaitsBy::new(&settings);
+        let (waits_by, wait_sizes) = (WaitsBy::new(&settings), WaitSizes::new(&settings));
         Metrics {
             settings,
             clock,
@@ -54,6 +56,7 @@ impl Metrics {
             accounts: Accounts::default(),
             places,
             waits_by,
+            wait_sizes,
             exporting: None,
             degraded: None,
             own: None,
@@ -80,21 +83,25 @@ impl Metrics {
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
         let groups = labelled(window, book, &self.settings.by, names);
         let booked = blamed::booked(window, book, &self.settings, names);
-        self.count(window, groups, booked);
+        let sized = sized::sized(window, book, &self.settings, names);
+        self.count(window, groups, booked, sized);
     }
 
-    /// Counts a window with the figures of its groups, as [`labelled`] returns them, and its pairs.
+    /// Counts a window with the figures of its groups, as [`labelled`] returns them, its pairs and
+    /// its histograms.
     pub(crate) fn count(
         &mut self,
         window: &Window,
         groups: FxHashMap<Labels, Usage>,
         booked: Booked,
+        sized: EndedWaits,
     ) {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
         self.accounts.advance(window);
         self.places.advance(window.t0_ns, window.t1_ns, groups);
         self.waits_by.advance(window.t0_ns, window.t1_ns, booked);
+        self.wait_sizes.advance(window.t0_ns, window.t1_ns, sized);
     }
 
     /// The settings of the counters.
@@ -108,6 +115,7 @@ impl Metrics {
         if let Some((_, at_ns)) = self.span {
             self.places.look(at_ns);
             self.waits_by.look(at_ns);
+            self.wait_sizes.look(at_ns);
         }
     }
 
@@ -138,6 +146,7 @@ impl Metrics {
         let mut families = vec![self.cpu_time()];
         families.extend(self.groups(start_ns));
         families.extend(self.waits_by.family(start_ns));
+        families.extend(self.wait_sizes.families(start_ns));
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
         families.extend(self.degraded.map(degraded::family));

@@ -18,6 +18,9 @@ pub struct Settings {
     pub modes: bool,
     /// Count the waits of groups.
     pub waits: bool,
+    /// Write the buckets of histograms into pages; without them, only Prometheus's protocol buffers
+    /// have any.
+    pub buckets: bool,
 }
 
 impl Default for Settings {
@@ -29,6 +32,7 @@ impl Default for Settings {
             blame_by: Grouping::Cgroup,
             modes: true,
             waits: true,
+            buckets: false,
         }
     }
 }

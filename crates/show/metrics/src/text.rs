@@ -1,8 +1,10 @@
-//! The page: Prometheus's text (0.0.4) and OpenMetrics (1.0). Seconds are written from whole ns,
+//! The page: Prometheus's text (0.0.4) and OpenMetrics (1.0), or its protocol buffers ([`protobuf`]).
+//! In texts, seconds are written from whole ns,
 //! digit by digit: a double would lose digits after 104 days of CPU time.
 
 use crate::clock::Clock;
-use crate::family::{Family, FamilyKind, Point, Unit, Value};
+use crate::family::{upper_ns, Family, FamilyKind, Point, Unit, Value, WaitCounts};
+use crate::protobuf;
 use std::fmt::Write;
 
 /// Format of a page.
@@ -12,6 +14,8 @@ pub enum Format {
     Prometheus,
     /// OpenMetrics 1.0: with the start of each counter.
     OpenMetrics,
+    /// Prometheus's protocol buffers: with native histograms.
+    Protobuf,
 }
 
 impl Format {
@@ -20,11 +24,15 @@ impl Format {
         match self {
             Format::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Format::Protobuf => "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
         }
     }
 }
 
 pub(crate) fn write(families: &[Family], clock: &Clock, format: Format) -> Vec<u8> {
+    if format == Format::Protobuf {
+        return protobuf::write(families, clock);
+    }
     let mut page = String::new();
     for family in families.iter().filter(|family| !family.points.is_empty()) {
         head(&mut page, family, format);
@@ -49,6 +57,7 @@ fn head(page: &mut String, family: &Family, format: Format) {
     let (kind, suffix) = match family.kind {
         FamilyKind::Counter => ("counter", "_total"),
         FamilyKind::Gauge => ("gauge", ""),
+        FamilyKind::Histogram { .. } => ("histogram", ""),
     };
     // In OpenMetrics a family is named without the suffix of its samples.
     let suffix = if format == Format::OpenMetrics { "" } else { suffix };
@@ -61,24 +70,65 @@ fn head(page: &mut String, family: &Family, format: Format) {
 
 fn sample(page: &mut String, family: &Family, point: &Point, clock: &Clock, format: Format) {
     let suffix = if family.kind == FamilyKind::Counter { "_total" } else { "" };
-    put!(page, "{}{suffix}", family.name);
-    labels(page, &point.labels);
-    page.push(' ');
-    match point.value {
-        Value::Ns(ns) => seconds(page, ns),
+    match &point.value {
+        Value::Waits(waits) => histogram(page, family, &point.labels, waits, format),
+        Value::Ns(ns) => {
+            name(page, family.name, suffix, &point.labels);
+            seconds(page, *ns);
+            page.push('\n');
+        }
         Value::Count(count) => {
-            put!(page, "{count}");
+            name(page, family.name, suffix, &point.labels);
+            put!(page, "{count}\n");
         }
     }
-    page.push('\n');
     let Some(created_ns) = point.created_ns.filter(|_| format == Format::OpenMetrics) else {
         return;
     };
-    put!(page, "{}_created", family.name);
-    labels(page, &point.labels);
-    page.push(' ');
+    name(page, family.name, "_created", &point.labels);
     seconds(page, clock.wall_ns(created_ns));
     page.push('\n');
+}
+
+/// The beginning of a line, up to its figure.
+fn name(page: &mut String, name: &str, suffix: &str, own: &[(&'static str, String)]) {
+    put!(page, "{name}{suffix}");
+    labels(page, own);
+    page.push(' ');
+}
+
+/// The lines of a classic histogram; the bucket of all waits is always among them.
+fn histogram(
+    page: &mut String,
+    family: &Family,
+    own: &[(&'static str, String)],
+    waits: &WaitCounts,
+    format: Format,
+) {
+    for (bucket, count) in waits.cumulative().enumerate() {
+        let le = match (upper_ns(bucket), family.kind) {
+            (Some(ns), FamilyKind::Histogram { buckets: true }) => bound(ns, format),
+            (Some(_), _) => continue,
+            (None, _) => "+Inf".into(),
+        };
+        name(page, family.name, "_bucket", &[own, &[("le", le)]].concat());
+        put!(page, "{count}\n");
+    }
+    name(page, family.name, "_sum", own);
+    put!(page, "{}\n", waits.ns);
+    name(page, family.name, "_count", own);
+    put!(page, "{}\n", waits.count());
+}
+
+/// A bound as both formats write numbers: from a million on with an exponent. OpenMetrics asks for a
+/// point in each. No bound ends with a zero.
+fn bound(ns: u64, format: Format) -> String {
+    let digits = ns.to_string();
+    match (digits.split_at(1), digits.len()) {
+        ((first, rest), 7..) => format!("{first}.{rest}e+{:02}", digits.len() - 1),
+        _ if format == Format::OpenMetrics => format!("{digits}.0"),
+        _ => digits,
+    }
 }
 
 fn labels(page: &mut String, labels: &[(&'static str, String)]) {

@@ -113,7 +113,7 @@ fn wrong_requests_are_refused() {
 #[test]
 fn without_figures_it_says_so() {
     let none = |format| match format {
-        Format::Prometheus => None,
+        Format::Prometheus | Format::Protobuf => None,
         Format::OpenMetrics => panic!("on purpose"),
     };
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), none)
@@ -140,7 +140,7 @@ fn a_client_that_does_not_read_blocks_no_other() {
     let large = vec![b'x'; 32 << 20];
     let page = move |format| match format {
         Format::OpenMetrics => Some(large.clone().into()),
-        Format::Prometheus => Some(b"small".to_vec().into()),
+        Format::Prometheus | Format::Protobuf => Some(b"small".to_vec().into()),
     };
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
         .expect("a server");

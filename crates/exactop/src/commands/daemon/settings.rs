@@ -144,6 +144,7 @@ pub struct Metrics {
     pub zero_for: Duration,
     pub modes: bool,
     pub waits: bool,
+    pub buckets: bool,
 }
 
 impl Default for Metrics {
@@ -156,6 +157,7 @@ impl Default for Metrics {
             zero_for: Duration::from_nanos(defaults.zero_for_ns),
             modes: defaults.modes,
             waits: defaults.waits,
+            buckets: defaults.buckets,
         }
     }
 }
@@ -170,6 +172,7 @@ impl Metrics {
             blame_by: blame.by,
             modes: self.modes,
             waits: self.waits,
+            buckets: self.buckets,
         }
     }
 }
@@ -318,7 +321,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 30, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 31, "keys that have no default are set, too");
     }
 
     #[test]

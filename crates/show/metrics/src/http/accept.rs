@@ -28,9 +28,13 @@ fn thousandths(quality: &str) -> u32 {
     (value.clamp(0.0, 1.0) * 1000.0) as u32
 }
 
-/// OpenMetrics if the client names it and prefers it at least as much as the other format.
+/// Message of Prometheus's protocol buffers.
+const MESSAGE: (&str, &str) = ("proto", "io.prometheus.client.MetricFamily");
+
+/// Protocol buffers or OpenMetrics if the client names them and prefers them at least as much as the
+/// other formats.
 pub(super) fn format(accept: Option<&str>) -> Format {
-    let (mut open, mut plain) = (0, 0);
+    let (mut messages, mut open, mut plain) = (0, 0, 0);
     for item in accept.into_iter().flat_map(items) {
         let version = item.parameters.iter().find(|(name, _)| name.eq_ignore_ascii_case("version"));
         let version = version.map(|&(_, version)| version);
@@ -40,11 +44,18 @@ pub(super) fn format(accept: Option<&str>) -> Format {
             ("application/openmetrics-text", None | Some("1.0.0" | "0.0.1")) => {
                 open = open.max(item.quality);
             }
+            ("application/vnd.google.protobuf", _) => {
+                let has = |pair| item.parameters.contains(&pair);
+                if has(MESSAGE) && has(("encoding", "delimited")) {
+                    messages = messages.max(item.quality);
+                }
+            }
             ("text/plain", None | Some("0.0.4")) => plain = plain.max(item.quality),
             _ => {}
         }
     }
     match open > 0 && open >= plain {
+        _ if messages > 0 && messages >= open.max(plain) => Format::Protobuf,
         true => Format::OpenMetrics,
         false => Format::Prometheus,
     }
@@ -66,13 +77,17 @@ mod tests {
 
     #[test]
     fn openmetrics_is_sent_to_clients_that_prefer_it() {
-        use Format::{OpenMetrics, Prometheus};
+        use Format::{OpenMetrics, Prometheus, Protobuf};
+        let with_native_histograms = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5";
         let prometheus_2 = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         for (accept, format_wanted) in [
             (None, Prometheus),
             (Some("*/*"), Prometheus),
             (Some("text/html"), Prometheus),
             (Some(prometheus_2), OpenMetrics),
+            (Some(with_native_histograms), Protobuf),
+            (Some("application/vnd.google.protobuf;proto=other;encoding=delimited"), Prometheus),
+            (Some("application/vnd.google.protobuf;encoding=text"), Prometheus),
             (Some("application/openmetrics-text"), OpenMetrics),
             (Some("Application/OpenMetrics-Text; version=\"1.0.0\""), OpenMetrics),
             (Some("application/openmetrics-text;version=2.0.0"), Prometheus),

@@ -1,12 +1,12 @@
 //! A report: families in OpenTelemetry's form.
 
 use crate::clock::Clock;
-use crate::family::{Family, FamilyKind, Point, Value};
+use crate::family::{upper_ns, Family, FamilyKind, Point, Value};
 use crate::metrics::Metrics;
 use crate::otlp::wire::{
-    AggregationTemporality, AnyValue, Data, ExportMetricsServiceRequest, Gauge,
-    InstrumentationScope, KeyValue, Metric, Number, NumberDataPoint, Resource, ResourceMetrics,
-    ScopeMetrics, Sum, Text,
+    AggregationTemporality, AnyValue, Data, ExportMetricsServiceRequest, Gauge, Histogram,
+    HistogramDataPoint, InstrumentationScope, KeyValue, Metric, Number, NumberDataPoint, Resource,
+    ResourceMetrics, ScopeMetrics, Sum, Text,
 };
 use exactop_model::owner::{LABEL_LEFT, LABEL_OTHER, LABEL_UNKNOWN, LABEL_UNNAMED};
 use prost::Message;
@@ -78,6 +78,9 @@ fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, Strin
         "mode" => "cpu.mode",
         "account" => "exactop.account",
         "wait" => "exactop.wait",
+        "victim" => "exactop.victim",
+        "culprit" => "exactop.culprit",
+        "began" => "exactop.wait.began",
         "kind" => "exactop.event.kind",
         _ => "exactop.part",
     };
@@ -121,15 +124,21 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn metric(&self, family: &Family) -> Metric {
-        let point = |point: &Point| {
+        let attributes = |point: &Point| {
             let attributes = attributes(&point.labels);
-            let attributes = attributes.iter().map(|(key, value)| text(key, value)).collect();
-            self.point(attributes, point, whole(point.value)?)
+            attributes.iter().map(|(key, value)| text(key, value)).collect()
         };
-        let data_points: Vec<_> = family.points.iter().filter_map(point).collect();
+        let point = |point: &Point| self.point(attributes(point), point, whole(point.value)?);
+        let numbers = || family.points.iter().filter_map(point).collect();
         let data = match family.kind {
-            FamilyKind::Counter => sum(data_points),
-            FamilyKind::Gauge => Data::Gauge(Gauge { data_points }),
+            FamilyKind::Counter => sum(numbers()),
+            FamilyKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
+            FamilyKind::Histogram { .. } => {
+                let point = |point| self.waits(attributes(point), point);
+                let data_points = family.points.iter().filter_map(point).collect();
+                let aggregation_temporality = AggregationTemporality::Cumulative as i32;
+                Data::Histogram(Histogram { data_points, aggregation_temporality })
+            }
         };
         metric(family.dotted, family.help, family.unit.ucum(), data)
     }
@@ -154,25 +163,40 @@ impl Writer<'_> {
         point: &Point,
         value: Number,
     ) -> Option<NumberDataPoint> {
-        let wall = |at_ns| u64::try_from(self.clock.wall_ns(at_ns)).ok();
-        let start_time_unix_nano = match point.created_ns {
-            Some(created_ns) => wall(created_ns)?,
-            // The protocol's value for no start time.
-            None => 0,
-        };
-        Some(NumberDataPoint {
-            attributes,
+        let (start_time_unix_nano, time_unix_nano) = self.times(point)?;
+        let value = Some(value);
+        Some(NumberDataPoint { attributes, start_time_unix_nano, time_unix_nano, value })
+    }
+
+    /// The same of waits by size.
+    fn waits(&self, attributes: Vec<KeyValue>, point: &Point) -> Option<HistogramDataPoint> {
+        let Value::Waits(waits) = &point.value else { return None };
+        let (start_time_unix_nano, time_unix_nano) = self.times(point)?;
+        Some(HistogramDataPoint {
             start_time_unix_nano,
-            time_unix_nano: wall(self.boundary_ns)?,
-            value: Some(value),
+            time_unix_nano,
+            count: waits.count(),
+            sum: Some(waits.ns as f64),
+            bucket_counts: waits.counts.to_vec(),
+            explicit_bounds: (0..).map_while(upper_ns).map(|ns| ns as f64).collect(),
+            attributes,
         })
+    }
+
+    /// When a point was 0, and its time; `None`: the clock is before 1970.
+    fn times(&self, point: &Point) -> Option<(u64, u64)> {
+        let wall = |at_ns| u64::try_from(self.clock.wall_ns(at_ns)).ok();
+        // The protocol's value for no start time is 0.
+        let start = point.created_ns.map_or(Some(0), wall)?;
+        Some((start, wall(self.boundary_ns)?))
     }
 }
 
 /// A whole number; `None`: beyond 2^63 ns, which is 292 years of CPU time, the protocol has no
-/// value.
+/// value. Waits by size are no number.
 fn whole(value: Value) -> Option<Number> {
     let value = match value {
+        Value::Waits(_) => return None,
         Value::Ns(ns) => i64::try_from(ns),
         Value::Count(count) => i64::try_from(count),
     };

@@ -7,7 +7,7 @@ use exactop_model::owner::Grouping;
 use exactop_model::Comm;
 use std::collections::BTreeMap;
 
-fn party(n: u64) -> Party {
+pub fn party(n: u64) -> Party {
     let comm = Comm::new(format!("of{n}").as_bytes());
     Party { cgroup_id: n, uid: 0, session: 1, comm, kthread: false }
 }

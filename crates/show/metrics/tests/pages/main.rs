@@ -13,4 +13,5 @@ mod prometheus;
 mod receiver;
 #[path = "../collector/running.rs"]
 mod running;
+mod sized;
 mod trust;

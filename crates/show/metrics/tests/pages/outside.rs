@@ -3,6 +3,7 @@
 
 use crate::blamed::book;
 use crate::made::{ran, Cgroups, Did, Made};
+use crate::sized::{waited, WAITS};
 use exactop_metrics::{DaemonInfo, Exporting, Format, Process, Settings};
 use exactop_model::blame::Culprit;
 use exactop_model::owner::CgroupNames;
@@ -18,13 +19,16 @@ fn made() -> Made {
         container: Some("~other".into()),
         unit: Some(String::new()),
     };
-    let mut made = Made::new(Settings::default(), Cgroups([(1, hostile)].into()));
+    let settings = Settings { buckets: true, ..Settings::default() };
+    let mut made = Made::new(settings, Cgroups([(1, hostile)].into()));
     for _ in 0..3 {
         let odd = Did { comm: b"\xff\"\n} 1".to_vec(), cgroup: Some(1), run_ns: 3, lat_ns: 9 };
         made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
         made.metrics.look();
     }
-    made.told_otherwise(&[], |now| now.blame = Some(book(&[(1, Culprit::Idle, 9)])));
+    let mut blame = waited(&WAITS);
+    blame.add(&book(&[(1, Culprit::Idle, 9)]));
+    made.told_otherwise(&[], |now| now.blame = Some(blame.clone()));
     made.metrics.set_own(DaemonInfo {
         version: "0.1",
         commit: Some("0123abc"),
@@ -82,7 +86,7 @@ text = sys.stdin.buffer.read().decode()
 import io
 sums = {}
 for family in parse(io.StringIO(text)):
-    assert family.type in ('counter', 'gauge'), family
+    assert family.type in ('counter', 'gauge', 'histogram'), family
     assert family.documentation
     for sample in family.samples:
         sums[sample.name] = sums.get(sample.name, 0) + sample.value
