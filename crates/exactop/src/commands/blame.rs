@@ -55,42 +55,93 @@ difference is the residual.
 
 On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 
-/// A session on a source that keeps the blame book.
-fn session(whose: FigureSource, socket: Option<&Path>, floor: u32) -> Result<Session, Failure> {
-    let split =
-        SplitOptions { blame_floor_ns: Some(u64::from(floor) * 1000), ..SplitOptions::default() };
-    let socket = socket.map(Path::to_path_buf);
-    let options = SourceOptions { whose, socket, split, root: None, record: None, names: true };
-    let (mut session, _) = source::session(&options)?;
-    session.advance(&request(None)).map_err(Failure::failed)?;
-    Ok(session)
+/// A book of the windows of a source, in one of its forms.
+pub struct BookOf<W> {
+    /// What the ledger keeps for it, if the command measures.
+    pub split: SplitOptions,
+    /// The form of a window; `None`: the source does not keep it.
+    pub form: Box<Form<W>>,
+    /// The error of a daemon that does not keep it.
+    pub no_daemon: &'static str,
+    /// The error of a recording without it.
+    pub no_recording: &'static str,
 }
 
+/// Makes the form of a window, with a book of names and the names of users.
+pub type Form<W> = dyn Fn(&Window, &Book, &mut dyn FnMut(u32) -> Option<String>) -> Option<W>;
+
 /// The error of a source that closed no window.
-pub const NO_WINDOW: &str = "cannot close a window: run 'exactop doctor' for the reason";
+const NO_WINDOW: &str = "cannot close a window: run 'exactop doctor' for the reason";
 
-/// The error of a daemon without the book.
-const NO_BOOK: &str = "the source keeps no blame book: set 'enabled = true' in [blame] of the \
-                       daemon's settings, or add --source own";
+impl<W> BookOf<W> {
+    /// A session on a source that keeps the book.
+    fn session(&self, whose: FigureSource, socket: Option<&Path>) -> Result<Session, Failure> {
+        let (socket, split) = (socket.map(Path::to_path_buf), self.split);
+        let options = SourceOptions { whose, socket, split, root: None, record: None, names: true };
+        let (mut session, _) = source::session(&options)?;
+        session.advance(&request(None)).map_err(Failure::failed)?;
+        Ok(session)
+    }
 
-/// A daemon's session, if the daemon keeps the book.
-fn on_socket(socket: &Path, floor: u32) -> Result<Session, Failure> {
-    let mut session = session(FigureSource::Daemon, Some(socket), floor)?;
-    let request = Request { at_once: true, ..request(None) };
-    while !session.advance(&request).map_err(Failure::failed)? {}
-    match session.window().is_some_and(|window| window.blame.is_some()) {
-        true => Ok(session),
-        false => Err(Failure::failed(NO_BOOK)),
+    /// A session with programs of our own.
+    ///
+    /// # Errors
+    /// The ledger cannot be opened.
+    pub fn own(&self) -> Result<Opened<Session>, Failure> {
+        self.session(FigureSource::Own(Choice::Ledger), None).map(Opened::own)
+    }
+
+    /// A daemon's session, if the daemon keeps the book.
+    ///
+    /// # Errors
+    /// No daemon listens there, or it keeps no such book.
+    pub fn on_socket(&self, socket: &Path) -> Result<Opened<Session>, Failure> {
+        let mut session = self.session(FigureSource::Daemon, Some(socket))?;
+        let request = Request { at_once: true, ..request(None) };
+        while !session.advance(&request).map_err(Failure::failed)? {}
+        self.form_of(&session).map_err(Failure::failed)?;
+        Ok(Opened::on_socket(session))
+    }
+
+    /// The form of a session's last window.
+    fn form_of(&self, session: &Session) -> Result<W, &'static str> {
+        let window = session.window().ok_or(NO_WINDOW)?;
+        (self.form)(window, session.book(), &mut user).ok_or(self.no_daemon)
+    }
+
+    /// The book of the next window.
+    ///
+    /// # Errors
+    /// The source ended, or it keeps no such book.
+    pub fn next(&self, session: &mut Session, interval_ns: u64) -> Result<W, String> {
+        let request = request(Some(interval_ns));
+        while !session.advance(&request).map_err(|error| error.to_string())? {}
+        self.form_of(session).map_err(str::to_string)
+    }
+
+    /// The book of the next recorded window; `None`: the recording has no more windows.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the recording has no such book.
+    pub fn recorded(&self, windows: &mut Windows) -> Result<Option<Ended<W>>, Failure> {
+        while windows.next()? {
+            let replay = &windows.replay;
+            let Some(window) = replay.window() else { continue };
+            let form = (self.form)(window, replay.book(), &mut |uid| replay.user(uid));
+            let form = form.ok_or_else(|| Failure::failed(self.no_recording))?;
+            return Ok(Some(Ended::recorded(form, replay.ends_wall_ns())));
+        }
+        Ok(None)
     }
 }
 
 /// What a session needs for the names of owners.
-pub fn request(interval_ns: Option<u64>) -> Request {
+fn request(interval_ns: Option<u64>) -> Request {
     Request { needs: Needs::NAMES, watch: None, interval_ns, at_once: false }
 }
 
 /// A user's name, escaped.
-pub fn user(uid: u32) -> Option<String> {
+fn user(uid: u32) -> Option<String> {
     passwd::entry(uid).map(|entry| escape(&entry.name))
 }
 
@@ -116,41 +167,22 @@ pub fn shown(
 }
 
 impl BlameArgs {
-    /// The book of a window; `None`: its source keeps none.
-    fn blamed(
-        &self,
-        window: &Window,
-        book: &Book,
-        user: &mut dyn FnMut(u32) -> Option<String>,
-    ) -> Option<Blamed> {
-        let time = (window.t0_ns, window.t1_ns);
-        let blamed = Blamed::new(window.blame.as_ref()?, time, self.by, book, user);
-        Some(blamed.of(shown(self.by, &self.look.pid, &self.group, book, user)))
-    }
-
-    /// The book of the next window.
-    fn next(&self, session: &mut Session, interval_ns: u64) -> Result<Blamed, String> {
-        let request = request(Some(interval_ns));
-        while !session.advance(&request).map_err(|error| error.to_string())? {}
-        let window = session.window().ok_or(NO_WINDOW)?;
-        let blamed = self.blamed(window, session.book(), &mut user);
-        blamed.ok_or_else(|| NO_BOOK.into())
-    }
-
-    /// The book of the next recorded window; `None`: the recording has no more windows.
-    fn recorded(&self, windows: &mut Windows) -> Result<Option<Ended<Blamed>>, Failure> {
-        while windows.next()? {
-            let replay = &windows.replay;
-            let Some(window) = replay.window() else { continue };
-            let blamed = self.blamed(window, replay.book(), &mut |uid| replay.user(uid));
-            let none = || {
-                Failure::failed(
-                    "the recording has no blame book: record with the ledger, without --blame off",
-                )
-            };
-            return Ok(Some(Ended::recorded(blamed.ok_or_else(none)?, replay.ends_wall_ns())));
+    /// The book with its pairs.
+    fn book(&self) -> BookOf<Blamed> {
+        let (by, pids, groups) = (self.by, self.look.pid.clone(), self.group.clone());
+        let floor_ns = self.floor.map_or(BLAME_FLOOR_NS, |us| u64::from(us) * 1000);
+        BookOf {
+            split: SplitOptions { blame_floor_ns: Some(floor_ns), ..SplitOptions::default() },
+            form: Box::new(move |window, book, user| {
+                let time = (window.t0_ns, window.t1_ns);
+                let blamed = Blamed::new(window.blame.as_ref()?, time, by, book, user);
+                Some(blamed.of(shown(by, &pids, &groups, book, user)))
+            }),
+            no_daemon: "the source keeps no blame book: set 'enabled = true' in [blame] of the \
+                        daemon's settings, or add --source own",
+            no_recording: "the recording has no blame book: record with the ledger, without \
+                           --blame off",
         }
-        Ok(None)
     }
 }
 
@@ -166,24 +198,20 @@ pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
         csv_header: &blame::csv_header,
         csv: &blame::csv,
     };
+    let book = typed.book();
     if let Some(path) = &typed.of.replay {
         typed.look.looking.not_of_a_recording()?;
         let windows = Windows::open(path, typed.of.time.as_deref())?;
-        return typed.look.print(pace.windows, windows, |windows| typed.recorded(windows), &forms);
+        return typed.look.print(pace.windows, windows, |windows| book.recorded(windows), &forms);
     }
     if typed.floor.is_some() {
         typed.look.looking.are_own("a daemon has its own floor: leave --floor out")?;
     }
     are_there(None, &typed.look.pid)?;
-    let open = || {
-        let floor = typed.floor.unwrap_or((BLAME_FLOOR_NS / 1000) as u32);
-        let on = |socket: &Path| on_socket(socket, floor).map(Opened::on_socket);
-        let own = || session(FigureSource::Own(Choice::Ledger), None, floor).map(Opened::own);
-        match typed.floor {
-            Some(_) => own(),
-            None => typed.look.looking.places().open(on, own),
-        }
+    let open = || match typed.floor {
+        Some(_) => book.own(),
+        None => typed.look.looking.places().open(|socket| book.on_socket(socket), || book.own()),
     };
     let interval_ns = pace.interval_ns();
-    typed.look.show(pace, open, |session| typed.next(session, interval_ns), &forms)
+    typed.look.show(pace, open, |session| book.next(session, interval_ns), &forms)
 }

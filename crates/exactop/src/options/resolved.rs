@@ -12,7 +12,7 @@ use exactop_model::columns::{self, ColumnId, TOP};
 use exactop_model::owner::Grouping;
 use exactop_model::Needs;
 use exactop_sources::passwd;
-use exactop_sources::{MeasurePolicy, SplitOptions, BLAME_FLOOR_NS};
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_tui::{AutoSwitch, Begin, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
@@ -362,7 +362,7 @@ fn source(typed: &WatchArgs) -> SourceOptions {
             split: typed.split,
             irq: typed.irq,
             budget: typed.budget / 100.0,
-            blame_floor_ns: typed.blame.then_some(BLAME_FLOOR_NS),
+            ..typed.blame.split()
         },
         root: typed.proc_root.clone(),
         record: typed.record.clone(),

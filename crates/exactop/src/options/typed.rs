@@ -3,11 +3,11 @@
 use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
-use clap::{ArgAction, Args};
+use clap::Args;
 use exactop_model::columns::filter::Filter;
 use exactop_model::owner::Grouping;
 use exactop_sources::session::Choice;
-use exactop_sources::MeasurePolicy;
+use exactop_sources::{MeasurePolicy, SplitOptions, BLAME_FLOOR_NS};
 use std::path::PathBuf;
 
 /// The source of the figures.
@@ -66,9 +66,34 @@ const INTERRUPTS: &[Word<MeasurePolicy>] = &[
     ("off", MeasurePolicy::Never, "Never"),
 ];
 
+/// What the ledger books of waits for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitBook {
+    /// Nothing.
+    Off,
+    /// Who had the CPU meanwhile.
+    On,
+    /// Also histograms of the waits.
+    Histograms,
+}
+
+impl WaitBook {
+    /// The measurements of the ledger with this book.
+    pub fn split(self) -> SplitOptions {
+        SplitOptions {
+            blame_floor_ns: (self != WaitBook::Off).then_some(BLAME_FLOOR_NS),
+            wait_sizes: self == WaitBook::Histograms,
+            ..SplitOptions::default()
+        }
+    }
+}
+
 /// Words of `--blame`.
-const BLAME: &[Word<bool>] =
-    &[("on", true, "For 'exactop blame', recordings and findings"), ("off", false, "No book")];
+pub const BLAME: &[Word<WaitBook>] = &[
+    ("on", WaitBook::On, "For 'exactop blame', recordings and findings"),
+    ("histograms", WaitBook::Histograms, "Also histograms of the waits, for 'exactop waits --by'"),
+    ("off", WaitBook::Off, "No book"),
+];
 
 /// Options of watching.
 #[derive(Debug, Args)]
@@ -157,8 +182,8 @@ pub struct WatchArgs {
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse::percent, allow_hyphen_values = true)]
     pub budget: f64,
     /// Keep the blame book: who had the CPU while others waited
-    #[arg(long, action = ArgAction::Set, value_parser = parse::one_of(BLAME), default_value = "on")]
-    pub blame: bool,
+    #[arg(long, value_parser = parse::one_of(BLAME), default_value = "on")]
+    pub blame: WaitBook,
     /// Also record the windows into this directory ('exactop replay DIR')
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,

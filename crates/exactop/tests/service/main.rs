@@ -39,6 +39,7 @@ mod scraped;
 mod screen;
 mod secured;
 mod settings;
+mod sized;
 mod soak;
 #[path = "../../../fleet/tests/fleet/stand_in.rs"]
 mod stand_in;

@@ -27,6 +27,8 @@ pub struct SplitOptions {
     pub budget: f64,
     /// The blame book, with the shortest wait that has a culprit, ns; `None`: no book is kept.
     pub blame_floor_ns: Option<u64>,
+    /// Histograms of waits in the blame book.
+    pub wait_sizes: bool,
 }
 
 /// Waits shorter than this have no culprit in the blame book, if nothing else is set, ns.
@@ -39,6 +41,7 @@ impl Default for SplitOptions {
             irq: MeasurePolicy::WhileCheap,
             budget: 0.01,
             blame_floor_ns: Some(BLAME_FLOOR_NS),
+            wait_sizes: false,
         }
     }
 }

@@ -139,6 +139,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
         socket: None,
         split: SplitOptions {
             blame_floor_ns: settings.blame.floor_ns(),
+            wait_sizes: settings.blame.histograms,
             ..SplitOptions::default()
         },
         root: None,

@@ -65,6 +65,7 @@ impl Default for Settings {
 #[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Blame {
     pub enabled: bool,
+    pub histograms: bool,
     #[serde(with = "microseconds")]
     pub floor: Duration,
     #[serde(with = "blame_by")]
@@ -73,7 +74,12 @@ pub struct Blame {
 
 impl Default for Blame {
     fn default() -> Blame {
-        Blame { enabled: true, floor: Duration::from_nanos(BLAME_FLOOR_NS), by: Grouping::Cgroup }
+        Blame {
+            enabled: true,
+            histograms: false,
+            floor: Duration::from_nanos(BLAME_FLOOR_NS),
+            by: Grouping::Cgroup,
+        }
     }
 }
 
@@ -240,7 +246,7 @@ impl Settings {
     /// Names of the settings that differ from those in force and need a restart.
     pub fn bound(&self, in_force: &Settings) -> Vec<&'static str> {
         let (was, is) = (in_force, self);
-        let blame = |settings: &Settings| settings.blame.floor_ns();
+        let blame = |settings: &Settings| (settings.blame.floor_ns(), settings.blame.histograms);
         let record =
             |settings: &Settings| Record { interval: Duration::ZERO, ..settings.record.clone() };
         [
@@ -321,7 +327,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 31, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 32, "keys that have no default are set, too");
     }
 
     #[test]

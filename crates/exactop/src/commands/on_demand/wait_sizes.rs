@@ -1,35 +1,35 @@
-//! `exactop waits --by` an owner: histograms of waits from a ledger of our own.
+//! `exactop waits --by` an owner: histograms of waits from a ledger of our own, from a daemon's, or
+//! from a recording.
 
-use super::super::blame::{request, shown, user, NO_WINDOW};
-use super::windows::{Forms, Opened, WindowArgs};
+use super::super::blame::{shown, BookOf};
+use super::super::played::Windows;
+use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
 use crate::options::of_recording::OfRecording;
 use crate::options::pace::PaceArgs;
 use crate::options::resolved::are_there;
+use crate::options::typed::WaitBook;
 use exactop_model::blame::size_rows::SizedWaits;
 use exactop_model::owner::Grouping;
-use exactop_sources::ledger::{Ledger, Options, WaitSizesOptions};
-use exactop_sources::session::Session;
 use exactop_views::wait_sizes;
-use std::path::Path;
 
-fn open() -> Result<Session, Failure> {
-    let wait_sizes = Some(WaitSizesOptions::default());
-    let options = Options { calibrate: false, wait_sizes, ..Options::default() };
-    let ledger = Box::new(Ledger::open(&options).map_err(Failure::failed)?);
-    let mut session = Session::new(ledger, Path::new("/proc")).map_err(Failure::failed)?;
-    session.name_groups();
-    session.advance(&request(None)).map_err(Failure::failed)?;
-    Ok(session)
-}
-
-/// Ends the window and begins the next.
-fn window(session: &mut Session, by: Grouping, pids: &[u32]) -> Result<SizedWaits, String> {
-    session.advance(&request(None)).map_err(|error| error.to_string())?;
-    let (book, window) = (session.book(), session.window().ok_or(NO_WINDOW)?);
-    let blame = window.blame.as_ref().ok_or(NO_WINDOW)?;
-    let sized = SizedWaits::new(blame, (window.t0_ns, window.t1_ns), by, book, &mut user);
-    Ok(sized.only(shown(by, pids, &[], book, &mut user)))
+/// The book with its histograms.
+fn histograms(by: Grouping, pids: &[u32]) -> BookOf<SizedWaits> {
+    let pids = pids.to_vec();
+    BookOf {
+        split: WaitBook::Histograms.split(),
+        form: Box::new(move |window, book, user| {
+            let blame = window.blame.as_ref().filter(|blame| !blame.sizes.is_empty())?;
+            let sized = SizedWaits::new(blame, (window.t0_ns, window.t1_ns), by, book, user);
+            Some(sized.only(shown(by, &pids, &[], book, user)))
+        }),
+        no_daemon:
+            "the source keeps no histograms of waits: set 'histograms = true' in [blame] of \
+                    the daemon's settings, or add --source own",
+        no_recording:
+            "the recording has no histograms of waits: record with --blame histograms, or \
+                       set 'histograms = true' in [blame] of the daemon's settings",
+    }
 }
 
 /// Prints windows.
@@ -42,25 +42,21 @@ pub fn run(
     pace: &PaceArgs,
     by: Grouping,
 ) -> Result<(), Failure> {
-    if of.replay.is_some() {
-        return Err(Failure::usage(format!(
-            "a recording has no histograms of waits: leave --replay or --by {} out",
-            by.name()
-        )));
-    }
-    let refusal = format!(
-        "the daemon keeps no histograms of waits: leave --source, --socket or --by {} out",
-        by.name()
-    );
-    look.looking.are_own(&refusal)?;
-    are_there(None, &look.pid)?;
     let pace = look.pace(pace.resolve()?)?;
+    let book = histograms(by, &look.pid);
     let forms = Forms {
         text: &wait_sizes::text,
         json: &wait_sizes::json,
         csv_header: &wait_sizes::csv_header,
         csv: &wait_sizes::csv,
     };
-    let next = |session: &mut Session| window(session, by, &look.pid);
-    look.show(pace, || open().map(Opened::own), next, &forms)
+    if let Some(path) = &of.replay {
+        look.looking.not_of_a_recording()?;
+        let windows = Windows::open(path, of.time.as_deref())?;
+        return look.print(pace.windows, windows, |windows| book.recorded(windows), &forms);
+    }
+    are_there(None, &look.pid)?;
+    let open = || look.looking.places().open(|socket| book.on_socket(socket), || book.own());
+    let interval_ns = pace.interval_ns();
+    look.show(pace, open, |session| book.next(session, interval_ns), &forms)
 }

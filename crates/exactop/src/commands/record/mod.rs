@@ -9,7 +9,7 @@ use crate::options::of_recording::{directory, PlaceArgs};
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
 use crate::options::time::{size, stretch};
-use crate::options::typed::{FigureSource, SOURCES};
+use crate::options::typed::{FigureSource, WaitBook, BLAME, SOURCES};
 use crate::output::Signals;
 use crate::recorded::{Shared, KEEP, MOST};
 use crate::rights::{self, ExtraAccess, Role};
@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use exactop_model::{Ask, Feed, FrameOptions, IdleRows, Needs, Row};
 use exactop_recording::{Options, Sync};
 use exactop_sources::session::Session;
-use exactop_sources::{Request, SplitOptions};
+use exactop_sources::Request;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -97,6 +97,9 @@ struct How {
     /// Use the daemon's socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Keep the blame book: who had the CPU while others waited
+    #[arg(long, value_parser = parse::one_of(BLAME), default_value = "on")]
+    blame: WaitBook,
     /// Record command names, but no command lines
     #[arg(long)]
     no_command_lines: bool,
@@ -130,7 +133,7 @@ fn record(how: &How) -> Result<(), Failure> {
     let wanted = SourceOptions {
         whose: how.source,
         socket: how.socket.clone(),
-        split: SplitOptions::default(),
+        split: how.blame.split(),
         root: None,
         record: Some(path.clone()),
         names: true,

@@ -74,10 +74,11 @@ fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Sourc
 
 #[cfg(feature = "bpf")]
 fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    use crate::ledger::{BlameOptions, Ledger, Options};
+    use crate::ledger::{BlameOptions, Ledger, Options, WaitSizesOptions};
     let floor = |floor_ns| BlameOptions { floor_ns, ..BlameOptions::default() };
     let blame = split.blame_floor_ns.map(floor);
-    Ok(Box::new(Ledger::open(&Options { split, blame, ..Options::default() })?))
+    let wait_sizes = blame.filter(|_| split.wait_sizes).map(|_| WaitSizesOptions::default());
+    Ok(Box::new(Ledger::open(&Options { split, blame, wait_sizes, ..Options::default() })?))
 }
 
 #[cfg(feature = "bpf")]
