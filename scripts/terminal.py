@@ -4,6 +4,7 @@ import html
 import os
 import re
 import subprocess
+import sys
 import time
 import unicodedata
 from collections import defaultdict
@@ -28,6 +29,7 @@ class Terminal:
 
     def __init__(self, command, size, colours="256", locale="C.UTF-8"):
         Terminal.servers += 1
+        self.command = command
         self.server = f"pictures-{os.getpid()}-{Terminal.servers}"
         self.width, height = size.split("x")
         term = "screen" if colours == "16" else "screen-256color"
@@ -52,12 +54,12 @@ class Terminal:
         return self.tmux("capture-pane", "-p", "-e", "-N").rstrip("\n").split("\n")
 
     def wait(self, text, seconds=60):
-        """Waits until the screen has a text."""
+        """Waits until the screen has a text; says so on stderr if it never has."""
         for _ in range(int(seconds / 0.2)):
             if text in SGR.sub("", "\n".join(self.lines())):
                 return
             time.sleep(0.2)
-        raise SystemExit("\n".join(self.lines()) + f"\n{self.server}: no '{text}' on the screen")
+        print(f"{self.command}: no '{text}' on the screen after {seconds} s", file=sys.stderr)
 
     def __enter__(self):
         return self

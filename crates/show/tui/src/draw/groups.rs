@@ -1,7 +1,7 @@
 //! The page of control groups: a tree with the use, the waits and the limits of each.
 
 use super::figures::{joined, named, titled, widths};
-use super::text::put;
+use super::text::{cut, put};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
@@ -66,6 +66,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
     for (y, text) in (below..height).zip(words) {
+        let text = cut(&text, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
 }
