@@ -34,7 +34,7 @@ class Terminal:
         self.width, height = size.split("x")
         term = "screen" if colours == "16" else "screen-256color"
         depth = "COLORTERM=truecolor" if colours == "true" else "-u COLORTERM"
-        line = f"env {depth} LC_ALL={locale} TERM={term} XDG_CONFIG_HOME=/nonexistent {command}"
+        line = f"env {depth} LC_ALL={locale} TERM={term} XDG_CONFIG_HOME=/dev/null {command}"
         self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", self.width, "-y", height, line)
         self.tmux("set-option", "-g", "status", "off")
         self.tmux("resize-window", "-x", self.width, "-y", height)

@@ -105,7 +105,7 @@ impl Attaching {
     /// gone, in ms.
     fn once(&self, bench: &Bench, scratch: &Path) -> Result<(Option<f64>, f64)> {
         let mut command = Command::new(&bench.exactop);
-        command.args(self.arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+        command.args(self.arguments).env("TERM", "xterm-256color").env("HOME", "/dev/null");
         match self.how {
             StartMode::Live => {
                 let mut running = Running::start(&mut command, Surface::Terminal)?;
@@ -156,7 +156,7 @@ fn run_ms(bench: &Bench, source: &str, socket: &Path) -> Result<f64> {
         command.arg("--socket").arg(socket);
     }
     let began = Instant::now();
-    let status = command.arg("true").env("HOME", "/nonexistent").status()?;
+    let status = command.arg("true").env("HOME", "/dev/null").status()?;
     anyhow::ensure!(status.success(), "{command:?} failed ({status})");
     Ok(ms(began.elapsed()))
 }

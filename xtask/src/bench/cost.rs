@@ -182,7 +182,7 @@ pub fn look_at(
     let mut command = Command::new(program);
     command.args(arguments).env("TERM", "xterm-256color");
     // Without any user's settings.
-    command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
+    command.env("HOME", "/dev/null").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
     let running = Running::start(&mut command, surface)?;
     let pid = running.pid();
     // The first refresh comes at once, exactop's next one when its programs are loaded; full

@@ -56,7 +56,7 @@ fn first_frame_ms(bench: &Bench, tool: &(&str, &[&str], &'static str)) -> Result
     };
     let mut command = Command::new(program);
     command.args(arguments).env("TERM", "xterm-256color");
-    command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
+    command.env("HOME", "/dev/null").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
     let began = Instant::now();
     let running = Running::start_looking_for(&mut command, Surface::LargeTerminal, needle)?;
     let found = running.found(PATIENCE).context("no first frame")?;

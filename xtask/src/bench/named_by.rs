@@ -27,7 +27,7 @@ pub struct NamedShare {
 
 fn output(program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
-    command.args(arguments).env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME");
+    command.args(arguments).env("HOME", "/dev/null").env_remove("XDG_CONFIG_HOME");
     Running::start(&mut command, Surface::Pipe)?.finish(PATIENCE)
 }
 
@@ -91,7 +91,7 @@ pub fn htop(_: &Bench) -> Result<NamedShare> {
     const SOCKET: &str = "exactop-bench";
     let tmux = |arguments: &[&str]| output("tmux", &[&["-L", SOCKET], arguments].concat());
     let size = ["-x", "200", "-y", HTOP_ROWS];
-    let tool = format!("HOME=/nonexistent htop -d {}", WINDOW * 10);
+    let tool = format!("HOME=/dev/null htop -d {}", WINDOW * 10);
     tmux(&[&["-f", "/dev/null", "new-session", "-d"], &size[..], &[&tool]].concat())?;
     let said = screen(|| tmux(&["capture-pane", "-p"]), || tmux(&["send-keys", "H", "K"]));
     let _ = tmux(&["kill-server"]);

@@ -97,7 +97,7 @@ pub fn watch(
     let surface =
         if ["htop", "atop"].contains(&program) { Surface::Terminal } else { Surface::Pipe };
     let mut command = Command::new(path);
-    command.args(arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    command.args(arguments).env("TERM", "xterm-256color").env("HOME", "/dev/null");
     let running = Running::start(&mut command, surface)?;
     let pid = running.pid();
     running.after_refresh(PATIENCE);

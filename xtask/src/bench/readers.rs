@@ -88,7 +88,7 @@ fn cost(bench: &Bench, readers: usize, whose: LedgerOwner) -> Result<Cost> {
     let reader = |n: usize| {
         let mut command = Command::new(&bench.exactop);
         let interval = format!("{:.1}", INTERVAL_S * (n + 1) as f64);
-        command.args(["-b", "-i", "-d", &interval]).env("HOME", "/nonexistent");
+        command.args(["-b", "-i", "-d", &interval]).env("HOME", "/dev/null");
         match whose {
             LedgerOwner::Daemons => command.args(["--source", "daemon", "--socket"]).arg(&socket),
             LedgerOwner::Own => command.args(["--source", "ledger"]),

@@ -188,7 +188,7 @@ fn start(program: &Path, tool: &Tool, file: &Path, interval: u64) -> Result<Runn
         word => word.replace("FILE", file),
     });
     let mut command = Command::new(program);
-    command.args(words).env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME");
+    command.args(words).env("HOME", "/dev/null").env_remove("XDG_CONFIG_HOME");
     Running::start(&mut command, Surface::Pipe)
 }
 

@@ -81,7 +81,7 @@ fn refresh_ms(bench: &Bench) -> Result<f64> {
     let _load = Running::start(Command::new("/bin/sh").args(["-c", LOAD]), Surface::Pipe)?;
     let mut command = Command::new(&bench.exactop);
     command.args(["-d", &REFRESH_S.to_string(), "--source", "ledger"]);
-    command.env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    command.env("TERM", "xterm-256color").env("HOME", "/dev/null");
     let running = Running::start(&mut command, Surface::Terminal)?;
     std::thread::sleep(WARM);
     let (before, began) = (cpu_time::of_process(running.pid())?, Instant::now());

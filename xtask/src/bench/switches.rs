@@ -106,7 +106,7 @@ fn calibrated(
     pipe: &Pipe,
 ) -> Result<Running> {
     let mut command = Command::new(&bench.exactop);
-    command.args(ARGUMENTS).args(options).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    command.args(ARGUMENTS).args(options).env("TERM", "xterm-256color").env("HOME", "/dev/null");
     let mut running = Running::start_looking_for(&mut command, Surface::LargeTerminal, "COMMAND")?;
     running.found(Duration::from_secs(10))?;
     let deadline = Instant::now() + Duration::from_secs(20);

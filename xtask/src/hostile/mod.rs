@@ -144,6 +144,6 @@ fn machine() -> String {
 
 fn command(exactop: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(exactop);
-    command.args(words).env("XDG_CONFIG_HOME", "/nonexistent").stdin(std::process::Stdio::null());
+    command.args(words).env("XDG_CONFIG_HOME", "/dev/null").stdin(std::process::Stdio::null());
     command
 }

@@ -73,7 +73,7 @@ fn run_returns_the_codes_of_its_command_and_its_own() {
     let code = |words: &[&str]| done(command(&[&["run"], words].concat())).code;
     assert_eq!(code(&["sh", "-c", "exit 7"]), Some(7));
     assert_eq!(code(&["sh", "-c", "kill -TERM $$"]), Some(128 + TERM));
-    assert_eq!(code(&["--chdir", "/nonexistent", "true"]), Some(125));
+    assert_eq!(code(&["--chdir", "/dev/null/none", "true"]), Some(125));
     assert_eq!(code(&["/"]), Some(126));
     assert_eq!(code(&["exactop-no-such-command"]), Some(127));
 }
