@@ -57,6 +57,9 @@ class SvgPen {
 
 const LEFT = 60, LINE = 18;
 
+// The namespace of SVG, from an element: the page has no address of another site.
+const SVG = document.querySelector('svg').namespaceURI;
+
 // A picture with its title, scales and colours.
 const svgOf = plot => {
   const { canvas, of } = plot, pen = new SvgPen(), shown = plot.pen;
@@ -76,7 +79,7 @@ const svgOf = plot => {
     return `<rect x="${x - room}" y="${y - 10}" width="11" height="11" fill="${xml(colour(name))}" stroke="${xml(colour('line'))}"/>\n${label(x - room + 16, y, title)}`;
   });
   const size = [LEFT + wide + 20, Math.round(y + LINE)];
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(' ')}" font-family="system-ui,sans-serif" font-size="12" fill="${colour('ink')}">
+  return `<svg xmlns="${SVG}" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(' ')}" font-family="system-ui,sans-serif" font-size="12" fill="${colour('ink')}">
 <rect width="100%" height="100%" fill="${colour('ground')}"/>
 ${label(LEFT, 1.3 * LINE, `${of.label}: ${stretchWords([plot.from_us, plot.to_us])}`, ' font-size="13"')}<g transform="translate(${LEFT} ${2 * LINE}) scale(${1 / scale})" shape-rendering="crispEdges">
 ${pen.paths.map(([fill, path]) => `<path fill="${xml(fill)}" d="${path}"/>\n`).join('')}</g>
