@@ -138,6 +138,8 @@ const LEDGER = 4;
 const LIVE_GROUPS = 2000;
 // Most pairs of the blame book, under all keys together.
 const LIVE_PAIRS = 2000;
+// Most owners of waits by size, likewise.
+const LIVE_SIZES = 200;
 
 class Model {
   constructor(told) {
@@ -151,6 +153,9 @@ class Model {
     this.groups = new Map();
     this.threads = new Map();
     this.pairs = new Map();
+    this.sizes = new Map();
+    this.sizeEnds = told.size_ends_ns;
+    this.places = 2 * this.sizeEnds.length;
     this.groupColumns = told.group_columns;
     this.groupsLeftOut = told.groups_left_out;
     this.threadsLeftOut = told.threads_left_out;
@@ -167,7 +172,7 @@ class Model {
     if (this.slots === null) {
       this.slots = slots;
     } else {
-      for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns', 'blame_ns']) {
+      for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns', 'blame_ns', 'sizes_ns']) {
         extend(this.slots[name], slots[name]);
       }
       slots.parts_ns.forEach((parts, i) => extend(this.slots.parts_ns[i], parts));
@@ -189,9 +194,11 @@ class Model {
       const row = new Row(of, before), known = this.rows.get(row.key);
       if (known) known.append(row); else this.rows.set(row.key, row);
     }
-    for (const [of, into, Kind] of [[told.groups, this.groups, Group], [told.threads, this.threads, Row], [told.pairs, this.pairs, Row]]) {
+    for (const [of, into, Kind] of [[told.groups, this.groups, Group], [told.threads, this.threads, Row], [told.pairs, this.pairs, Row], [told.sizes, this.sizes, Row]]) {
+      // Counts of waits have places, of which a slot has many.
+      const first = into === this.sizes ? before * this.places : before;
       for (const one of of) {
-        const row = new Kind(one, before), known = into.get(row.key);
+        const row = new Kind(one, first), known = into.get(row.key);
         if (known) known.append(row); else into.set(row.key, row);
       }
     }
@@ -225,29 +232,29 @@ class Model {
     const others = { kind: 'other', comm: '~other' };
     this.putAway(this.rows, most, this.column('run_ns'), this.columns.map(column => !column.of_rows_alone), told => new Row({ ...others, ...told }, 0));
     this.putAway(this.groups, LIVE_GROUPS, 0, this.groupColumns.map((_, i) => i < LEDGER), told => new Group(told, 0));
-    this.keepPairs();
+    this.pairs = this.keepByKey(this.pairs, LIVE_PAIRS, { victim: '~other', kind: 'other', culprit: '~other' });
+    this.sizes = this.keepByKey(this.sizes, LIVE_SIZES, { owner: '~other' });
     // Threads belong to no sum, so they are only dropped.
     const threads = [...this.threads.values()].sort((a, b) => b.at.at(-1) - a.at.at(-1));
     for (const thread of threads.slice(LIVE_GROUPS)) this.threads.delete(thread.key);
   }
 
-  // Keeps the pairs with the longest waits under each key; the others are one.
-  keepPairs() {
-    if (this.pairs.size <= LIVE_PAIRS) return;
-    const others = { victim: '~other', kind: 'other', culprit: '~other' };
-    const byKey = Map.groupBy(this.pairs.values(), pair => pair.by);
-    this.pairs = new Map();
-    for (const [by, pairs] of byKey) {
-      const rows = new Map(pairs.map(pair => [pair.key, pair]));
-      this.putAway(rows, LIVE_PAIRS / byKey.size, 0, [true], told => new Row({ by, ...others, ...told }, 0), [by, ...Object.values(others)].join('\n'));
-      for (const [key, pair] of rows) this.pairs.set(key, pair);
+  // Keeps the rows with the largest sums under each key; the others are one.
+  keepByKey(all, most, others) {
+    if (all.size <= most) return all;
+    const byKey = Map.groupBy(all.values(), row => row.by), kept = new Map();
+    for (const [by, of] of byKey) {
+      const rows = new Map(of.map(row => [row.key, row]));
+      this.putAway(rows, most / byKey.size, 0, [true], told => new Row({ by, ...others, ...told }, 0), [by, ...Object.values(others)].join('\n'));
+      for (const [key, row] of rows) kept.set(key, row);
     }
+    return kept;
   }
 
   putAway(rows, most, by, addsUp, other, key = 'other') {
     if (rows.size <= most) return;
     const sums = new Map();
-    const used = new Map([...rows.values()].map(row => [row, row.key === key ? -1 : row.sum(by, 0, this.n) ?? 0]));
+    const used = new Map([...rows.values()].map(row => [row, row.key === key ? -1 : row.sum(by, 0, Infinity) ?? 0]));
     // Merges some more rows, so that not every window has to merge one.
     const least = [...used.keys()].sort((a, b) => used.get(b) - used.get(a)).slice(Math.floor(0.9 * most));
     for (const row of least) {
@@ -283,9 +290,9 @@ class Model {
       else list.splice(0, gone);
     }
     for (const cpu of this.cpus.values()) [cpu.busy_ns, cpu.most_permille].forEach(list => list.splice(0, gone));
-    for (const rows of [this.rows, this.groups, this.threads, this.pairs]) {
+    for (const rows of [this.rows, this.groups, this.threads, this.pairs, this.sizes]) {
       for (const row of rows.values()) {
-        row.forget(gone);
+        row.forget(rows === this.sizes ? gone * this.places : gone);
         if (row.at.length === 0) rows.delete(row.key);
       }
     }

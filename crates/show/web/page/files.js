@@ -55,7 +55,7 @@ class SvgPen {
   }
 }
 
-const LEFT = 60, LINE = 18;
+const LEFT = 66, LINE = 18;
 
 // The namespace of SVG, from an element: the page has no address of another site.
 const SVG = document.querySelector('svg').namespaceURI;

@@ -129,7 +129,7 @@ const groupPlot = (model, view) => {
 
 class GroupsView {
   constructor(model, address, choose, act) {
-    Object.assign(this, { model, address, choose, act, open: null, nodes: new Map(), bySlot: new Map() });
+    Object.assign(this, { model, address, choose, act, open: null, nodes: new Map(), bySlot: new Map(), sizes: new SizesView(model, 'group-sizes', choose) });
     fill($('gby'), ...Object.entries(GROUP_BY).map(([value, text]) => part('option', { value, text })));
     $('gby').addEventListener('change', event => address.go({ gby: event.target.value, group: null }));
     fill($('groups-files'), part('summary', { text: 'As a file' }), fileButtons(model, () => `groups-by-${$('gby').value}`, () => this.figures()));
@@ -242,7 +242,15 @@ class GroupsView {
     }
     this.facts(node, one);
     this.plot.show(view, chosen);
+    this.sizes.show(key.replace(/^\w+:/, ''), this.sizedBy(node), view, chosen, one);
     fillLane(this.plot, this.throttled(view));
+  }
+
+  // The owners of waits by size in a node: by path all at and below it.
+  sizedBy({ key, members }) {
+    const names = new Set(members.map(groupName)), path = key.startsWith('path:/') ? key.replace(/^path:/, '') : null;
+    const isIn = owner => path === null ? names.has(owner) : path === '/' || owner === path || owner.startsWith(`${path}/`);
+    return [...this.model.sizes.values()].filter(({ by, owner }) => by === 'cgroup' && isIn(owner));
   }
 
   addUp(node) {

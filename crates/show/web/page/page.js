@@ -90,7 +90,7 @@ class Page {
     }
     for (const next of [...this.held.splice(0), told]) this.model.append(next);
     const gone = this.model.keep(this.most);
-    for (const plot of [this.balance, this.cpus, this.row.plot, this.groups.plot]) plot?.shift(gone);
+    for (const plot of [this.balance, this.cpus, this.row.plot, this.row.sizes.plot, this.groups.plot, this.groups.sizes.plot]) plot?.shift(gone);
     this.model.keepRows(this.mostRows);
     this.showSoon();
   }

@@ -2,10 +2,11 @@
 // measured windows stays empty, and heights are whole pixels that sum to the picture's height.
 
 class Plot {
-  // `of`: label (for screen readers), height (css pixels), paint(plot), told(slot) a sentence,
-  // table() columns and rows for the table behind the picture, name(), legend().
+  // `of`: label (for screen readers), height (css pixels), paint(plot), told(slot, line) a sentence,
+  // table() columns and rows for the table behind the picture, name(), legend(); `lines`, if each column
+  // has that many, which are counted from below.
   constructor(place, model, of, choose) {
-    Object.assign(this, { model, of, choose, cursor: null, chosen: [], dragged: null });
+    Object.assign(this, { model, of, choose, cursor: null, line: null, chosen: [], dragged: null });
     this.canvas = part('canvas', { tabindex: '0', role: 'img', 'aria-label': of.label });
     this.lane = of.lane ? part('div', { class: 'lane', 'aria-hidden': 'true' }) : null;
     this.below = part('div', { class: 'below', 'aria-hidden': 'true' });
@@ -23,13 +24,14 @@ class Plot {
   listen() {
     const canvas = this.canvas;
     const at = event => this.slotAt(event.clientX - canvas.getBoundingClientRect().left);
+    const lineAt = event => this.of.lines ? this.within(this.of.lines * (1 - (event.clientY - canvas.getBoundingClientRect().top) / canvas.clientHeight)) : null;
     canvas.addEventListener('pointerdown', event => {
       if (event.button !== 0 || this.model.n === 0) return;
       canvas.setPointerCapture(event.pointerId);
       this.dragged = { from: at(event), x: event.clientX, second: event.shiftKey, moved: false };
     });
     canvas.addEventListener('pointermove', event => {
-      this.point(at(event));
+      this.point(at(event), lineAt(event));
       if (!this.dragged) return;
       this.dragged.moved ||= Math.abs(event.clientX - this.dragged.x) > 3;
       if (this.dragged.moved) this.choose.preview(this.range(this.dragged.from, at(event)), this.dragged.second);
@@ -50,7 +52,10 @@ class Plot {
     const now = this.cursor ?? (event.key === 'ArrowLeft' ? last + 1 : first - 1);
     const step = event.ctrlKey ? 10 : 1;
     const to = { ArrowLeft: now - step, ArrowRight: now + step, Home: first, End: last }[event.key];
-    if (to !== undefined) {
+    const up = this.of.lines ? { ArrowUp: 1, ArrowDown: -1 }[event.key] : undefined;
+    if (up) {
+      this.point(this.cursor ?? last, this.within((this.line ?? (up > 0 ? -1 : this.of.lines)) + up));
+    } else if (to !== undefined) {
       const there = Math.max(first, Math.min(last, to));
       if (event.shiftKey) {
         this.anchor ??= this.cursor ?? there;
@@ -68,6 +73,11 @@ class Plot {
       return;
     }
     event.preventDefault();
+  }
+
+  // The nearest line.
+  within(line) {
+    return Math.max(0, Math.min(this.of.lines - 1, Math.floor(line)));
   }
 
   range(one, other) {
@@ -91,9 +101,10 @@ class Plot {
     if (this.dragged) this.dragged.from = Math.max(0, this.dragged.from - gone);
   }
 
-  point(slot) {
+  point(slot, line = this.line) {
     this.cursor = slot;
-    this.toldLine.textContent = slot === null || slot >= this.model.n ? '' : this.of.told(slot);
+    this.line = slot === null ? null : line;
+    this.toldLine.textContent = slot === null || slot >= this.model.n ? '' : this.of.told(slot, this.line);
     this.draw();
   }
 
@@ -146,7 +157,12 @@ class Plot {
     if (this.cursor !== null && this.cursor < model.n) {
       const [from] = this.pixels(model.slots.from_us[this.cursor], model.slots.to_us[this.cursor]);
       pen.fillStyle = colour('ink');
-      pen.fillRect(from, 0, Math.max(1, Math.round(this.scale)), canvas.height);
+      const thick = Math.max(1, Math.round(this.scale));
+      pen.fillRect(from, 0, thick, canvas.height);
+      // The edges of the line.
+      for (const edge of this.line === null ? [] : [this.line, this.line + 1]) {
+        pen.fillRect(0, Math.min(canvas.height - thick, Math.round(canvas.height * (1 - edge / this.of.lines))), canvas.width, thick);
+      }
     }
   }
 

@@ -61,7 +61,7 @@ const statePlot = (model, row) => ({
 
 class RowView {
   constructor(model, choose, close) {
-    Object.assign(this, { model, choose, row: null, look: new LookView(model) });
+    Object.assign(this, { model, choose, row: null, look: new LookView(model), sizes: new SizesView(model, 'row-sizes', choose) });
     $('row-close').addEventListener('click', close);
   }
 
@@ -88,6 +88,11 @@ class RowView {
     this.sums(row, one, other);
     this.threads(row, one);
     this.plot.show(view, chosen);
+    // Kernel threads are owners by pool, which a row does not name.
+    $('row-sizes-section').hidden = row.kind === 'kernel';
+    if (row.kind === 'kernel') return;
+    const owners = [...this.model.sizes.values()].filter(({ by, owner }) => by === 'command' && owner === row.comm);
+    this.sizes.show(row.comm, owners, view, chosen, one);
   }
 
   // Each thread's figures, if the server sends them.

@@ -112,7 +112,7 @@ const cpuPlot = model => {
 
 const showLegend = (place, entries) => fill(place, ...entries.map(([name, title, help]) => {
   const swatch = part('i', { 'aria-hidden': 'true' });
-  swatch.style.background = `var(--${name})`;
+  swatch.style.background = name.startsWith('rgb(') ? name : `var(--${name})`;
   return part('li', { title: help }, swatch, title);
 }));
 

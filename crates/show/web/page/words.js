@@ -35,6 +35,8 @@ const exactNs = ns => `${ns.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ')} ns
 
 const count = n => n === null || n === undefined ? NONE : Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
 
+const counted = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+
 const percent = (share, digits = 1) => {
   if (share === null || share === undefined || Number.isNaN(share)) return NONE;
   const text = (100 * share).toFixed(digits);
@@ -63,7 +65,8 @@ const stretchWords = ([from_us, to_us]) => {
   return `${day(from_us)} ${clock(from_us, exact)} to ${end}`;
 };
 
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+// A colour of the style by its name, or itself.
+const colour = name => name.startsWith('rgb(') ? name : getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // Runs once before the next picture, however often it is requested.
 const soon = what => {

@@ -3,11 +3,14 @@
 
 mod drawn;
 
-use drawn::{json, Planted, CAPPED, CPUS, SECOND, SPIKE_NS};
+use drawn::{json, waits, Planted, CAPPED, CPUS, SECOND, SPIKE_NS, WAITING};
 use exactop_model::blame::rows::CulpritRow;
+use exactop_model::blame::sizes::BUCKETS;
+use exactop_model::text::escape::escape_str;
 use exactop_model::words::blame::culprit_name;
 use exactop_web::page::Limits;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 const FEW: Limits = Limits {
     slots: 20,
@@ -19,6 +22,7 @@ const FEW: Limits = Limits {
     thread_cells: 60,
     threads: 10,
     pairs: 10,
+    size_cells: 1000,
     marks: 400,
     gaps: 100,
     weighed: 1000,
@@ -295,5 +299,116 @@ fn pairs_are_those_of_the_blame_books() {
         told.sort();
         assert!(!told.is_empty());
         assert_eq!(told, booked, "{}", book.by);
+    }
+}
+
+/// Ended waits by owner, and slot, bucket, and 1 for those preempted.
+type Counts = BTreeMap<(String, [usize; 3]), u64>;
+
+/// The page's waits by size under a key.
+fn sizes(page: &Value, by: &str) -> Counts {
+    let owners = page["sizes"].as_array().expect("owners").iter();
+    let mut counts = Counts::new();
+    for owner in owners.filter(|owner| owner["by"] == by) {
+        let (mut place, figures) = (0, &owner["figures"][0]);
+        for (i, step) in list(&owner["slots"]).into_iter().enumerate() {
+            place += step as usize;
+            let count = figures.get(i).map_or(figures, |count| count).as_u64().expect("a count");
+            let at = [place / (2 * BUCKETS), place / 2 % BUCKETS, place % 2];
+            let name = owner["owner"].as_str().expect("a name").to_string();
+            assert_eq!(counts.insert((name, at), count), None);
+        }
+    }
+    counts
+}
+
+/// Windows before this one have no histograms.
+const SIZED: u64 = 10;
+
+fn sized() -> Planted {
+    Planted { windows: 60, quota: Some(1), sized: Some(SIZED), ..Planted::default() }
+}
+
+/// The planted waits in the slots of a page.
+fn planted_sizes(page: &Value, owner: impl Fn(&(u64, &str, &str)) -> String) -> Counts {
+    let mut counts = Counts::new();
+    let windows = list(&page["slots"]["windows"]).into_iter().enumerate();
+    let slots = windows.flat_map(|(slot, windows)| vec![slot; windows as usize]);
+    for (window, slot) in (0..).zip(slots).skip(SIZED as usize) {
+        for of in &WAITING {
+            for (bucket, kinds) in waits(of.0, window).into_iter().enumerate() {
+                for (kind, count) in kinds.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+                    *counts.entry((owner(of), [slot, bucket, kind])).or_default() += count;
+                }
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn waits_by_size_are_those_of_the_recorded_histograms() {
+    for slots in [60, 20, 7] {
+        let page = json(&sized(), &Limits { slots, ..Limits::default() });
+        let group = |of: &(u64, &str, &str)| escape_str(of.1);
+        let command = |of: &(u64, &str, &str)| of.2.to_string();
+        let (by_group, by_command) = (planted_sizes(&page, group), planted_sizes(&page, command));
+        assert!(by_group.len() > 1000 / (60 / slots), "{}", by_group.len());
+        assert_eq!(sizes(&page, "cgroup"), by_group, "{slots} slots");
+        assert_eq!(sizes(&page, "command"), by_command, "{slots} slots");
+        let kept_ns = list(&page["slots"]["sizes_ns"]);
+        assert_eq!(kept_ns.iter().sum::<i64>() as u64, (60 - SIZED) * SECOND);
+        assert_eq!(kept_ns[0], 0);
+    }
+}
+
+#[test]
+fn waits_by_size_are_bounded_and_sum_to_the_same() {
+    let by_place = |counts: &Counts| {
+        let mut sums = BTreeMap::new();
+        counts.iter().for_each(|((_, at), n)| *sums.entry(*at).or_insert(0) += n);
+        sums
+    };
+    let all = planted_sizes(&json(&sized(), &Limits::default()), |of| escape_str(of.1));
+    for size_cells in [0, 200, 1500, 100_000] {
+        let page = json(&sized(), &Limits { size_cells, ..Limits::default() });
+        let counts = sizes(&page, "cgroup");
+        assert_eq!(by_place(&counts), by_place(&all), "{size_cells}");
+        let own = |counts: &Counts| -> Counts {
+            counts.clone().into_iter().filter(|((owner, _), _)| owner != "~other").collect()
+        };
+        let (kept, all) = (own(&counts), own(&all));
+        assert!(kept.len() <= size_cells, "{} counts of {size_cells}", kept.len());
+        // An owner has all of its waits, or is a part of the others.
+        let is_kept = |owner: &str| kept.keys().any(|(kept, _)| kept == owner);
+        let whole: Counts = all.into_iter().filter(|((owner, _), _)| is_kept(owner)).collect();
+        assert_eq!(kept, whole, "{size_cells}");
+        assert_eq!(kept.is_empty(), size_cells < 1000, "{size_cells}");
+    }
+}
+
+#[test]
+fn a_kept_recording_has_its_waits_by_size() {
+    let text =
+        include_str!("../../../keep/recording/tests/recordings/form-1-histograms-ledger.txt");
+    // A bucket's line ends with its count: `Woken 9: Sized { ns: 3000, count: 1, max_ns: 3000 }`.
+    let mut written: BTreeMap<[usize; 2], u64> = BTreeMap::new();
+    for line in text.lines() {
+        let Some((name, sized)) = line.split_once(": Sized {") else { continue };
+        let count = sized.split("count: ").nth(1).and_then(|of| of.split(',').next());
+        let count: u64 = count.and_then(|count| count.parse().ok()).expect("a count");
+        let (kind, bucket) = name.trim().split_once(' ').expect("a bucket");
+        let at = [bucket.parse().expect("a number"), usize::from(kind == "Preempted")];
+        *written.entry(at).or_default() += count;
+    }
+    written.retain(|_, count| *count > 0);
+    let document = drawn::kept_histograms(&Limits::default());
+    let page: Value = serde_json::from_str(&document.json().expect("JSON")).expect("JSON");
+    for by in ["cgroup", "command"] {
+        let mut read: BTreeMap<[usize; 2], u64> = BTreeMap::new();
+        for ((_, [_, bucket, kind]), count) in sizes(&page, by) {
+            *read.entry([bucket, kind]).or_default() += count;
+        }
+        assert_eq!(read, written, "{by}");
     }
 }

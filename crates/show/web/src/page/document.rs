@@ -7,6 +7,8 @@ use crate::page::entities::OtherRows;
 use crate::page::gaps::Gap;
 use crate::page::marks::Mark;
 use crate::page::pairs::Pair;
+use crate::page::sizes::SizedOwner;
+use exactop_model::blame::sizes::{end_ns, BUCKETS};
 use exactop_model::ledger::named::Named;
 use exactop_model::text::escape::escape_str;
 use serde::Serialize;
@@ -56,6 +58,10 @@ pub struct Document {
     pub(crate) threads: Vec<Thread>,
     pub(crate) threads_left_out: OtherRows,
     pub(crate) pairs: Vec<Pair>,
+    /// Ends of the sizes of waits, ns; null: it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) size_ends_ns: Vec<Option<u64>>,
+    pub(crate) sizes: Vec<SizedOwner>,
 }
 
 /// A control group, or all those that have no row of their own. All text is escaped.
@@ -138,6 +144,8 @@ pub(crate) struct Slots {
     pub capacity_ns: Vec<u64>,
     /// Length of its windows with a blame book.
     pub blame_ns: Vec<u64>,
+    /// Length of its windows with histograms of waits.
+    pub sizes_ns: Vec<u64>,
     /// A list for each account.
     pub parts_ns: [Vec<Option<i64>>; COUNT],
     /// Single windows of slots with more than one: slot, then `Peak`.
@@ -222,6 +230,7 @@ impl Document {
             accounts: &ACCOUNTS,
             columns,
             group_columns: &GROUP_COLUMNS,
+            size_ends_ns: (0..BUCKETS).map(end_ns).collect(),
             ..Document::default()
         }
     }
@@ -256,6 +265,7 @@ impl Slots {
             self.state.push(0);
             self.capacity_ns.push(0);
             self.blame_ns.push(0);
+            self.sizes_ns.push(0);
             self.parts_ns.iter_mut().for_each(|parts| parts.push(None));
         }
         let Some(last) = self.from_us.len().checked_sub(1) else { return };

@@ -25,6 +25,8 @@ const GROUPS: usize = 400;
 const THREADS: usize = 400;
 /// Most pairs of the blame book of a window, under each key.
 const PAIRS: usize = 60;
+/// Most counts of waits by size of a window, under each key.
+const SIZE_CELLS: usize = 1000;
 
 /// A window that was just measured.
 #[derive(Debug)]
@@ -107,7 +109,7 @@ impl Live {
     /// The document of one window, which follows those of [`beginning`] and of the previous
     /// windows. A row stays while its process is idle, so that the page gets its idle states.
     pub fn measured(&mut self, of: &Measured) -> Document {
-        let limits = Limits { pairs: PAIRS, ..Limits::default() };
+        let limits = Limits { pairs: PAIRS, size_cells: SIZE_CELLS, ..Limits::default() };
         let mut weights = Weights::new(limits.weighed);
         survey(&mut weights, of, 0, 0);
         let mut chosen = choose(&weights, &[0], ROWS, ROWS);
@@ -133,6 +135,7 @@ impl Live {
         document.group_columns = &[];
         // These are sent only once.
         document.columns.clear();
+        document.size_ends_ns.clear();
         document.accounts = &[];
         let active: FxHashSet<String> = active.iter().map(EntityId::key).collect();
         for row in document.rows.iter_mut().filter(|row| row.kind != "other") {

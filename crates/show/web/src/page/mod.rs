@@ -18,6 +18,7 @@ mod marks;
 mod moment;
 mod pairs;
 mod reading;
+mod sizes;
 mod slots;
 
 pub use document::Document;

@@ -27,14 +27,15 @@ pub(crate) struct Pair {
     pub cells: Columns,
 }
 
-type Waits = BTreeMap<u32, u64>;
+/// Figures by slot.
+pub(crate) type BySlot = BTreeMap<u32, u64>;
 
 /// Pairs while they are filled.
 #[derive(Debug)]
 pub(crate) struct FillingPairs {
     /// Most pairs of a key; others are one.
     most: usize,
-    sums: [BTreeMap<(String, Kind, String), Waits>; KEYS.len()],
+    sums: [BTreeMap<(String, Kind, String), BySlot>; KEYS.len()],
 }
 
 impl FillingPairs {
@@ -56,7 +57,7 @@ impl FillingPairs {
                 }
             }
             if sums.len() > 2 * self.most {
-                keep(sums, self.most);
+                keep_pairs(sums, self.most);
             }
         }
         window.length_ns()
@@ -65,16 +66,15 @@ impl FillingPairs {
     pub fn finish(mut self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for (by, sums) in KEYS.into_iter().zip(&mut self.sums) {
-            keep(sums, self.most);
+            keep_pairs(sums, self.most);
             let by = by.name();
             pairs.extend(std::mem::take(sums).into_iter().map(
                 |((victim, kind, culprit), waits)| {
-                    let mut cells = Cells::default();
-                    waits.iter().for_each(|(&slot, &ns)| cells.add(slot, &[Some(ns)]));
+                    let cells = columns(&waits);
                     let (name, kind) = (culprit_name(kind, &culprit), kind.name());
                     let key = format!("{by}\n{victim}\n{kind}\n{culprit}");
                     let culprit = name.to_string();
-                    Pair { key, by, victim, kind, culprit, cells: cells.columns(1) }
+                    Pair { key, by, victim, kind, culprit, cells }
                 },
             ));
         }
@@ -83,19 +83,42 @@ impl FillingPairs {
 }
 
 /// Keeps the pairs with the longest waits; the others are added up.
-fn keep(sums: &mut BTreeMap<(String, Kind, String), Waits>, most: usize) {
+fn keep_pairs(sums: &mut BTreeMap<(String, Kind, String), BySlot>, most: usize) {
     if sums.len() <= most {
         return;
     }
     let other = (LABEL_OTHER.to_string(), Kind::Other, LABEL_OTHER.to_string());
+    let mut left = most.max(1);
+    keep(sums, other, |_| {
+        left -= 1;
+        left > 0
+    });
+}
+
+/// Keeps the entries with the largest sums while there is room; the others are added up. Returns
+/// the names of those.
+pub(crate) fn keep<K: Ord>(
+    sums: &mut BTreeMap<K, BySlot>,
+    other: K,
+    mut has_room: impl FnMut(&BySlot) -> bool,
+) -> Vec<K> {
     let mut others = sums.remove(&other).unwrap_or_default();
     let mut all: Vec<_> = std::mem::take(sums).into_iter().collect();
-    all.sort_by_key(|(_, waits)| Reverse(waits.values().sum::<u64>()));
-    let rest = all.split_off(most.max(1) - 1);
-    for (slot, ns) in rest.into_iter().flat_map(|(_, waits)| waits) {
-        *others.entry(slot).or_default() += ns;
+    all.sort_by_key(|(_, figures)| Reverse(figures.values().sum::<u64>()));
+    let kept = all.iter().take_while(|(_, figures)| has_room(figures)).count();
+    let (names, rest): (Vec<K>, Vec<BySlot>) = all.drain(kept..).unzip();
+    for (slot, figure) in rest.into_iter().flatten() {
+        *others.entry(slot).or_default() += figure;
     }
     sums.extend(all.into_iter().chain([(other, others)]));
+    names
+}
+
+/// The figures as the document holds them.
+pub(crate) fn columns(figures: &BySlot) -> Columns {
+    let mut cells = Cells::default();
+    figures.iter().for_each(|(&slot, &figure)| cells.add(slot, &[Some(figure)]));
+    cells.columns(1)
 }
 
 #[cfg(test)]
@@ -107,10 +130,10 @@ mod tests {
         let mut sums = BTreeMap::new();
         for n in 0..100_u64 {
             let pair = (format!("victim {n}"), Kind::Group, "culprit".to_string());
-            sums.insert(pair, Waits::from([(n as u32 % 3, n), (5, 1)]));
+            sums.insert(pair, BySlot::from([(n as u32 % 3, n), (5, 1)]));
         }
-        let all = |sums: &BTreeMap<_, Waits>| {
-            let mut by_slot = Waits::new();
+        let all = |sums: &BTreeMap<_, BySlot>| {
+            let mut by_slot = BySlot::new();
             for (slot, ns) in sums.values().flatten() {
                 *by_slot.entry(*slot).or_default() += ns;
             }
@@ -118,7 +141,7 @@ mod tests {
         };
         let before = all(&sums);
         for most in [40, 10, 10, 1] {
-            keep(&mut sums, most);
+            keep_pairs(&mut sums, most);
             assert_eq!((all(&sums), sums.len()), (before.clone(), most));
             let names: Vec<&String> = sums.keys().map(|(victim, ..)| victim).collect();
             assert!(names.contains(&&LABEL_OTHER.to_string()));

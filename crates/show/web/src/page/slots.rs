@@ -21,6 +21,8 @@ pub struct Limits {
     pub threads: usize,
     /// Pairs of a victim and a culprit, under each key.
     pub pairs: usize,
+    /// Counts of waits by size, under each key, besides those of all other owners.
+    pub size_cells: usize,
     /// Findings.
     pub marks: usize,
     /// Gaps.
@@ -30,7 +32,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A page of at most some 12 MB: most figures of a column take three bytes.
+    /// A page of at most some 14 MB: most figures of a column take three bytes.
     fn default() -> Limits {
         Limits {
             slots: 720,
@@ -42,6 +44,7 @@ impl Default for Limits {
             thread_cells: 15_000,
             threads: 2000,
             pairs: 300,
+            size_cells: 120_000,
             marks: 400,
             gaps: 1000,
             weighed: 200_000,

@@ -118,7 +118,7 @@ fn strips(page: &mut Shown, slot: usize) -> Vec<[[f64; 3]; 2]> {
 }
 
 /// The page's light colours from an idle to a fully used CPU.
-fn shade(share: f64) -> [f64; 3] {
+pub(super) fn shade(share: f64) -> [f64; 3] {
     let [cold, warm, hot] = [[233.0, 236.0, 240.0], [240.0, 180.0, 60.0], [190.0, 40.0, 30.0]];
     let (one, other, part) =
         if share < 0.5 { (cold, warm, 2.0 * share) } else { (warm, hot, 2.0 * share - 1.0) };

@@ -6,7 +6,7 @@ use exactop_web::page::Limits;
 use serde_json::{json, Value};
 
 fn planted() -> Planted {
-    Planted { quota: Some(1), threads: true, ..Planted::default() }
+    Planted { quota: Some(1), threads: true, sized: Some(10), ..Planted::default() }
 }
 
 const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
@@ -36,7 +36,7 @@ fn each_picture_has_a_table_for_screen_readers() {
     };
     let pictures = [of("image"), of("img"), of("Canvas")].concat();
     let tables = [of("table"), of("grid")].concat();
-    assert_eq!(pictures.len(), 4, "{pictures:?}");
+    assert_eq!(pictures.len(), 5, "{pictures:?}");
     for picture in pictures {
         assert!(!picture.is_empty() && tables.contains(&picture), "{picture}: {tables:#?}");
     }

@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 
 /// Presses the button of a part of the page and returns the file that the browser saves.
-fn saved(page: &mut Shown, dir: &Path, place: &str, kind: &str) -> Vec<u8> {
+pub(super) fn saved(page: &mut Shown, dir: &Path, place: &str, kind: &str) -> Vec<u8> {
     let before = std::fs::read_dir(dir).expect("the directory").count();
     let to = json!({ "behavior": "allow", "downloadPath": dir });
     page.browser.call("Page.setDownloadBehavior", to);
@@ -27,12 +27,12 @@ fn saved(page: &mut Shown, dir: &Path, place: &str, kind: &str) -> Vec<u8> {
     bytes
 }
 
-fn text(page: &mut Shown, dir: &Path, place: &str, kind: &str) -> String {
+pub(super) fn text(page: &mut Shown, dir: &Path, place: &str, kind: &str) -> String {
     String::from_utf8(saved(page, dir, place, kind)).expect("text")
 }
 
 /// The rows of a JSON file; the CSV file of the same place has the same rows.
-fn rows(page: &mut Shown, dir: &Path, place: &str) -> Vec<Value> {
+pub(super) fn rows(page: &mut Shown, dir: &Path, place: &str) -> Vec<Value> {
     let json: Value = serde_json::from_str(&text(page, dir, place, "JSON")).expect("JSON");
     let csv = text(page, dir, place, "CSV");
     let rows = json["rows"].as_array().expect("rows").clone();

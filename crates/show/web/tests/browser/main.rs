@@ -17,6 +17,7 @@ mod live;
 mod looking;
 mod looks;
 mod pairs;
+mod sizes;
 mod table;
 
 use drawn::{document, Planted};

@@ -3,6 +3,8 @@
 #![allow(dead_code)] // Each test uses a part of it.
 
 use exactop_model::blame::rows::{BlamedSums, VictimRow};
+use exactop_model::blame::sizes::{Sized, WaitKind, BUCKETS};
+use exactop_model::blame::{Blame, Party};
 use exactop_model::cgroups::GroupSample;
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::ProcessRef;
@@ -60,6 +62,8 @@ pub struct Planted {
     pub no_irq: Option<u64>,
     /// In this window a process begins, and a thread of a process that has three.
     pub late: Option<u64>,
+    /// Histograms of waits are kept from this window on.
+    pub sized: Option<u64>,
 }
 
 impl Default for Planted {
@@ -76,6 +80,7 @@ impl Default for Planted {
             headless: false,
             no_irq: None,
             late: None,
+            sized: None,
         }
     }
 }
@@ -197,9 +202,40 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         now.groups.push(Arc::new(GroupName { id: 8, path: CAPPED.into(), named }));
     }
     now.system.uptime_s = Some((100 + n) as f64);
+    now.blame = planted.sized.filter(|&from| n > from).map(|_| book_of_waits(n - 1));
     now.tasks = tasks;
     now.exited = vec![brief];
     now
+}
+
+/// The owners of planted waits: seed of their counts, group, command.
+pub const WAITING: [(u64, &str, &str); 3] =
+    [(7, HOSTILE_PATH, "steady"), (8, CAPPED, HOSTILE), (0, "~other", "~other")];
+
+/// Waits that ended in a window, by bucket: those woken and those preempted. Many buckets are empty.
+pub fn waits(seed: u64, window: u64) -> [[u64; 2]; BUCKETS] {
+    std::array::from_fn(|bucket| {
+        [0, 1].map(|kind| {
+            let n = (window + 1) * (7 * bucket as u64 + 3 * kind + seed + 1) % 11;
+            n.checked_sub(6).map_or(0, |_| n.pow(bucket as u32 % 5))
+        })
+    })
+}
+
+fn book_of_waits(window: u64) -> Blame {
+    let mut book = Blame::default();
+    for (cgroup_id, _, comm) in WAITING {
+        let comm = Comm::new(comm.as_bytes());
+        let party = Party { cgroup_id, uid: 0, session: 0, comm, kthread: false };
+        let sizes = book.sizes.entry(Some(party).filter(|_| cgroup_id > 0)).or_default();
+        for (bucket, counts) in waits(cgroup_id, window).into_iter().enumerate() {
+            for (kind, count) in WaitKind::ALL.into_iter().zip(counts) {
+                let sized = Sized { ns: 100 * count, count, max_ns: 100 };
+                sizes.histogram_mut(kind).add_to(bucket, sized);
+            }
+        }
+    }
+    book
 }
 
 /// Figures from the kernel's files of groups at the n-th window's end.
@@ -284,6 +320,18 @@ pub fn json(planted: &Planted, limits: &Limits) -> serde_json::Value {
     serde_json::from_str(&json).expect("JSON")
 }
 
+/// The page of a recording of an earlier form, which has few histograms of waits.
+pub fn kept_histograms(limits: &Limits) -> Document {
+    let open = || Recording::open(kept("histograms").as_ref()).expect("a recording");
+    read([open(), open()], TimeRange::default(), limits).expect("a page")
+}
+
+/// A kept recording of the ledger.
+fn kept(what: &str) -> String {
+    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../keep/recording/tests/recordings");
+    format!("{recordings}/form-1-{what}-ledger.rec")
+}
+
 /// The blame books of a recording's windows under a key.
 pub struct Books {
     pub by: &'static str,
@@ -294,10 +342,7 @@ pub struct Books {
 
 /// The page of a recording with blame books in some windows, and these books.
 pub fn booked() -> (Document, Vec<Books>) {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../keep/recording/tests/recordings/form-1-blame-ledger.rec"
-    );
+    let path = kept("blame");
     let open = || Recording::open(path.as_ref()).expect("a recording");
     let document = read([open(), open()], TimeRange::default(), &Limits::default());
     let books = [Grouping::Cgroup, Grouping::Command].map(|by| {

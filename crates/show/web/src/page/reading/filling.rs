@@ -13,6 +13,7 @@ use crate::page::gaps::{self, Gaps};
 use crate::page::marks::{Marks, WindowTime};
 use crate::page::moment::Moment;
 use crate::page::pairs::FillingPairs;
+use crate::page::sizes::FillingSizes;
 use crate::page::slots::Limits;
 use exactop_model::columns::Context;
 use exactop_model::ledger::exactness::WindowState;
@@ -54,6 +55,7 @@ pub(crate) struct Filling {
     groups: FillingGroups,
     threads: FillingThreads,
     pairs: FillingPairs,
+    sizes: FillingSizes,
     at: usize,
     peaks: Peaks,
     /// CPUs that have figures.
@@ -84,6 +86,7 @@ impl Filling {
             groups: FillingGroups::new(groups),
             threads: FillingThreads::new(threads),
             pairs: FillingPairs::new(limits.pairs),
+            sizes: FillingSizes::new(limits.size_cells),
             at: 0,
             peaks: Peaks::default(),
             strips,
@@ -128,8 +131,9 @@ impl Filling {
         let at = self.at as u32;
         self.groups.take(moment, boot, at, slot);
         self.threads.take(moment, boot, (at, slot), &self.columns);
-        let blame_ns = self.pairs.take(moment, slot);
-        self.document.slots.blame_ns[slot as usize] += blame_ns;
+        let slots = &mut self.document.slots;
+        slots.blame_ns[slot as usize] += self.pairs.take(moment, slot);
+        slots.sizes_ns[slot as usize] += self.sizes.take(moment, slot);
         self.at += 1;
     }
 
@@ -303,6 +307,7 @@ impl Filling {
         document.groups = self.groups.finish();
         document.threads = self.threads.finish(&leaders, columns);
         document.pairs = self.pairs.finish();
+        document.sizes = self.sizes.finish();
         document
     }
 }
