@@ -1,7 +1,8 @@
 -- The books of many machines in ClickHouse (tested with the engine of 26.9): clickhouse-client --multiquery < crates/fleet/schema.sql
 --
 -- accounts: the balance of the CPUs' time, a row for each window of each host. charges: the largest groups of each
--- window, and ~other. 'exactop export clickhouse' fills both; see docs/how-to/fleet.md.
+-- window, and ~other. blame: which groups kept which off the CPU. 'exactop export clickhouse' fills them; see
+-- docs/how-to/fleet.md.
 --
 -- Raw windows are kept for 7 days, sums by minute for 90 days, by hour for 2 years. In the raw tables a sum of
 -- UInt64 wraps silently (10,000 hosts of 64 CPUs use 2^64 ns in 8 hours): write sum(toUInt128(run_ns)).
@@ -77,6 +78,39 @@ CREATE TABLE IF NOT EXISTS exactop.charges
 ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(window_end)
 ORDER BY (unit, command, host, window_end)
+TTL toDateTime(window_end) + INTERVAL 7 DAY
+SETTINGS non_replicated_deduplication_window = 100000, ttl_only_drop_parts = 1, lightweight_mutation_projection_mode = 'rebuild';
+
+CREATE TABLE IF NOT EXISTS exactop.blame
+(
+    window_end DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+    t1_ns UInt64 CODEC(DoubleDelta, ZSTD(1)),
+    length_ns UInt64 CODEC(T64, ZSTD(1)),
+    host LowCardinality(String),
+    boot_id LowCardinality(String),
+    -- The group that waited for a CPU, as in charges.
+    namespace LowCardinality(String),
+    pod LowCardinality(String),
+    container LowCardinality(String),
+    unit LowCardinality(String),
+    command LowCardinality(String),
+    -- own: the group itself had the CPU; group, kernel: another one; else no task. See docs/reference/json.md.
+    kind LowCardinality(String),
+    -- The group that had the CPU meanwhile; empty if no task had it.
+    culprit_namespace LowCardinality(String),
+    culprit_pod LowCardinality(String),
+    culprit_container LowCardinality(String),
+    culprit_unit LowCardinality(String),
+    culprit_command LowCardinality(String),
+    -- The rows of a window sum up to all waits that ended in it.
+    ns UInt64 CODEC(T64, ZSTD(1)),
+    times UInt64 CODEC(T64, ZSTD(1)),
+    -- As in charges.
+    PROJECTION windows (SELECT host, boot_id, t1_ns, length_ns GROUP BY host, boot_id, t1_ns, length_ns)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMMDD(window_end)
+ORDER BY (culprit_unit, culprit_command, host, window_end)
 TTL toDateTime(window_end) + INTERVAL 7 DAY
 SETTINGS non_replicated_deduplication_window = 100000, ttl_only_drop_parts = 1, lightweight_mutation_projection_mode = 'rebuild';
 
@@ -179,6 +213,41 @@ SELECT
 FROM exactop.charges AS c
 GROUP BY minute, host, namespace, pod, container, unit, command;
 
+CREATE TABLE IF NOT EXISTS exactop.blame_1m
+(
+    minute DateTime('UTC') CODEC(DoubleDelta, ZSTD(1)),
+    host LowCardinality(String),
+    namespace LowCardinality(String),
+    pod LowCardinality(String),
+    container LowCardinality(String),
+    unit LowCardinality(String),
+    command LowCardinality(String),
+    kind LowCardinality(String),
+    culprit_namespace LowCardinality(String),
+    culprit_pod LowCardinality(String),
+    culprit_container LowCardinality(String),
+    culprit_unit LowCardinality(String),
+    culprit_command LowCardinality(String),
+    ns UInt128 CODEC(ZSTD(1)),
+    times UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree
+PARTITION BY toYYYYMMDD(minute)
+ORDER BY (culprit_unit, culprit_command, host, minute, kind, culprit_namespace, culprit_pod, culprit_container, namespace, pod, container, unit, command)
+TTL minute + INTERVAL 90 DAY
+SETTINGS non_replicated_deduplication_window = 100000, ttl_only_drop_parts = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS exactop.blame_to_1m TO exactop.blame_1m AS
+SELECT
+    toStartOfMinute(toDateTime(window_end, 'UTC')) AS minute,
+    host, namespace, pod, container, unit, command, kind,
+    culprit_namespace, culprit_pod, culprit_container, culprit_unit, culprit_command,
+    sum(toUInt128(b.ns)) AS ns,
+    sum(b.times) AS times
+FROM exactop.blame AS b
+GROUP BY minute, host, namespace, pod, container, unit, command, kind,
+    culprit_namespace, culprit_pod, culprit_container, culprit_unit, culprit_command;
+
 CREATE TABLE IF NOT EXISTS exactop.accounts_1h
 (
     hour DateTime('UTC') CODEC(DoubleDelta, ZSTD(1)),
@@ -272,6 +341,41 @@ SELECT
     sum(c.exited_processes) AS exited_processes
 FROM exactop.charges AS c
 GROUP BY hour, host, namespace, pod, container, unit, command;
+
+CREATE TABLE IF NOT EXISTS exactop.blame_1h
+(
+    hour DateTime('UTC') CODEC(DoubleDelta, ZSTD(1)),
+    host LowCardinality(String),
+    namespace LowCardinality(String),
+    pod LowCardinality(String),
+    container LowCardinality(String),
+    unit LowCardinality(String),
+    command LowCardinality(String),
+    kind LowCardinality(String),
+    culprit_namespace LowCardinality(String),
+    culprit_pod LowCardinality(String),
+    culprit_container LowCardinality(String),
+    culprit_unit LowCardinality(String),
+    culprit_command LowCardinality(String),
+    ns UInt128 CODEC(ZSTD(1)),
+    times UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree
+PARTITION BY toYYYYMM(hour)
+ORDER BY (culprit_unit, culprit_command, host, hour, kind, culprit_namespace, culprit_pod, culprit_container, namespace, pod, container, unit, command)
+TTL hour + INTERVAL 2 YEAR
+SETTINGS non_replicated_deduplication_window = 100000, ttl_only_drop_parts = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS exactop.blame_to_1h TO exactop.blame_1h AS
+SELECT
+    toStartOfHour(toDateTime(window_end, 'UTC')) AS hour,
+    host, namespace, pod, container, unit, command, kind,
+    culprit_namespace, culprit_pod, culprit_container, culprit_unit, culprit_command,
+    sum(toUInt128(b.ns)) AS ns,
+    sum(b.times) AS times
+FROM exactop.blame AS b
+GROUP BY hour, host, namespace, pod, container, unit, command, kind,
+    culprit_namespace, culprit_pod, culprit_container, culprit_unit, culprit_command;
 
 -- The team of a namespace, or of a unit without a namespace. No host knows it: fill the table yourself (queries/cost.sql).
 CREATE TABLE IF NOT EXISTS exactop.teams (name String, team String) ENGINE = MergeTree ORDER BY name;

@@ -16,6 +16,10 @@ CREATE OR REPLACE VIEW charges AS
 SELECT *, epoch_ns(window_end) AS end_ns
 FROM read_parquet(getvariable('books') || '/**/charges[.-]*parquet', hive_partitioning = false);
 
+CREATE OR REPLACE VIEW blame AS
+SELECT *, epoch_ns(window_end) AS end_ns
+FROM read_parquet(getvariable('books') || '/**/blame[.-]*parquet', hive_partitioning = false);
+
 -- The team of a namespace, or of a unit without a namespace. No host knows it: fill the table yourself.
 CREATE TABLE IF NOT EXISTS teams (name VARCHAR, team VARCHAR);
 

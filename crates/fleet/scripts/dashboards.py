@@ -23,7 +23,7 @@ CLICKHOUSE, PROMETHEUS = "grafana-clickhouse-datasource", "prometheus"
 # Parameters of the queries: the dashboard's time, its variables, or a number.
 GIVEN = {
     "since": "$__fromTime", "until": "$__toTime", "host": "${host:sqlstring}", "most": "${most}", "silent_s": "300",
-    "least_pct": "1", "least_queued": "4", "least_locked": "20", "times": "4", "changed": "${changed:sqlstring}",
+    "least_queued": "4", "least_locked": "20", "times": "4", "changed": "${changed:sqlstring}",
     # Empty: the middle of the dashboard's time.
     "rolled_out": "if(${rolled_out:sqlstring} = '', toDateTime(intDiv(toUnixTimestamp($__fromTime) + "
                   "toUnixTimestamp($__toTime), 2), 'UTC'), parseDateTimeBestEffortOrZero(${rolled_out:sqlstring}, 'UTC'))",
@@ -79,7 +79,7 @@ COLUMNS = [
 # Columns with limits; the others have no colour.
 LIMITS = {
     "accounts apart, ns": DIFFERS, "charges apart, ns": DIFFERS, "starved %": from_on(25, 50), "throttled %": from_on(10, 25),
-    "steal %": from_on(1, 5), "silent, s": from_on(120, 300), "with residual": ANY, "missed switches": ANY, "inexact": from_on(1),
+    "silent, s": from_on(120, 300), "with residual": ANY, "missed switches": ANY, "inexact": from_on(1),
     "not by the ledger": from_on(1), "waiting": from_on(4), "on locks": from_on(20), "% of the fleet": from_on(10, 25),
     # A whole CPU for a day; CPUs of a host; half of all CPUs.
     "CPU-hours": from_on(24), "CPUs more, a host": from_on(0.1, 1), "%": from_on(50),
@@ -107,9 +107,11 @@ CLICKHOUSE_PANELS = [
     ("table", "The herd", "Groups with many threads that wait for a CPU, few that run, and more that wait for locks.", (12, 9), of(
         "herd", "of_namespace AS namespace, of_unit AS unit, of_command AS command, on_host AS host, running, waiting,\n"
         "    on_locks AS `on locks`"), "short", FINE),
-    ("table", "Noisy neighbours", "Hosts and minutes with the most steal, and the largest group there.", (12, 9), of(
-        "noisy_neighbours", "toDateTime(second, 'UTC') AS time, on_host AS host, steal_pct AS `steal %`, of_namespace AS namespace, of_container AS container,\n"
-        "    of_unit AS unit, of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), "short", FINE),
+    ("table", "Noisy neighbours", "Groups that kept others off the CPU, steal and interrupts; and the group that waited for each "
+     "most. The last row is all other waits.", (12, 9), of(
+         "noisy_neighbours", "rank, of_kind AS kind, of_namespace AS namespace, of_unit AS unit, of_command AS command, on_hosts AS hosts,\n"
+         "    toFloat64(ns) / 1e9 AS `others waited, s`, pct_of_waits AS `% of all waits`, most_namespace AS `most: namespace`,\n"
+         "    most_unit AS `most: unit`, most_command AS `most: command`", "\nORDER BY rank"), "short", FINE),
     ("table", "Hosts in doubt", "Hosts with a residual, missed switches, no recent window, or a source with fewer figures.", (12, 9), of(
         "doubtful_hosts", "host, windows, silent_for_s AS `silent, s`, residual_windows AS `with residual`,\n"
         "    toFloat64(missed) AS `missed switches`, inexact, not_by_ledger AS `not by the ledger`, irq_untold AS `no irq`,\n"

@@ -79,13 +79,13 @@ def main():
     given = {
         "books": str(BOOKS), "since": instant(made["begins"], -1), "until": instant(made["ends"], 1),
         "rolled_out": instant(made["rolled_out"]), "changed": made["changed"], "host": host, "most": "5",
-        "silent_s": "3900", "least_pct": "1", "least_queued": "0.1", "least_locked": "0.01", "times": "1",
+        "silent_s": "3900", "least_queued": "0.1", "least_locked": "0.01", "times": "1",
     }
     for name, value in given.items():
         engine.execute(f"SET VARIABLE {name} = '" + value.replace("'", "''") + "'")
     engine.execute((QUESTIONS / "tables.sql").read_text())
     begun = time.monotonic()
-    for name in ("accounts", "charges"):
+    for name in ("accounts", "charges", "blame"):
         engine.execute(f"CREATE TABLE loaded_{name} AS FROM {name}")
         engine.execute(f"CREATE OR REPLACE VIEW {name} AS FROM loaded_{name}")
     rows = engine.execute("SELECT count(*) FROM charges").fetchone()[0]
@@ -109,6 +109,7 @@ def main():
         ("rows made twice", sum(host["doubled_rows"] for host in balance["hosts"]), sum(host["doubled_rows"] for host in everyone)),
         ("gaps made", sum(host["gaps"]["count"] for host in balance["hosts"]), sum(host["gaps"] for host in everyone)),
         ("CPUs x time made", sums["cpus_x_time_ns"], sum(int(host["capacity_ns"]) for host in everyone)),
+        ("waits made", sum(row[6] for row in answers["noisy_neighbours"][1]), sum(int(host["waited_ns"]) for host in everyone)),
     ]
     apart = [what for what, a, b in held if int(a) != b]
     report = DIRECTORY / "report.html"

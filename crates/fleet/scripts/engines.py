@@ -48,7 +48,7 @@ def given(made):
     return {
         "since": whole(made["begins"], -1), "until": until, "rolled_out": instant(made["rolled_out"]),
         "changed": made["changed"], "host": made["hosts"][0]["host"], "most": "5", "silent_s": str(silent),
-        "least_pct": "1", "least_queued": "0.05", "least_locked": "0.005", "times": "1",
+        "least_queued": "0.05", "least_locked": "0.005", "times": "1",
     }
 
 
@@ -56,7 +56,8 @@ def given(made):
 TEAMS = (("shop", "sellers"), ("postgresql.service", "keepers"))
 
 
-TABLES = ("charges", "accounts", "charges_1m", "accounts_1m", "charges_1h", "accounts_1h")
+SENT = ("blame", "charges", "accounts")
+TABLES = SENT + tuple(f"{name}_{span}" for span in ("1m", "1h") for name in SENT)
 
 
 def text(value):
@@ -108,7 +109,7 @@ def duckdb(directory, parameters):
         return [column[0] for column in answer.description], [[text(value) for value in row] for row in answer.fetchall()]
 
     sizes = {}
-    for name in ("charges", "accounts"):
+    for name in SENT:
         with timed(f"count {name}") as took:
             took["rows_said"] = base.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
         size = sum(file.stat().st_size for file in (directory / "books").glob(f"**/{name}.parquet"))
@@ -179,7 +180,7 @@ def stock(store):
 def inserts(directory, parameters):
     """Measure inserts: one for each host's file, with its token, as hosts send them."""
     store = Store(directory)
-    for table in TABLES[:2]:
+    for table in SENT:
         files = sorted((directory / "books").glob(f"**/{table}.parquet"))
         with timed(f"{len(files)} inserts, {table}") as took:
             for at, file in enumerate(files):
@@ -194,7 +195,7 @@ def inserts(directory, parameters):
 
 def clickhouse(directory, parameters):
     store, loaded = Store(directory), {}
-    for table in TABLES[:2]:
+    for table in SENT:
         with timed(f"insert {table}") as loaded[table]:
             store.insert(table, directory / "books" / "**" / f"{table}.parquet")
             loaded[table]["rows_said"] = store.parts(table)[0]
@@ -347,6 +348,7 @@ def held(answers, made):
     everyone = made["hosts"]
     total = sum(int(host["capacity_ns"]) for host in everyone)
     used = int(rows["balance"][0][4])
+    waited = sum(int(host["waited_ns"]) for host in everyone)
     pairs = {
         "hosts": (int(rows["balance"][0][0]), len(everyone)),
         "windows": (int(rows["balance"][0][1]), sum(host["rows"] for host in everyone)),
@@ -358,6 +360,8 @@ def held(answers, made):
         "top_groups": (column("top_groups", 5), used),
         "top_over_time": (column("top_over_time", 5), used),
         "waiting_by_namespace": (column("waiting_by_namespace", 2), used),
+        "waits": (column("waiting_by_namespace", 3) + column("waiting_by_namespace", 4), waited),
+        "noisy_neighbours": (column("noisy_neighbours", 6), waited),
     }
     empty = [f"{name}: no rows" for name in rows if not rows[name]]
     return empty + [f"{what}: {a}, not {b}" for what, (a, b) in pairs.items() if a != b]

@@ -1,46 +1,84 @@
--- Noisy neighbours: hosts and minutes in which the hypervisor took at least least_pct of the CPUs' time, most first;
--- and the largest group of that minute, with its wait for a CPU. Hosts without a figure of steal are in
--- doubtful_hosts.sql.
--- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
-WITH minutes AS
+-- Noisy neighbours: who kept others off the CPU, over all hosts, by namespace, unit and command; and the group that
+-- waited for each most. steal and interrupts are neighbours without a name. The last row is all other waits: behind
+-- smaller neighbours, own threads, the own quota, CPUs that woke up. So the rows sum up to all waits that ended.
+-- Parameters: since, until (UTC, whole minutes), most (rows).
+WITH pairs AS
 (
     SELECT
-        end_ns DIV 60000000000 * 60 AS second, host,
-        sum(CAST(steal_ns AS DECIMAL(38, 0))) AS steal, sum(CAST(capacity_ns AS DECIMAL(38, 0))) AS capacity
-    FROM accounts
+        host, namespace, unit, command, kind, culprit_namespace, culprit_unit, culprit_command,
+        kind IN ('group', 'kernel', 'steal', 'interrupts')
+            AND NOT (namespace = culprit_namespace AND unit = culprit_unit AND command = culprit_command) AS is_noisy,
+        sum(CAST(ns AS DECIMAL(38, 0))) AS waited
+    FROM blame
     WHERE end_ns >= :since_ns AND end_ns < :until_ns
-    GROUP BY 1, 2
+    GROUP BY host, namespace, unit, command, kind, culprit_namespace, culprit_unit, culprit_command
 ),
-stolen AS
-(
-    SELECT * FROM minutes
-    WHERE steal > 0 AND 100 * CAST(steal AS DOUBLE) / CAST(capacity AS DOUBLE) >= :least_pct
-    ORDER BY steal DESC, second, host
-    LIMIT :most
-),
-groups AS
+noisy AS
 (
     SELECT
-        end_ns DIV 60000000000 * 60 AS second, host, namespace, container, unit, command,
-        sum(CAST(run_ns AS DECIMAL(38, 0))) AS ran,
-        coalesce(sum(CAST(lat_ns AS DECIMAL(38, 0))), 0) AS waited
-    FROM charges
-    WHERE end_ns >= :since_ns AND end_ns < :until_ns
-        -- Only these hosts and minutes: the groups of all of them are most of the table.
-        AND (end_ns DIV 60000000000 * 60, host) IN (SELECT second, host FROM stolen)
-    GROUP BY 1, 2, 3, 4, 5, 6
+        host, namespace, unit, command, waited,
+        if(is_noisy, kind, '') AS by_kind, if(is_noisy, culprit_namespace, '') AS by_namespace,
+        if(is_noisy, culprit_unit, '') AS by_unit, if(is_noisy, culprit_command, '') AS by_command
+    FROM pairs
 ),
-largest AS
+culprits AS
 (
-    SELECT *, row_number() OVER (PARTITION BY second, host ORDER BY ran DESC, namespace, container, unit, command) AS place
-    FROM groups
+    SELECT by_kind, by_namespace, by_unit, by_command, count(DISTINCT host) AS hosts, sum(waited) AS behind
+    FROM noisy
+    GROUP BY by_kind, by_namespace, by_unit, by_command
+),
+ranked AS
+(
+    SELECT
+        *,
+        row_number() OVER (ORDER BY if(by_kind = '', 1, 0), behind DESC, by_kind, by_namespace, by_unit, by_command) AS place
+    FROM culprits
+),
+victims AS
+(
+    SELECT by_kind, by_namespace, by_unit, by_command, namespace, unit, command, sum(waited) AS most_behind
+    FROM noisy
+    GROUP BY by_kind, by_namespace, by_unit, by_command, namespace, unit, command
+),
+placed_victims AS
+(
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY by_kind, by_namespace, by_unit, by_command
+            ORDER BY most_behind DESC, namespace, unit, command) AS victim_place
+    FROM victims
+),
+fleet AS
+(
+    SELECT sum(waited) AS all_waits FROM noisy
+),
+placed AS
+(
+    SELECT
+        r.by_kind AS by_kind, r.by_namespace AS by_namespace, r.by_unit AS by_unit, r.by_command AS by_command,
+        r.hosts AS hosts, r.behind AS behind, v.namespace AS namespace, v.unit AS unit, v.command AS command,
+        v.most_behind AS most_behind, f.all_waits AS all_waits,
+        r.by_kind != '' AND r.place <= :most AS is_own,
+        if(r.by_kind != '' AND r.place <= :most, r.place, :most + 1) AS rank
+    FROM ranked AS r
+    INNER JOIN placed_victims AS v ON r.by_kind = v.by_kind AND r.by_namespace = v.by_namespace
+        AND r.by_unit = v.by_unit AND r.by_command = v.by_command
+    CROSS JOIN fleet AS f
+    WHERE v.victim_place = 1
 )
 SELECT
-    s.second AS second, s.host AS on_host, s.steal AS steal_ns,
-    100 * CAST(s.steal AS DOUBLE) / CAST(s.capacity AS DOUBLE) AS steal_pct,
-    l.namespace AS of_namespace, l.container AS of_container, l.unit AS of_unit, l.command AS of_command,
-    l.ran AS ran_ns, l.waited AS waited_ns
-FROM stolen AS s
-INNER JOIN largest AS l ON l.second = s.second AND l.host = s.host
-WHERE l.place = 1
-ORDER BY steal_ns DESC, second, on_host
+    rank,
+    if(is_own, any_value(by_kind), '(all others)') AS of_kind,
+    if(is_own, any_value(by_namespace), '(all others)') AS of_namespace,
+    if(is_own, any_value(by_unit), '(all others)') AS of_unit,
+    if(is_own, any_value(by_command), '(all others)') AS of_command,
+    if(is_own, any_value(hosts), NULL) AS on_hosts,
+    sum(behind) AS ns,
+    100 * CAST(sum(behind) AS DOUBLE) / CAST(any_value(all_waits) AS DOUBLE) AS pct_of_waits,
+    if(is_own, any_value(namespace), NULL) AS most_namespace,
+    if(is_own, any_value(unit), NULL) AS most_unit,
+    if(is_own, any_value(command), NULL) AS most_command,
+    if(is_own, any_value(most_behind), NULL) AS most_ns
+FROM placed
+GROUP BY rank, is_own
+ORDER BY rank

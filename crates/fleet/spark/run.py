@@ -3,7 +3,7 @@
     spark-submit crates/fleet/spark/run.py --books DIR --since TIME --until TIME [--query NAME]... [NAME=VALUE]...
     crates/fleet/spark/run.py --master spark://HOST:7077 --books s3a://books/ ...      with pyspark installed
 
-DIR holds accounts.parquet and charges.parquet, or accounts-*.parquet and charges-*.parquet, at any depth. TIME is UTC:
+DIR holds accounts.parquet, charges.parquet and blame.parquet, or accounts-*.parquet and so on, at any depth. TIME is UTC:
 '2026-11-23 00:00:00'. The first lines of a query list its other parameters. Results are printed tab-separated, null as
 \\N, with a comment before each. --json prints an object per line: the query, its titles, its rows as texts, and its
 seconds.
@@ -21,8 +21,8 @@ import time
 from pyspark.sql import SparkSession
 
 HERE = pathlib.Path(__file__).resolve().parent
-INSTANTS, WHOLE, PARTS = ("since", "until", "rolled_out"), ("most", "silent_s"), ("least_pct", "least_queued", "least_locked", "times")
-GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "least_locked": 20.0, "times": 4.0}
+INSTANTS, WHOLE, PARTS = ("since", "until", "rolled_out"), ("most", "silent_s"), ("least_queued", "least_locked", "times")
+GIVEN = {"most": 20, "silent_s": 300, "least_queued": 4.0, "least_locked": 20.0, "times": 4.0}
 
 
 def options():
@@ -67,8 +67,8 @@ def session(asked):
 
 
 def tables(spark, asked):
-    """Create the views of the queries: accounts, charges, teams."""
-    for name in ("accounts", "charges"):
+    """Create the views of the queries: accounts, charges, blame, teams."""
+    for name in ("accounts", "charges", "blame"):
         files = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", f"{{{name},{name}-*}}.parquet")
         files.parquet(asked.books).withColumnRenamed("window_end", "end_ns").createOrReplaceTempView(name)
     teams = []

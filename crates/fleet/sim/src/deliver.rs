@@ -29,6 +29,8 @@ pub struct Delivered {
     pub boots: u64,
     /// CPUs x time of all rows, ns.
     pub capacity_ns: u128,
+    /// Waits for a CPU and for quotas of all rows, ns.
+    pub waited_ns: u128,
     pub bytes: u64,
 }
 
@@ -179,6 +181,8 @@ impl<'a> Boot<'a> {
             self.put(&window, tables.get_or_insert_default())?;
             told.rows += 1;
             told.capacity_ns += u128::from(self.host.cpus) * u128::from(window.length_ns());
+            let waits = window.blame.iter().flat_map(|blame| blame.waits.values());
+            told.waited_ns += waits.map(|waits| waits.lat_ns as u128).sum::<u128>();
         }
         told.windows += 1;
         if let Some(reach_ns) = self.reach_ns.filter(|&reach_ns| reach_ns < window.t0_ns) {

@@ -1,7 +1,9 @@
 //! A simulated machine: snapshots like the ledger's, whose books balance.
 
+use crate::blame::{self, Work};
 use crate::plan::Host;
 use crate::service::Service;
+use exactop_model::blame::{Blame, Party};
 use exactop_model::ledger::named::GroupName;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
@@ -45,6 +47,8 @@ pub struct Machine {
     window_ns: u64,
     run_ns: u64,
     steal_ns: u64,
+    /// The last window's.
+    blame: Blame,
 }
 
 impl Machine {
@@ -68,6 +72,7 @@ impl Machine {
             window_ns,
             run_ns: 0,
             steal_ns: 0,
+            blame: Blame::default(),
         };
         services.into_iter().enumerate().for_each(|(n, service)| machine.start(n as u32, service));
         machine
@@ -122,6 +127,7 @@ impl Machine {
         if self.windows == 0 {
             now.groups = self.groups.clone();
         }
+        now.blame = Some(std::mem::take(&mut self.blame));
         (now.born, now.repaired_ns, now.repaired_wait_ns) = (Some(0), Some(0), Some(0));
         self.work(slower);
         now
@@ -158,37 +164,50 @@ impl Machine {
         };
         let wanted: Vec<u64> = self.services.iter().map(|(service, _)| wanted(service)).collect();
         let (sum, most) = (wanted.iter().sum::<u64>(), all / 1000 * MOST);
+        let mut done = Vec::new();
         for ((service, running), wanted) in self.services.iter_mut().zip(wanted) {
             let fits = if sum > most {
                 (u128::from(wanted) * u128::from(most) / u128::from(sum)) as u64
             } else {
                 wanted
             };
-            let (run, steal) = running.work(service, fits, self.steal, (self.cpus, self.window_ns));
-            self.run_ns += run;
-            self.steal_ns += steal;
+            done.push(running.work(service, fits, self.steal, (self.cpus, self.window_ns)));
         }
+        self.run_ns += done.iter().map(|work| work.run).sum::<u64>();
+        self.steal_ns += done.iter().map(|work| work.steal).sum::<u64>();
+        self.blame = blame::book(&done);
         self.windows += 1;
     }
 }
 
 impl Running {
-    /// Run time and stolen time of the service in a window on `cpus` CPUs.
+    /// The party of its tasks in the blame book.
+    fn party(&self) -> Party {
+        match self {
+            Running::Lives(tasks) => Party::from_ident(&tasks[0].ident),
+            Running::Ends(sample) => {
+                let ExitSample { comm, cgroup_id, .. } = **sample;
+                Party::from_ident(&Ident { comm, cgroup_id, ..Ident::default() })
+            }
+        }
+    }
+
+    /// Work of the service in a window on `cpus` CPUs.
     fn work(
         &mut self,
         service: &Service,
         wanted: u64,
         steal: u64,
         (cpus, window_ns): (u32, u64),
-    ) -> (u64, u64) {
+    ) -> Work {
+        let mut work = Work { party: self.party(), run: 0, steal: 0, lat: 0, throttle: 0 };
         match self {
             Running::Lives(tasks) => {
                 let each = (wanted / tasks.len().max(1) as u64).min(window_ns / 100 * 95);
                 let stolen = each * steal / 1000;
                 for task in tasks.iter_mut() {
-                    task.state_times(service, each, stolen, window_ns);
+                    task.state_times(service, (each, stolen), window_ns, &mut work);
                 }
-                (each * tasks.len() as u64, stolen * tasks.len() as u64)
             }
             Running::Ends(sample) => {
                 let exits = u64::from(service.exits) * u64::from(cpus) * (window_ns / SECOND) / 10;
@@ -198,10 +217,10 @@ impl Running {
                 // Each process lives three times its run time.
                 let life = 3 * (wanted + stolen);
                 sample.life_ns += life;
-                sample.state_times(service, wanted, stolen, life);
-                (wanted, stolen)
+                sample.state_times(service, (wanted, stolen), life, &mut work);
             }
         }
+        work
     }
 }
 
@@ -209,8 +228,14 @@ impl Running {
 trait Lives {
     fn counters(&mut self) -> &mut exactop_model::Counters;
 
-    /// Divides all of a life into states; the rest is sleep.
-    fn state_times(&mut self, service: &Service, run: u64, steal: u64, life: u64) {
+    /// Divides all of a life into states; the rest is sleep. Adds to the service's work.
+    fn state_times(
+        &mut self,
+        service: &Service,
+        (run, steal): (u64, u64),
+        life: u64,
+        work: &mut Work,
+    ) {
         let counters = self.counters();
         let mut left = life.saturating_sub(run + steal);
         counters.bump(Counter::RunNs, run);
@@ -219,7 +244,14 @@ trait Lives {
             let wait = (run / 1000 * u64::from(part)).min(left);
             left -= wait;
             counters.bump(counter, wait);
+            match counter {
+                Counter::LatNs => work.lat += wait,
+                Counter::ThrottleNs => work.throttle += wait,
+                _ => {}
+            }
         }
+        work.run += run;
+        work.steal += steal;
         counters.bump(Counter::SleepNs, left);
         counters.bump(Counter::Dispatches, run / 300_000);
     }

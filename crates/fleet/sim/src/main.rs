@@ -9,6 +9,7 @@
 //! Modules: `books` as Parquet, or `pages` of metrics. A `machine` has one of the `mixes` or a
 //! `recorded` mix. `deliver` writes the windows, with the faults of the `plan`.
 
+mod blame;
 mod books;
 mod deliver;
 mod machine;

@@ -1,10 +1,15 @@
-//! The blame book of a window: the waits of each party, their parts by culprit, and their histograms.
+//! The blame book of a window: the waits of each party, their parts by culprit, and their histograms. The
+//! fleet's table has the parts by name, the largest with a row of their own.
 
+use crate::charges::{names, COLUMNS};
 use crate::table::{Row, Table};
 use crate::tables::WindowFacts;
 use crate::ExportError;
+use exactop_model::blame::labels::{labelled_pairs, LabelledPair};
 use exactop_model::blame::sizes::{Histogram, WaitKind};
-use exactop_model::blame::{Culprit, Party};
+use exactop_model::blame::{Booked, Culprit, Party};
+use exactop_model::owner::{BookNames, Labels, LABEL_OTHER};
+use std::collections::BTreeMap;
 
 impl WindowFacts<'_> {
     /// Writes the waits of each party.
@@ -59,6 +64,29 @@ impl WindowFacts<'_> {
                 row.numbers(&histogram.buckets().map(|sized| sized.ns))
                     .unsigned(histogram.max_ns());
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the largest pairs by name, and the others of each kind as `~other`.
+    pub(crate) fn blame(&self, table: &mut Table) -> Result<(), ExportError> {
+        let Some(blame) = &self.window.blame else { return Ok(()) };
+        let mut pairs = labelled_pairs(blame, self.book, COLUMNS, &BookNames(self.book));
+        pairs.sort_by(|(a, x), (b, y)| y.ns.cmp(&x.ns).then_with(|| a.cmp(b)));
+        let mut others: BTreeMap<LabelledPair, Booked> = BTreeMap::new();
+        for ((_, kind, culprit), booked) in pairs.drain(self.most.min(pairs.len())..) {
+            let other = Labels::all(COLUMNS, LABEL_OTHER);
+            let is_named = culprit.0.iter().any(Option::is_some);
+            let culprit = if is_named { other.clone() } else { culprit };
+            others.entry((other, kind, culprit)).or_default().add(&booked);
+        }
+        for ((victim, kind, culprit), booked) in pairs.into_iter().chain(others) {
+            let mut row = table.row()?;
+            self.begin(&mut row);
+            names(&mut row, &victim);
+            row.text(kind.name());
+            names(&mut row, &culprit);
+            row.unsigned(booked.ns).unsigned(booked.times);
         }
         Ok(())
     }

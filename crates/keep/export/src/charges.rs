@@ -4,7 +4,7 @@
 //! store of windows and one of metrics use the same names. `~other` is a sum like the others: no
 //! time is left out.
 
-use crate::table::Table;
+use crate::table::{Row, Table};
 use crate::tables::WindowFacts;
 use crate::ExportError;
 use exactop_model::owner::{labelled, BookNames, Grouping, Labels, Usage, LABEL_OTHER, WAITS};
@@ -14,7 +14,7 @@ use exactop_model::{Book, Quality, Window};
 pub const GROUPS: usize = 40;
 
 /// Columns that identify a row, in the order of the table. Users are not among them.
-const COLUMNS: &[Grouping] = Grouping::LABELS.split_at(5).0;
+pub(crate) const COLUMNS: &[Grouping] = Grouping::LABELS.split_at(5).0;
 
 /// The groups of a window, `~other` last.
 pub(crate) fn groups(window: &Window, book: &Book, most: usize) -> Vec<(Labels, Usage)> {
@@ -35,15 +35,8 @@ impl WindowFacts<'_> {
     pub(crate) fn charges(&self, table: &mut Table) -> Result<(), ExportError> {
         for (labels, usage) in self.named {
             let mut row = table.row()?;
-            row.instant(self.end())
-                .unsigned(self.window.t1_ns)
-                .unsigned(self.window.length_ns())
-                .text(self.host.as_deref())
-                .text(self.boot_id.as_deref());
-            for label in &labels.0 {
-                // A missing label is stored as empty text: no name is empty.
-                row.text(label.as_deref().unwrap_or(""));
-            }
+            self.begin(&mut row);
+            names(&mut row, labels);
             row.unsigned(whole(usage.run_ns)?);
             for ((_, counter), ns) in WAITS.into_iter().zip(usage.waits_ns) {
                 let told = self.window.end.provenance.counters[counter as usize];
@@ -53,6 +46,13 @@ impl WindowFacts<'_> {
             row.unsigned(whole(usage.exited)?);
         }
         Ok(())
+    }
+}
+
+/// Writes the columns of a group. A missing label is stored as empty text: no name is empty.
+pub(crate) fn names(row: &mut Row<'_>, labels: &Labels) {
+    for label in &labels.0 {
+        row.text(label.as_deref().unwrap_or(""));
     }
 }
 

@@ -116,11 +116,12 @@ impl Days {
             true => book.stood(window).collect(),
             false => Vec::new(),
         };
-        let named = groups(window, book, GROUPS);
+        let most = GROUPS;
+        let named = groups(window, book, most);
         let host = whose.map(|(host, _)| escape_str(host));
         let boot_id = whose.map(|(_, boot_id)| escape_str(boot_id));
         let (names, waiting, named) = (&self.names, &waiting[..], &named[..]);
-        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
+        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named, most };
         for (which, table) in &mut self.days[at].tables {
             told.put(*which, table)?;
         }

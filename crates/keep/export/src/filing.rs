@@ -1,5 +1,5 @@
-//! Writes windows into files as they close. A batch is `charges-HOST_BOOT_FIRST.parquet` and then
-//! `accounts-...` in its day's directory. FIRST is the number of its first window within the boot.
+//! Writes windows into files as they close. A batch is `blame-HOST_BOOT_FIRST.parquet`, then
+//! `charges-...` and `accounts-...` in its day's directory. FIRST is the number of its first window within the boot.
 //!
 //! Delivery is at least once, and each window is in the files exactly once. After an interruption,
 //! writing resumes with the first window that is not known to be written. So a repeated batch has
@@ -19,8 +19,6 @@ use exactop_recording::Replay;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Tables, in the order of writing.
-const TABLES: [TableName; 2] = [TableName::Charges, TableName::Accounts];
 /// A file may hold windows of at least this much time, ns, however short the interval is.
 const LEAST_NS: u64 = 600_000_000_000;
 
@@ -80,7 +78,8 @@ struct Batch {
     boot_id: String,
     label: Label,
     first_ns: u64,
-    tables: [Table; 2],
+    /// In the order of [`TableName::FLEET`].
+    tables: Vec<Table>,
     windows: u64,
 }
 
@@ -117,12 +116,13 @@ impl Carrier for Filing<'_> {
             none => none.insert(Batch::beginning(replay)?),
         };
         let book = replay.book();
-        let named = groups(window, book, self.groups);
+        let most = self.groups;
+        let named = groups(window, book, most);
         let host = Some(escape_str(&batch.host));
         let boot_id = Some(escape_str(&batch.boot_id));
         let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
-        for (which, table) in TABLES.into_iter().zip(&mut batch.tables) {
+        let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named, most };
+        for (which, table) in TableName::FLEET.into_iter().zip(&mut batch.tables) {
             told.put(which, table)?;
         }
         batch.windows += 1;
@@ -137,7 +137,7 @@ impl Carrier for Filing<'_> {
         let Some(Batch { label, tables, windows, .. }) = self.under_way.take() else {
             return Ok(());
         };
-        for (which, table) in TABLES.into_iter().zip(tables) {
+        for (which, table) in TableName::FLEET.into_iter().zip(tables) {
             self.shelf.put(&label.day, &file(which, &label), &table.finish()?)?;
         }
         self.sent.windows += windows;
@@ -147,12 +147,15 @@ impl Carrier for Filing<'_> {
 
     fn was_taken(&self, label: &Label) -> Result<bool, ExportError> {
         let has = |which| self.shelf.has(&label.day, &file(which, label));
-        let whole = has(TableName::Accounts)?;
-        if !whole && has(TableName::Charges)? {
-            let none = table(TableName::Charges)?.finish()?;
-            self.shelf.put(&label.day, &file(TableName::Charges, label), &none)?;
+        if has(TableName::Accounts)? {
+            return Ok(true);
         }
-        Ok(whole)
+        for which in TableName::FLEET {
+            if has(which)? {
+                self.shelf.put(&label.day, &file(which, label), &table(which)?.finish()?)?;
+            }
+        }
+        Ok(false)
     }
 
     fn sent(&self) -> SentCounts {
@@ -172,7 +175,7 @@ impl Batch {
         let (host, boot_id) = (machine.host.clone(), machine.boot_id.clone());
         let name = format!("{}_{}_{}", plain(&host), plain(&boot_id), span.t1_ns);
         let label = Label { day: day_of(span.wall_t1_ns()), name };
-        let tables = [table(TABLES[0])?, table(TABLES[1])?];
+        let tables = TableName::FLEET.into_iter().map(table).collect::<Result<_, _>>()?;
         Ok(Batch { host, boot_id, label, first_ns: span.t1_ns, tables, windows: 0 })
     }
 }

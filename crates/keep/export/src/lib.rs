@@ -1,17 +1,18 @@
 //! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the
-//! tables `accounts`, `rows`, `groups`, `charges`, `waits`, `pairs` and `histograms`. The command, the fleet and its simulator may
-//! depend on it.
+//! tables `accounts`, `rows`, `groups`, `charges`, `waits`, `pairs`, `blame` and `histograms`. The command, the fleet and
+//! its simulator may depend on it.
 //!
 //! An export has a directory for each day (UTC) with a file for each table. `accounts.parquet` has the balance
 //! of each window's CPU time, and `rows.parquet` has its tasks. `groups.parquet` has its control
 //! groups. `charges.parquet` has its largest groups by name, and `~other`. `waits.parquet` and
-//! `pairs.parquet` have its blame book, and `histograms.parquet` its histograms of waits.
+//! `pairs.parquet` have its blame book, `blame.parquet` its largest pairs by name, and
+//! `histograms.parquet` its histograms of waits.
 //!
 //! Figures are nanoseconds and counts as unsigned 64-bit numbers; an unknown figure is null. In
 //! each window, the sums of `rows`, of `groups` and of `charges` equal `tasks_ns` and `exited_ns`
 //! of `accounts`.
 //!
-//! `accounts` and `charges` also go to a store of many machines, ClickHouse ([`clickhouse`]).
+//! `accounts`, `charges` and `blame` also go to a store of many machines, ClickHouse ([`clickhouse`]).
 //! [`onward`] sends windows there or into files as they close.
 //!
 //! Modules:
@@ -122,12 +123,12 @@ pub fn export(
     done.write(files)
 }
 
-/// Tables `accounts` and `charges` of many machines, from windows that are not recorded.
+/// Tables `accounts`, `charges` and `blame` of many machines, from windows that are not recorded.
 pub struct FleetTables(Days);
 
 impl Default for FleetTables {
     fn default() -> FleetTables {
-        FleetTables(Days::new(&[TableName::Accounts, TableName::Charges]))
+        FleetTables(Days::new(&TableName::FLEET))
     }
 }
 

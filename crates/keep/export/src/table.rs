@@ -152,6 +152,11 @@ impl Table {
         Ok(())
     }
 
+    /// True if the table has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.written + self.rows == 0
+    }
+
     /// True if the table has enough rows for a batch.
     pub fn is_long(&self) -> bool {
         self.written + self.rows >= LONG

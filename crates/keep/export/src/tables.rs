@@ -1,7 +1,7 @@
 //! The tables: their columns, and the rows of a window.
 
 use crate::names::Names;
-use crate::table::{Field, FieldType, Table};
+use crate::table::{Field, FieldType, Row, Table};
 use crate::ExportError;
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::ledger::window::{ExitDelta, TaskDelta};
@@ -30,11 +30,17 @@ pub enum TableName {
     Pairs,
     /// Histograms of waits: one row for each party and kind of waits that had any.
     Histograms,
+    /// The same by name, as in `charges`: the largest pairs of a window, and `~other`.
+    Blame,
 }
 
 impl TableName {
     /// All tables.
     pub const ALL: &[TableName] = <TableName as strum::VariantArray>::VARIANTS;
+
+    /// The tables of many machines, in the order of writing: a row of `accounts` marks its window as
+    /// complete.
+    pub const FLEET: [TableName; 3] = [TableName::Blame, TableName::Charges, TableName::Accounts];
 
     /// Name of the table, without `.parquet`.
     pub fn name(self) -> &'static str {
@@ -110,6 +116,14 @@ pub fn fields(which: TableName) -> Vec<Field> {
             of(FieldType::Numbers, there, "counts ns"),
             of(FieldType::Unsigned, perhaps, "max_ns"),
         ],
+        TableName::Blame => vec![
+            of(FieldType::Unsigned, there, "length_ns"),
+            of(FieldType::Text, perhaps, "host boot_id"),
+            of(FieldType::Text, there, "namespace pod container unit command kind"),
+            of(FieldType::Text, there, "culprit_namespace culprit_pod culprit_container"),
+            of(FieldType::Text, there, "culprit_unit culprit_command"),
+            of(FieldType::Unsigned, there, "ns times"),
+        ],
     };
     window().into_iter().chain(own.into_iter().flatten()).collect()
 }
@@ -142,11 +156,22 @@ pub(crate) struct WindowFacts<'a> {
     pub waiting: &'a [TaskDelta],
     /// Groups of the window by name.
     pub named: &'a [(Labels, Usage)],
+    /// Most pairs of names with a row of their own.
+    pub most: usize,
 }
 
 impl WindowFacts<'_> {
     pub(crate) fn end(&self) -> i64 {
         i64::try_from(self.span.wall_t1_ns()).unwrap_or(i64::MAX)
+    }
+
+    /// Writes the first columns of the fleet's tables.
+    pub(crate) fn begin(&self, row: &mut Row<'_>) {
+        row.instant(self.end())
+            .unsigned(self.window.t1_ns)
+            .unsigned(self.window.length_ns())
+            .text(self.host.as_deref())
+            .text(self.boot_id.as_deref());
     }
 
     /// Writes the window's rows of a table.
@@ -159,6 +184,7 @@ impl WindowFacts<'_> {
             TableName::Waits => self.waits(table),
             TableName::Pairs => self.pairs(table),
             TableName::Histograms => self.histograms(table),
+            TableName::Blame => self.blame(table),
         }
     }
 
@@ -166,14 +192,9 @@ impl WindowFacts<'_> {
     fn accounts(&self, table: &mut Table) -> Result<(), ExportError> {
         let books = Books::from_window(self.window);
         let exact = self.window.state() != WindowState::Inexact;
-        table
-            .row()?
-            .instant(self.end())
-            .unsigned(self.window.t1_ns)
-            .unsigned(self.window.length_ns())
-            .text(self.host.as_deref())
-            .text(self.boot_id.as_deref())
-            .unsigned(self.window.cpus.len() as u64)
+        let mut row = table.row()?;
+        self.begin(&mut row);
+        row.unsigned(self.window.cpus.len() as u64)
             .unsigned(books.total_ns)
             .unsigned(books.tasks_ns)
             .unsigned(books.exited_ns)

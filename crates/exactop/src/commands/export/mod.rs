@@ -16,9 +16,10 @@ DuckDB reads the tables:
   duckdb -c \"select comm, sum(run_ns) from 'cpu/*/rows.parquet' group by comm order by 2 desc\"
 
 Parquet: each day (UTC) has a directory, day=YYYY-MM-DD, with accounts.parquet, rows.parquet, groups.parquet,
-charges.parquet, and waits.parquet, pairs.parquet and histograms.parquet of the blame book. Files of an earlier export of the same day are
-replaced, unless they have windows that this export lacks (--replace: even then). docs/reference/recording.md lists the
-columns. A URL names a server that takes PUT, such as WebDAV: https://files/books/HOST.
+charges.parquet, and waits.parquet, pairs.parquet, blame.parquet and histograms.parquet of the blame book. Files of an
+earlier export of the same day are replaced, unless they have windows that this export lacks (--replace: even then).
+docs/reference/recording.md lists the columns. A URL names a server that takes PUT, such as WebDAV:
+https://files/books/HOST.
 
 ClickHouse: the tables are those of crates/fleet/schema.sql. Windows that the store has are not sent again. docs/how-to/fleet.md has more.";
 

@@ -71,6 +71,7 @@ fn truth(args: &Args, plan: &Plan, delivered: &[Delivered]) -> String {
             "gaps_ns": told.gaps_ns,
             "boots": told.boots,
             "capacity_ns": told.capacity_ns.to_string(),
+            "waited_ns": told.waited_ns.to_string(),
             "skew_ns": host.skew_ns,
             "is_dead": host.dead_at.is_some(),
         })

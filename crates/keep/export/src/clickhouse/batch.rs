@@ -25,17 +25,14 @@ struct Part {
 pub(super) struct Batch {
     pub host_boot: HostBoot,
     slot: u64,
-    /// In the order of sending.
-    parts: [Part; 2],
+    /// In the order of [`TableName::FLEET`].
+    parts: Vec<Part>,
 }
 
 impl Batch {
     pub fn new(host_boot: HostBoot, slot: u64) -> Result<Batch, ExportError> {
-        Ok(Batch {
-            host_boot,
-            slot,
-            parts: [Part::new(TableName::Charges)?, Part::new(TableName::Accounts)?],
-        })
+        let parts = TableName::FLEET.into_iter().map(Part::new).collect::<Result<_, _>>()?;
+        Ok(Batch { host_boot, slot, parts })
     }
 
     /// True if a window of this host and slot fits into the batch.
@@ -45,21 +42,19 @@ impl Batch {
         !full && self.slot == slot && self.host_boot == *host_boot
     }
 
-    /// Adds a window, with or without its charges.
-    pub fn put(&mut self, facts: &WindowFacts, with_charges: bool) -> Result<(), ExportError> {
-        let [charges, accounts] = &mut self.parts;
-        if with_charges {
-            charges.put(facts)?;
-        }
-        accounts.put(facts)
+    /// Adds a window to the tables that lack it.
+    pub fn put(&mut self, facts: &WindowFacts, there: &[TableName]) -> Result<(), ExportError> {
+        let mut lacking = self.parts.iter_mut().filter(|part| !there.contains(&part.which));
+        lacking.try_for_each(|part| part.put(facts))
     }
 
     /// Sends the batch; returns the number of its windows.
     pub fn send(self, client: &Client) -> Result<u64, ExportError> {
-        let Batch { host_boot, parts: [charges, accounts], .. } = self;
-        let windows = accounts.windows;
-        charges.send(client, &host_boot)?;
-        accounts.send(client, &host_boot)?;
+        let mut windows = 0;
+        for part in self.parts {
+            windows = part.windows;
+            part.send(client, &self.host_boot)?;
+        }
         Ok(windows)
     }
 }
@@ -79,7 +74,8 @@ impl Part {
     }
 
     fn send(self, client: &Client, host_boot: &HostBoot) -> Result<(), ExportError> {
-        let Some(seqs) = self.seqs else { return Ok(()) };
+        // Windows without a blame book have no rows of it.
+        let Some(seqs) = self.seqs.filter(|_| !self.table.is_empty()) else { return Ok(()) };
         let token = token(host_boot, seqs, self.windows);
         let fields = fields(self.which);
         let columns: Vec<&str> = fields.iter().map(|Field { name, .. }| &**name).collect();

@@ -79,14 +79,16 @@ impl Carrier for Courier<'_> {
         match stock.place(t0_ns, t1_ns) {
             WindowSlot::Taken => self.sent.there += 1,
             WindowSlot::Overlaps => self.sent.overlapping += 1,
-            WindowSlot::Free { charged } => {
+            WindowSlot::Free { there } => {
                 let book = replay.book();
-                let named = groups(window, book, self.sending.groups);
+                let most = self.sending.groups;
+                let named = groups(window, book, most);
                 let (host, boot_id) =
                     (Some(batch.host_boot.host.clone()), Some(batch.host_boot.boot_id.clone()));
                 let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-                let told = WindowFacts { window, book, span, host, boot_id, names, waiting, named };
-                batch.put(&told, !charged)?;
+                let told =
+                    WindowFacts { window, book, span, host, boot_id, names, waiting, named, most };
+                batch.put(&told, &there)?;
             }
         }
         Ok(())

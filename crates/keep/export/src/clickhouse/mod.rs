@@ -3,7 +3,7 @@
 //! Delivery is at least once, and each window is in the table exactly once. Before each batch the
 //! store is asked which of its windows it has. A batch carries a token (host, boot, the windows'
 //! own numbers), by which the store recognizes a batch that comes again. A window's row of
-//! `accounts` is sent after its rows of `charges`, so it marks the window as complete.
+//! `accounts` is sent after its rows of `blame` and `charges`, so it marks the window as complete.
 //!
 //! [`insert`] sends the recorded windows of a time; [`crate::onward`] follows a log that is being
 //! written.

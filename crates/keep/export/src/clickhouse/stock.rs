@@ -3,32 +3,39 @@
 use super::batch::HostBoot;
 use super::client::Client;
 use super::StoreError;
+use crate::TableName;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Windows of a host and boot in some time: in the store, or in a batch that is being built.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Stock {
     /// Beginning of the time that was asked for, CLOCK_MONOTONIC ns.
     from_ns: u64,
     /// Beginning of each window, by its end.
     windows: BTreeMap<u64, u64>,
-    /// Ends of windows whose charges are in the store.
-    charged: FxHashSet<u64>,
+    /// Ends of windows whose rows are in a table that is sent before `accounts`.
+    parts: [(TableName, FxHashSet<u64>); 2],
 }
 
 /// What the store has at the time of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WindowSlot {
     /// The window itself.
     Taken,
     /// Other windows that overlap it.
     Overlaps,
-    /// Nothing; after an interrupted export perhaps its charges.
-    Free { charged: bool },
+    /// Nothing; after an interrupted export perhaps its rows of these tables.
+    Free { there: Vec<TableName> },
 }
 
 impl Stock {
+    fn new(from_ns: u64) -> Stock {
+        let parts =
+            [TableName::Blame, TableName::Charges].map(|table| (table, FxHashSet::default()));
+        Stock { from_ns, windows: BTreeMap::new(), parts }
+    }
+
     /// Asks the store for the windows in (from, to).
     pub fn ask(
         client: &Client,
@@ -43,14 +50,16 @@ impl Stock {
             [("host", &*whose.host), ("boot", &whose.boot_id), ("from", &from), ("to", &to)];
         let accounts =
             format!("SELECT t1_ns - length_ns, t1_ns FROM accounts {of_whose} FORMAT TSV");
-        let charges =
-            format!("SELECT t1_ns, t1_ns FROM charges {of_whose} GROUP BY t1_ns FORMAT TSV");
-        let mut stock = Stock { from_ns, ..Stock::default() };
+        let mut stock = Stock::new(from_ns);
         for (t0_ns, t1_ns) in pairs(&client.select(&accounts, &given)?)? {
             stock.windows.insert(t1_ns, t0_ns);
         }
-        let charged = pairs(&client.select(&charges, &given)?)?;
-        stock.charged = charged.into_iter().map(|(t1_ns, _)| t1_ns).collect();
+        for (table, ends) in &mut stock.parts {
+            let table = table.name();
+            let part =
+                format!("SELECT t1_ns, t1_ns FROM {table} {of_whose} GROUP BY t1_ns FORMAT TSV");
+            ends.extend(pairs(&client.select(&part, &given)?)?.into_iter().map(|(t1_ns, _)| t1_ns));
+        }
         Ok(stock)
     }
 
@@ -68,7 +77,8 @@ impl Stock {
             return WindowSlot::Overlaps;
         }
         self.windows.insert(t1_ns, t0_ns);
-        WindowSlot::Free { charged: self.charged.contains(&t1_ns) }
+        let there = self.parts.iter().filter(|(_, ends)| ends.contains(&t1_ns));
+        WindowSlot::Free { there: there.map(|(table, _)| *table).collect() }
     }
 }
 
@@ -88,16 +98,17 @@ mod tests {
 
     #[test]
     fn a_window_takes_its_place_only_once() {
-        let mut stock = Stock { from_ns: 5, ..Stock::default() };
+        let mut stock = Stock::new(5);
         stock.windows.extend([(20, 10), (30, 20)]);
-        stock.charged.insert(40);
+        stock.parts[1].1.insert(40);
         assert!(stock.knows(5) && !stock.knows(4));
         assert_eq!(stock.place(10, 20), WindowSlot::Taken);
         for (t0, t1) in [(5, 11), (12, 18), (15, 25), (5, 40), (29, 31), (20, 29), (10, 30)] {
             assert_eq!(stock.place(t0, t1), WindowSlot::Overlaps, "({t0}, {t1}]");
         }
-        assert_eq!(stock.place(30, 40), WindowSlot::Free { charged: true });
-        assert_eq!(stock.place(5, 10), WindowSlot::Free { charged: false });
+        let there = vec![TableName::Charges];
+        assert_eq!(stock.place(30, 40), WindowSlot::Free { there });
+        assert_eq!(stock.place(5, 10), WindowSlot::Free { there: Vec::new() });
         assert_eq!(
             (stock.place(30, 40), stock.place(5, 10)),
             (WindowSlot::Taken, WindowSlot::Taken)

@@ -1,7 +1,7 @@
 //! The tables of crates/fleet/schema.sql in ClickHouse's own engine (chdb, a Python module; `make
 //! test-fleet` installs it), after lost answers, repeated batches and interrupted exports.
 
-use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
+use crate::made::{client, now_ns, recorded, send, Truth, BLAMED_NS, HASTY, WINDOWS};
 use exactop_export::clickhouse::SentCounts;
 use exactop_testkit::Chdb;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,13 @@ impl Store {
         let charges = "SELECT sum(toUInt128(run_ns)), sum(toUInt128(lat_ns)), uniqExact(host, boot_id, t1_ns), \
                        countIf(command = '~other'), countIf(unit = 'shop.service') > 0 FROM charges";
         assert_eq!(self.ask(charges), [truth.named, truth.lat, windows, windows, 1]);
+        let blamed = windows * u128::from(BLAMED_NS);
+        let pairs = "SELECT sum(toUInt128(ns)), uniqExact(host, boot_id, t1_ns), countIf(command = '~other') \
+                     FROM blame WHERE length_ns > 0";
+        // A window has five pairs: four of them, and one other.
+        assert_eq!(self.ask(pairs), [blamed, windows, windows]);
         for span in ["1m", "1h"] {
+            assert_eq!(self.ask(&format!("SELECT sum(ns) FROM blame_{span}")), [blamed], "{span}");
             let sums = format!(
                 "SELECT sum(windows), sum(capacity_ns), sum(tasks_ns + exited_ns), \
                  sum(unnamed_ns + irq_ns + steal_ns + idle_ns + offline_ns), sum(residuals_ns), \
@@ -82,7 +88,8 @@ fn engine_has_every_window_once_whatever_happens_on_the_way() {
     let (paths, truth) = fleet(dir.path());
     let client = client(store.url(), None, None, HASTY);
     store.fail(
-        "lose:charges double:charges lose:accounts lose:accounts double:charges double:accounts",
+        "lose:charges double:charges lose:accounts lose:blame lose:accounts double:charges double:blame \
+         double:accounts",
     );
     for path in &paths {
         let (done, sent) = send(path, &client, now_ns());
@@ -105,18 +112,22 @@ fn engine_completes_an_interrupted_export() {
     let dir = tempfile::tempdir().expect("a directory");
     let (paths, truth) = fleet(dir.path());
     let client = client(store.url(), None, None, HASTY);
-    // Interrupted between charges and accounts, in the first batch and in the second.
-    for (path, from) in [(&paths[0], 0), (&paths[1], 1)] {
-        store.fail("refuse:accounts");
-        if from == 1 {
-            store.fail("lose:accounts refuse:accounts");
-        }
+    // Interrupted between charges and accounts, in the first batch and in the second; and before
+    // charges.
+    for (path, from) in [(&paths[0], 0), (&paths[1], 1), (&paths[2], 2)] {
+        store.fail(match from {
+            0 => "refuse:accounts",
+            1 => "lose:accounts refuse:accounts",
+            _ => "refuse:charges",
+        });
         assert!(send(path, &client, now_ns()).0.is_err());
         // The store has forgotten the tokens by now.
-        store.post(
-            "/?database=exactop",
-            "ALTER TABLE charges MODIFY SETTING non_replicated_deduplication_window = 0",
-        );
+        for table in ["blame", "charges"] {
+            let forget = format!(
+                "ALTER TABLE {table} MODIFY SETTING non_replicated_deduplication_window = 0"
+            );
+            store.post("/?database=exactop", &forget);
+        }
     }
     for path in &paths {
         send(path, &client, now_ns()).0.expect("taken");

@@ -15,6 +15,9 @@ pub const WINDOWS: u64 = 20;
 /// Groups with their own row in a window: fewer than there are.
 pub const GROUPS: usize = 4;
 
+/// What the blame book of a window of the made-up machine has, ns.
+pub const BLAMED_NS: u64 = 326 * (WINDOW / 1000);
+
 /// True sums of a recording's windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {

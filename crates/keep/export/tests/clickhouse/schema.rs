@@ -35,7 +35,7 @@ fn store_type(field: &Field) -> &'static str {
 
 #[test]
 fn every_sent_column_is_in_the_schema() {
-    for which in [TableName::Accounts, TableName::Charges] {
+    for which in TableName::FLEET {
         let columns = columns(which.name());
         let fields = fields(which);
         let expected: Vec<_> = fields.iter().map(|f| (&*f.name, store_type(f))).collect();
@@ -48,7 +48,7 @@ fn every_sent_column_is_in_the_schema() {
 
 #[test]
 fn sums_by_minute_and_by_hour_have_the_same_wide_columns() {
-    for table in ["accounts", "charges"] {
+    for table in TableName::FLEET.map(TableName::name) {
         let [minute, hour] = ["1m", "1h"].map(|span| columns(&format!("{table}_{span}")));
         assert_eq!(minute[1..], hour[1..], "{table}");
         for (name, is) in minute.iter().filter(|(name, _)| name.ends_with("_ns")) {

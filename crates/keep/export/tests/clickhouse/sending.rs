@@ -26,15 +26,15 @@ fn a_batch_is_repeated_with_its_token_until_accepted() {
     assert_eq!(sent, SentCounts { windows: WINDOWS, ..SentCounts::default() });
     let inserts = fake.inserts();
     let tables: Vec<_> = inserts.iter().filter_map(Request::table).collect();
-    assert_eq!(tables, ["charges", "charges", "charges", "charges", "accounts"]);
+    assert_eq!(tables, ["blame", "charges", "charges", "charges", "charges", "accounts"]);
     for insert in &inserts {
         assert_eq!(insert.token(), inserts[0].token());
         assert!(insert.token().starts_with("one:boot of one:"), "{}", insert.token());
         assert!(insert.body.starts_with(b"PAR1"));
         assert_eq!(insert.given["database"], "exactop");
     }
-    assert!(inserts[..4].iter().all(|insert| insert.body == inserts[0].body));
-    assert_ne!(inserts[4].body, inserts[0].body);
+    assert!(inserts[1..5].iter().all(|insert| insert.body == inserts[1].body));
+    assert!([0, 5].iter().all(|&n| inserts[n].body != inserts[1].body));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn windows_in_the_store_are_not_sent() {
     let (_dir, path, _) = one();
     let (t0, window) = (exactop_testkit::T0, exactop_testkit::WINDOW);
     // In the store: the first two windows, one that overlaps the fourth and fifth, and the third's
-    // charges.
+    // charges and pairs.
     let there = format!(
         "{}\t{}\n{}\t{}\n{}\t{}\n",
         t0,
@@ -128,8 +128,9 @@ fn windows_in_the_store_are_not_sent() {
     assert_eq!(sent, SentCounts { windows: WINDOWS - 4, there: 2, overlapping: 2, old: 0 });
     let inserts = fake.inserts();
     let windows = |n: usize| inserts[n].token().rsplit_once('/').expect("how many").1.to_string();
-    assert_eq!(windows(0), (WINDOWS - 5).to_string(), "charges, but those that are there");
-    assert_eq!(windows(1), (WINDOWS - 4).to_string(), "accounts");
+    assert_eq!(windows(0), (WINDOWS - 5).to_string(), "pairs, but those that are there");
+    assert_eq!(windows(1), (WINDOWS - 5).to_string(), "charges, but those that are there");
+    assert_eq!(windows(2), (WINDOWS - 4).to_string(), "accounts");
 }
 
 #[test]

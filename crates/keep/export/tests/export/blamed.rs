@@ -148,4 +148,24 @@ fn the_blame_book_is_the_recorded_one() {
     }
     assert_eq!(told, booked);
     assert!(fields(TableName::Pairs).iter().any(|field| field.name == "culprit_kthread"));
+    // By name, with one row for the rest of each kind.
+    let named = rows(&out, TableName::Blame);
+    for figure in ["ns", "times"] {
+        assert_eq!(sum(&named, figure), sum(&pairs, figure));
+        for kind in ["interrupts", "steal", "idle", "throttled", "brief", "older", "other"] {
+            let of_kind = |rows: &[BTreeMap<String, Field>]| -> i64 {
+                let rows = rows.iter().filter(|row| row["kind"] == Field::Str(kind.into()));
+                rows.map(|row| number(&row[figure])).sum()
+            };
+            assert_eq!(of_kind(&named), of_kind(&pairs), "{kind}");
+        }
+    }
+    for row in &named {
+        let group = ["namespace", "pod", "container", "unit", "command"];
+        let culprit = group.map(|part| name(&row[&format!("culprit_{part}")]));
+        let is_own = group.map(|part| name(&row[part])) == culprit;
+        let kind = name(&row["kind"]);
+        assert_eq!(["own", "group", "kernel"].contains(&&*kind), culprit != [""; 5], "{row:?}");
+        assert!(!is_own || kind == "own" || culprit[4] == "~other", "{row:?}");
+    }
 }

@@ -6,6 +6,7 @@
 //! window's end that no dispatch has ended yet. Waits come from the tasks' own accounts and pairs from the
 //! CPUs', so a difference is a residual.
 
+pub mod labels;
 pub mod rows;
 pub mod size_rows;
 pub mod sizes;
@@ -117,7 +118,8 @@ pub struct Booked {
 }
 
 impl Booked {
-    fn add(&mut self, other: &Booked) {
+    /// Adds another pair's.
+    pub fn add(&mut self, other: &Booked) {
         self.ns = self.ns.wrapping_add(other.ns);
         self.times += other.times;
     }

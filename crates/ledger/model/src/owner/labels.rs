@@ -6,6 +6,7 @@
 use super::{share, Charge, Grouping, Owner, Share};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::key::Ident;
 use crate::ledger::named::Named;
 use crate::ledger::window::Window;
 use crate::text::escape::escape;
@@ -185,6 +186,11 @@ impl Raw {
     fn from_share(share: &Share<'_>, by: &[Grouping], book: &Book) -> Raw {
         Raw(Grouping::LABELS.map(|label| by.contains(&label).then(|| share.owner(label, book))))
     }
+
+    fn from_ident(ident: &Ident, by: &[Grouping]) -> Raw {
+        let owner = |label| Owner::from_ident(label, None, ident, ident);
+        Raw(Grouping::LABELS.map(|label| by.contains(&label).then(|| owner(label))))
+    }
 }
 
 /// Makes a label from a name of the system: escaped, limited in length and different from every
@@ -216,7 +222,7 @@ fn is_an_id(name: &str) -> bool {
 }
 
 /// Cache of names for one window.
-struct Naming<'a> {
+pub(crate) struct Naming<'a> {
     by: &'a [Grouping],
     names: &'a dyn Names,
     book: &'a Book,
@@ -225,8 +231,13 @@ struct Naming<'a> {
 }
 
 impl<'a> Naming<'a> {
-    fn new(by: &'a [Grouping], names: &'a dyn Names, book: &'a Book) -> Naming<'a> {
+    pub fn new(by: &'a [Grouping], names: &'a dyn Names, book: &'a Book) -> Naming<'a> {
         Naming { by, names, book, cgroups: FxHashMap::default(), users: FxHashMap::default() }
+    }
+
+    /// Labels of a process with this leader.
+    pub fn process(&mut self, leader: &Ident) -> Labels {
+        self.labels(&Raw::from_ident(leader, self.by))
     }
 
     fn labels(&mut self, raw: &Raw) -> Labels {

@@ -16,6 +16,7 @@ pub mod workers;
 
 pub use charge::{charge, share, Bearer, Charge, Share};
 pub use grouping::{Grouping, UnknownGrouping};
+pub(crate) use labels::Naming;
 pub use labels::{
     labelled, BookNames, CgroupNames, Labels, Names, NoNames, Usage, LABEL_LEFT, LABEL_OTHER,
     LABEL_UNKNOWN, LABEL_UNNAMED, WAITS,
