@@ -1,9 +1,9 @@
 //! A store that keeps batches as files, knows tokens, and fails as a test says.
 
 use crate::fake::{Fake, Reply, Request};
-use exactop_fleet::{Books, Parquet};
-use exactop_recording::TimeRange;
-use std::collections::BTreeSet;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -28,11 +28,16 @@ pub enum Mood {
     OneInAHundred,
 }
 
+/// Host, boot, beginning and end of a window.
+type Span = (String, String, u64, u64);
+
 struct Taken {
     dir: PathBuf,
     mood: Mood,
     asked: usize,
     tokens: BTreeSet<(String, String)>,
+    /// Each batch's table, file and windows. A test may remove the file.
+    spans: Vec<(String, PathBuf, BTreeSet<Span>)>,
     /// Batches so far, and the delayed one.
     batches: usize,
     under_way: Option<(Request, usize)>,
@@ -66,6 +71,7 @@ impl StandIn {
             mood,
             asked: 0,
             tokens: BTreeSet::new(),
+            spans: Vec::new(),
             batches: 0,
             under_way: None,
             mishaps: Mishaps::default(),
@@ -103,7 +109,9 @@ impl StandIn {
     /// Beginnings and ends of its windows, sorted; duplicates are repeated.
     #[allow(dead_code)]
     pub fn windows(&self) -> Vec<(u64, u64)> {
-        let mut all = self.taken.lock().expect("no thread panicked").windows("accounts", None);
+        let taken = self.taken.lock().expect("no thread panicked");
+        let all = taken.windows("accounts").map(|(_, _, t0_ns, t1_ns)| (*t0_ns, *t1_ns));
+        let mut all: Vec<_> = all.collect();
         all.sort_unstable();
         all
     }
@@ -166,14 +174,17 @@ impl Taken {
                 let host = request.token().split(':').next().unwrap_or_default();
                 let below = self.of_host(host).join(format!("{:06}", self.asked));
                 fs::create_dir_all(&below).expect("a directory");
-                fs::write(below.join(format!("{table}.parquet")), &request.body).expect("a file");
+                let file = below.join(format!("{table}.parquet"));
+                fs::write(&file, &request.body).expect("a file");
+                let spans = spans(&file);
+                self.spans.push((table.into(), file, spans));
             }
             false => self.mishaps.known += 1,
         }
         Reply::fine()
     }
 
-    /// Directory of a host's tables; a query for one host reads no other.
+    /// Directory of a host's tables.
     fn of_host(&self, host: &str) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         host.hash(&mut hasher);
@@ -181,35 +192,42 @@ impl Taken {
     }
 
     fn tell(&self, request: &Request) -> Reply {
-        let of = Some((&*request.given["param_host"], &*request.given["param_boot"]));
+        let of = (&request.given["param_host"], &request.given["param_boot"]);
         let asked = String::from_utf8_lossy(&request.body);
-        let table = if asked.contains("FROM accounts") { "accounts" } else { "charges" };
         let mut text = String::new();
-        for (t0_ns, t1_ns) in self.windows(table, of) {
-            writeln!(text, "{t0_ns}\t{t1_ns}").expect("a text");
+        for table in ["accounts", "charges", "blame"] {
+            assert!(asked.contains(&format!("FROM {table} ")), "{asked}");
+            let of = self.windows(table).filter(|(host, boot, ..)| (host, boot) == of);
+            for (_, _, t0_ns, t1_ns) in of {
+                writeln!(text, "{table}\t{t0_ns}\t{t1_ns}").expect("a text");
+            }
         }
         Reply::With(200, None, text)
     }
 
-    fn windows(&self, table: &str, of: Option<(&str, &str)>) -> Vec<(u64, u64)> {
-        let mut windows = Vec::new();
-        // The store has nothing yet.
-        let below = of.map_or(self.dir.clone(), |(host, _)| self.of_host(host));
-        let Ok(books) = Parquet::open(&below) else { return windows };
-        let is_of = |host: &str, boot: &str| of.is_none_or(|of| of == (host, boot));
-        match table {
-            "accounts" => books.accounts(TimeRange::default(), &mut |row| {
-                if is_of(row.whose.host, row.whose.boot_id) {
-                    windows.push((row.t1_ns - row.length_ns, row.t1_ns));
-                }
-            }),
-            _ => books.charges(TimeRange::default(), &mut |row| {
-                if is_of(row.whose.host, row.whose.boot_id) {
-                    windows.push((row.t1_ns, row.t1_ns));
-                }
-            }),
-        }
-        .expect("what it took is Parquet");
-        windows
+    fn windows<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a Span> {
+        let of_it = self.spans.iter().filter(move |(of, file, _)| of == table && file.exists());
+        of_it.flat_map(|(.., spans)| spans)
     }
+}
+
+/// Windows of a table's rows.
+fn spans(file: &Path) -> BTreeSet<Span> {
+    let file = fs::File::open(file).expect("a file");
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    let span = |row: Row| {
+        let cells: HashMap<_, _> =
+            row.get_column_iter().map(|(name, cell)| (&**name, cell)).collect();
+        let text = |name| match cells[name] {
+            Field::Str(text) => text.clone(),
+            other => panic!("{name}: {other:?} is no text"),
+        };
+        let number = |name| match cells[name] {
+            Field::ULong(number) => *number,
+            other => panic!("{name}: {other:?} is no number"),
+        };
+        let t1_ns = number("t1_ns");
+        (text("host"), text("boot_id"), t1_ns - number("length_ns"), t1_ns)
+    };
+    reader.get_row_iter(None).expect("rows").map(|row| span(row.expect("a row"))).collect()
 }

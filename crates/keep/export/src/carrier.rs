@@ -1,6 +1,7 @@
 //! Carriers deliver windows: into a store ([`crate::clickhouse`]) or into files
 //! ([`crate::filing`]).
 
+use crate::days::day_of;
 use crate::ExportError;
 use exactop_recording::Replay;
 use serde::{Deserialize, Serialize};
@@ -44,13 +45,30 @@ impl fmt::Display for SentCounts {
     }
 }
 
-/// Name of a batch that is written as files.
+/// Name of a batch. A file of it has the name, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Label {
     /// Directory of the day.
     pub day: String,
     /// Host, boot and first window.
     pub name: String,
+}
+
+impl Label {
+    /// Label of a batch that begins with the replay's current window.
+    pub fn beginning(replay: &Replay) -> Result<Label, ExportError> {
+        let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
+        let span = replay.span().ok_or(ExportError::Nameless)?;
+        let name = format!("{}_{}_{}", plain(&machine.host), plain(&machine.boot_id), span.t1_ns);
+        Ok(Label { day: day_of(span.wall_t1_ns()), name })
+    }
+}
+
+/// Keeps only characters that are safe in file names and addresses. The rows hold the full names;
+/// hosts whose masked names are equal still have different boots.
+fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '~' };
+    name.chars().map(plain).take(80).collect()
 }
 
 /// Gathers windows into batches and delivers them.
@@ -64,10 +82,11 @@ pub(crate) trait Carrier {
     /// Adds the replay's current window to the batch.
     fn put(&mut self, replay: &Replay) -> Result<(), ExportError>;
 
-    /// Name of the current batch; `None` if the receiver can list what it has.
+    /// Name of the current batch.
     fn label(&self) -> Option<Label>;
 
-    /// Delivers the current batch.
+    /// Delivers the current batch, table by table. After a failure a batch of the same windows goes on
+    /// with the table that failed, so a receiver that never takes a whole batch gets it nevertheless.
     fn deliver(&mut self) -> Result<(), ExportError>;
 
     /// True if a batch was delivered whose result is unknown. The batch will not be sent again, so
@@ -79,4 +98,16 @@ pub(crate) trait Carrier {
 
     /// Batches delivered so far.
     fn batches(&self) -> u64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_safe_in_a_path() {
+        assert_eq!(plain("web-1.example"), "web-1.example");
+        assert_eq!(plain("../a b/\u{1b}\u{e4}_%"), "..~a~b~~~~~");
+        assert_eq!(plain(&"x".repeat(300)).len(), 80);
+    }
 }

@@ -16,6 +16,7 @@ use crate::{ExportError, Objects};
 use exactop_files::Directory;
 use exactop_model::text::escape::escape_str;
 use exactop_recording::Replay;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,6 +63,7 @@ impl Shelf {
 /// Gathers windows and writes them.
 pub(crate) struct Filing<'a> {
     shelf: &'a Shelf,
+    put: &'a RefCell<Put>,
     /// Groups with their own row in a window.
     groups: usize,
     /// Most time of windows in one file, ns.
@@ -70,6 +72,15 @@ pub(crate) struct Filing<'a> {
     under_way: Option<Batch>,
     sent: SentCounts,
     batches: u64,
+}
+
+/// The tables of an unfinished batch that the receiver has. They outlast a [`Filing`], which ends
+/// with a failure.
+#[derive(Debug, Default)]
+pub(crate) struct Put {
+    label: Option<Label>,
+    windows: u64,
+    tables: usize,
 }
 
 /// Windows of one host, boot and day.
@@ -85,12 +96,17 @@ struct Batch {
 
 impl<'a> Filing<'a> {
     /// Writes new windows at the interval `every`.
-    pub fn new(shelf: &'a Shelf, groups: usize, every: Duration) -> Filing<'a> {
+    pub fn new(
+        shelf: &'a Shelf,
+        put: &'a RefCell<Put>,
+        groups: usize,
+        every: Duration,
+    ) -> Filing<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
         // Twice the interval, so that one window too many does not start another file.
         let longest_ns = every_ns.max(LEAST_NS).saturating_mul(2);
         let (names, sent) = (Names::default(), SentCounts::default());
-        Filing { shelf, groups, longest_ns, names, under_way: None, sent, batches: 0 }
+        Filing { shelf, put, groups, longest_ns, names, under_way: None, sent, batches: 0 }
     }
 }
 
@@ -137,9 +153,15 @@ impl Carrier for Filing<'_> {
         let Some(Batch { label, tables, windows, .. }) = self.under_way.take() else {
             return Ok(());
         };
-        for (which, table) in TableName::FLEET.into_iter().zip(tables) {
-            self.shelf.put(&label.day, &file(which, &label), &table.finish()?)?;
+        let mut put = self.put.borrow_mut();
+        if (&put.label, put.windows) != (&Some(label.clone()), windows) {
+            *put = Put { label: Some(label.clone()), windows, tables: 0 };
         }
+        for (which, table) in TableName::FLEET.into_iter().zip(tables).skip(put.tables) {
+            self.shelf.put(&label.day, &file(which, &label), &table.finish()?)?;
+            put.tables += 1;
+        }
+        *put = Put::default();
         self.sent.windows += windows;
         self.batches += 1;
         Ok(())
@@ -173,8 +195,7 @@ impl Batch {
         let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
         let span = replay.span().ok_or(ExportError::Nameless)?;
         let (host, boot_id) = (machine.host.clone(), machine.boot_id.clone());
-        let name = format!("{}_{}_{}", plain(&host), plain(&boot_id), span.t1_ns);
-        let label = Label { day: day_of(span.wall_t1_ns()), name };
+        let label = Label::beginning(replay)?;
         let tables = TableName::FLEET.into_iter().map(table).collect::<Result<_, _>>()?;
         Ok(Batch { host, boot_id, label, first_ns: span.t1_ns, tables, windows: 0 })
     }
@@ -188,22 +209,12 @@ fn file(which: TableName, label: &Label) -> String {
     format!("{}-{}.parquet", which.name(), label.name)
 }
 
-/// Keeps only characters that are safe in file names and addresses. The rows hold the full names;
-/// hosts whose masked names are equal still have different boots.
-fn plain(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '~' };
-    name.chars().map(plain).take(80).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_file_name_stays_within_its_directory() {
-        assert_eq!(plain("web-1.example"), "web-1.example");
-        assert_eq!(plain("../a b/\u{1b}\u{e4}_%"), "..~a~b~~~~~");
-        assert_eq!(plain(&"x".repeat(300)).len(), 80);
         let label = Label { day: "day=1".into(), name: "..".into() };
         assert_eq!(file(TableName::Accounts, &label), "accounts-...parquet");
     }

@@ -21,7 +21,7 @@ const BATCH_NS: u64 = 600_000_000_000;
 pub(crate) struct Courier<'a> {
     sending: Sending<'a>,
     names: Names,
-    under_way: Option<(Batch, Stock)>,
+    under_way: Option<(Label, Batch, Stock)>,
     /// Results so far.
     sent: SentCounts,
     /// Batches in the store.
@@ -56,7 +56,7 @@ impl Carrier for Courier<'_> {
             return Ok(true);
         };
         let slot = window.t1_ns / BATCH_NS;
-        let goes_on = |(batch, stock): &(Batch, Stock)| {
+        let goes_on = |(_, batch, stock): &(Label, Batch, Stock)| {
             batch.goes_on(&whose, slot) && stock.knows(window.t0_ns)
         };
         Ok(self.under_way.as_ref().is_some_and(goes_on))
@@ -73,9 +73,9 @@ impl Carrier for Courier<'_> {
             let slot = t1_ns / BATCH_NS;
             let (from, to) = (t0_ns.min(slot * BATCH_NS), (slot + 1) * BATCH_NS);
             let stock = Stock::ask(self.sending.client, &whose, from, to)?;
-            self.under_way = Some((Batch::new(whose, slot)?, stock));
+            self.under_way = Some((Label::beginning(replay)?, Batch::new(whose, slot)?, stock));
         }
-        let Some((batch, stock)) = &mut self.under_way else { return Ok(()) };
+        let Some((_, batch, stock)) = &mut self.under_way else { return Ok(()) };
         match stock.place(t0_ns, t1_ns) {
             WindowSlot::Taken => self.sent.there += 1,
             WindowSlot::Overlaps => self.sent.overlapping += 1,
@@ -95,11 +95,11 @@ impl Carrier for Courier<'_> {
     }
 
     fn label(&self) -> Option<Label> {
-        None
+        self.under_way.as_ref().map(|(label, ..)| label.clone())
     }
 
     fn deliver(&mut self) -> Result<(), ExportError> {
-        if let Some((batch, _)) = self.under_way.take() {
+        if let Some((_, batch, _)) = self.under_way.take() {
             let windows = batch.send(self.sending.client)?;
             self.sent.windows += windows;
             self.batches += u64::from(windows > 0);

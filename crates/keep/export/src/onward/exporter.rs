@@ -9,8 +9,9 @@ use super::following::{Following, News, Shown, Status};
 use crate::carrier::Carrier;
 use crate::clickhouse::courier::Courier;
 use crate::clickhouse::{Client, Sending, StoreError};
-use crate::filing::{Filing, Shelf};
+use crate::filing::{Filing, Put, Shelf};
 use crate::ExportError;
+use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
@@ -74,13 +75,15 @@ impl Destination {
         }
     }
 
-    fn carrier(&self, log: &Log) -> Box<dyn Carrier + '_> {
+    fn carrier<'a>(&'a self, log: &Log, put: &'a RefCell<Put>) -> Box<dyn Carrier + 'a> {
         match self {
             // The current time is set before windows are added.
             Destination::Clickhouse(client) => {
                 Box::new(Courier::new(Sending { client, groups: log.groups, now_ns: 0 }))
             }
-            Destination::Files(shelf) => Box::new(Filing::new(shelf, log.groups, log.pace.every)),
+            Destination::Files(shelf) => {
+                Box::new(Filing::new(shelf, put, log.groups, log.pace.every))
+            }
         }
     }
 }
@@ -103,7 +106,8 @@ impl Exporter {
         let shown = Arc::new(Shown::default());
         let (stop, stopped) = channel();
         let (ends, ended) = channel();
-        let sending = Sends { onto, log, cursor, shown: Arc::clone(&shown), stopped };
+        let put = RefCell::default();
+        let sending = Sends { onto, log, cursor, shown: Arc::clone(&shown), stopped, put };
         let thread = std::thread::Builder::new().name("export".into());
         let run = move || {
             sending.until_stopped();
@@ -136,6 +140,7 @@ struct Sends {
     cursor: Cursor,
     shown: Arc<Shown>,
     stopped: Receiver<()>,
+    put: RefCell<Put>,
 }
 
 impl Sends {
@@ -167,7 +172,7 @@ impl Sends {
         let mut following = None;
         loop {
             if following.is_none() {
-                let carrier = self.onto.carrier(&self.log);
+                let carrier = self.onto.carrier(&self.log, &self.put);
                 following = Following::open(&self.log.path, carrier, &self.cursor, &self.shown)?;
             }
             if let Some(following) = &mut following {

@@ -106,22 +106,18 @@ fn windows_in_the_store_are_not_sent() {
     let (t0, window) = (exactop_testkit::T0, exactop_testkit::WINDOW);
     // In the store: the first two windows, one that overlaps the fourth and fifth, and the third's
     // charges and pairs.
-    let there = format!(
-        "{}\t{}\n{}\t{}\n{}\t{}\n",
-        t0,
-        t0 + window,
-        t0 + window,
-        t0 + 2 * window,
-        t0 + 3 * window + 1,
-        t0 + 4 * window + 1
-    );
-    let charged = format!("{0}\t{0}\n", t0 + 3 * window);
+    let row = |table, from_ns| format!("{table}\t{from_ns}\t{}\n", from_ns + window);
+    let there = [
+        row("accounts", t0),
+        row("accounts", t0 + window),
+        row("accounts", t0 + 3 * window + 1),
+        row("charges", t0 + 2 * window),
+        row("blame", t0 + 2 * window),
+    ]
+    .concat();
     let fake = Fake::start(move |request| match &request.table() {
         Some(_) => Reply::fine(),
-        None if request.body.windows(13).any(|part| part == b"FROM accounts") => {
-            Reply::With(200, None, there.clone())
-        }
-        None => Reply::With(200, None, charged.clone()),
+        None => Reply::With(200, None, there.clone()),
     });
     let (done, sent) = send(&path, &client(&fake.url, None, None, HASTY), now_ns());
     done.expect("taken");

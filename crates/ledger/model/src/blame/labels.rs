@@ -62,8 +62,7 @@ pub fn labelled_pairs(
     }
     let numbers = labels.numbers.into_iter();
     let by_number: FxHashMap<usize, Labels> = numbers.map(|(labels, n)| (n, labels)).collect();
-    let pair = |(victim, kind, culprit)| {
-        (by_number[&victim].clone(), kind, by_number[&culprit].clone())
-    };
+    let pair =
+        |(victim, kind, culprit)| (by_number[&victim].clone(), kind, by_number[&culprit].clone());
     sums.into_iter().map(|(numbers, booked)| (pair(numbers), booked)).collect()
 }
