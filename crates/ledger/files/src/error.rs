@@ -93,9 +93,10 @@ impl FileError {
         FileError::Kind { path: path.into(), found: FileKind::from_stat(stat), wanted }
     }
 
-    /// True if the file does not exist.
+    /// True if the file does not exist. A path below a file has none, as with HOME=/dev/null.
     pub fn is_missing(&self) -> bool {
-        matches!(self, FileError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)
+        let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        matches!(self, FileError::Io { error, .. } if missing.contains(&error.kind()))
     }
 }
 

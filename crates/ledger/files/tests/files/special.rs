@@ -79,8 +79,10 @@ fn a_read_is_limited_in_length() {
         read(Path::new("/proc/self/status"), 10),
         Err(FileError::TooLong { limit: 10, .. })
     ));
-    let missing = read_configuration(&home.path().join("none"));
-    assert!(missing.is_err_and(|error| error.is_missing()));
+    for missing in [home.path().join("none"), Path::new("/dev/null").join("none")] {
+        let missing = read_configuration(&missing);
+        assert!(missing.is_err_and(|error| error.is_missing()));
+    }
 }
 
 fn is_of_another<T>(found: Result<T, FileError>) -> bool {
