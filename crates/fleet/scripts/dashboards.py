@@ -81,6 +81,7 @@ LIMITS = {
     "accounts apart, ns": DIFFERS, "charges apart, ns": DIFFERS, "starved %": from_on(25, 50), "throttled %": from_on(10, 25),
     "silent, s": from_on(120, 300), "with residual": ANY, "missed switches": ANY, "inexact": from_on(1),
     "not by the ledger": from_on(1), "waiting": from_on(4), "on locks": from_on(20), "% of the fleet": from_on(10, 25),
+    "% of all waits": from_on(10, 25),
     # A whole CPU for a day; CPUs of a host; half of all CPUs.
     "CPU-hours": from_on(24), "CPUs more, a host": from_on(0.1, 1), "%": from_on(50),
 }

@@ -98,7 +98,7 @@ fn every_column_with_a_unit_is_one_of_its_panel() {
             seen.insert(name.to_string());
         }
     }
-    assert!(seen.contains("steal %") && seen.contains("accounts apart, ns"), "{seen:?}");
+    assert!(seen.contains("% of all waits") && seen.contains("accounts apart, ns"), "{seen:?}");
 }
 
 /// A panel turns red at the limit of its alert.
