@@ -6,14 +6,14 @@ use exactop_fuzzing::{corpus, Target};
 use exactop_recording::{verify, Options, Reader, Recorder, Replay, ReplayStep, Sync};
 use std::path::{Path, PathBuf};
 
-/// A small recording in one file, and what was shown live.
+/// A small recording in one file, and what was shown live. The kept inputs of the fuzz test are of it.
 fn small() -> (tempfile::TempDir, PathBuf, Vec<Shown>) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(&path, machine("boot"), options).expect("a recorder");
-    let mut live = Live::of(2, false, 4);
-    let shown = (0..4).filter_map(|_| live.window(&mut recorder)).collect();
+    let mut live = Live::of(2, false, 6);
+    let shown = (0..5).filter_map(|_| live.window(&mut recorder)).collect();
     drop(recorder);
     let file = path.join("exactop-00000001.rec");
     (dir, file, shown)
