@@ -4,7 +4,7 @@ use crate::helpers::processes::{send, Load, TERM};
 use crate::helpers::run::{command, without_ledger};
 use crate::helpers::terminal::Terminal;
 use crate::screen::is_heading;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -109,10 +109,13 @@ fn a_runaway_stands_on_top() {
 #[test]
 fn a_fork_storm_is_told_with_its_parent() {
     let Some(terminal) = first_screen() else { return };
-    let load = Load::shell("while :; do /bin/true; done");
-    finds(&terminal, &[], |screen| screen.contains("in processes that lived < 10 ms: true × "));
+    // A life counts as short by the clock. Nice -20 keeps waits behind other tests out of it.
+    let line = ["-n", "-20", "sh", "-c", "while :; do /bin/true; done"];
+    let load = Load::start(Command::new("nice").args(line));
+    // Other tests may cause worse findings; this key lists them all.
+    finds(&terminal, &["!"], |screen| screen.contains("in processes that lived < 10 ms: true × "));
     // The parent's own time is little; with its exited children it is most of a CPU.
-    finds(&terminal, &["1"], |screen| {
+    finds(&terminal, &["Escape", "1"], |screen| {
         let [own, whole] = ["%CPU", "CPU+"].map(|title| figure(screen, load.pid(), title));
         own.zip(whole).is_some_and(|(own, whole)| whole > 3.0 * own && whole > 20.0)
     });

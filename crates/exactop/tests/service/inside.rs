@@ -18,14 +18,19 @@ pub const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", 
 
 /// Runs in the namespace: a worker that prints its PID, a parent whose children exit at once, and a reader.
 const STORY: &str = "
-    $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
+    $DIR/$WORKER -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
     $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
     $EXACTOP $READS --json -d 0.5 --source daemon --socket $DIR/socket
 ";
 
+/// Name of the worker inside. The host's windows also have the workers of tests that run beside.
+fn worker() -> String {
+    format!("in-{}", std::process::id())
+}
+
 /// Makes shells under these names.
 fn shells(dir: &Path) {
-    for name in ["insider", "parent", "brief", "outsider", "passing"] {
+    for name in [&worker(), "parent", "brief", "outsider", "passing"] {
         copied_from("/bin/sh", &dir.join(name));
     }
 }
@@ -55,7 +60,8 @@ fn windows(daemon: &Daemon, reads: &[&str], has: fn(&Value) -> bool) -> [Vec<Val
     let outside = Looking::start(daemon, "outside", &[reads, &["-d", "0.5"]].concat());
     let mut story = Command::new(CONTAINED[0]);
     story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
-    story.env("DIR", daemon.path()).env("EXACTOP", program()).env("READS", reads.join(" "));
+    story.env("DIR", daemon.path()).env("WORKER", worker());
+    story.env("EXACTOP", program()).env("READS", reads.join(" "));
     let (out, err) = (daemon.path().join("inside"), daemon.path().join("complaints-inside"));
     let file = |path| fs::File::create(path).expect("a file");
     let mut story = story.stdout(file(&out)).stderr(file(&err)).spawn().map(Load).expect("a story");
@@ -93,21 +99,21 @@ fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
     let number = fs::read_to_string(daemon.path().join("pid")).expect("a number");
     let number: u64 = number.trim().parse().expect("one");
     // The worker has its name only once it has run, which may be after the first window.
-    let insider = |window: &Value| {
-        let mut of_it = rows(window, "tasks").iter().filter(|row| row["comm"] == "insider");
+    let in_it = |window: &Value| {
+        let mut of_it = rows(window, "tasks").iter().filter(|row| row["comm"] == worker());
         let worker = of_it.next().map(|row| (row["pid"].clone(), row["run_ns"].clone()));
         assert_eq!(of_it.next(), None, "one worker: {window}");
         worker.unzip()
     };
     for window in &inside {
         closes(window);
-        let (pid, _) = insider(window);
+        let (pid, _) = in_it(window);
         assert!(pid.is_none_or(|pid| pid == number), "by the number that it has there: {window}");
     }
-    assert_ne!(insider(inside.last().expect("windows")), (None, None), "the worker runs");
+    assert_ne!(in_it(inside.last().expect("windows")), (None, None), "the worker runs");
     for (window, all) in shared(&inside, &everyone) {
         // The host's window of the same time range is the witness.
-        assert_eq!(insider(all).1, insider(window).1);
+        assert_eq!(in_it(all).1, in_it(window).1);
         let told = ns(window, "tasks_ns") + ns(window, "exited_ns") + ns(window, "outside_ns");
         assert_eq!(told, ns(all, "tasks_ns") + ns(all, "exited_ns"));
     }
@@ -135,7 +141,7 @@ fn victim<'a>(window: &'a Value, name: &str) -> Option<&'a Value> {
 
 /// Time that a victim inside waited behind tasks outside.
 fn hidden_ns(window: &Value) -> Option<u64> {
-    let culprits = victim(window, "insider")?["culprits"].as_array()?;
+    let culprits = victim(window, &worker())?["culprits"].as_array()?;
     let hidden = culprits.iter().find(|culprit| culprit["culprit"] == OTHER_USERS)?;
     assert_eq!(hidden["kind"], "group");
     hidden["ns"].as_u64()
@@ -174,8 +180,8 @@ fn a_reader_in_a_pid_namespace_gets_its_waits_and_one_culprit_for_all_others() {
     }
     // The host's window of the same time range is the witness.
     for (window, all) in shared(&inside, &everyone) {
-        let Some(seen) = victim(window, "insider") else { continue };
-        let whole = victim(all, "insider").expect("the host has every victim");
+        let Some(seen) = victim(window, &worker()) else { continue };
+        let whole = victim(all, &worker()).expect("the host has every victim");
         for figure in ["lat_ns", "dispatches", "in_flight_delta_ns"] {
             assert_eq!(seen[figure], whole[figure], "{figure}: {seen} of {whole}");
         }
