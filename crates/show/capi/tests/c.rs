@@ -17,22 +17,10 @@ fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The directory into which cargo put the libraries: above that of this program.
+/// The directory into which cargo put the libraries: that of this program.
 fn libraries() -> PathBuf {
     let me = std::env::current_exe().expect("this program");
-    me.ancestors().nth(2).expect("target/PROFILE").to_path_buf()
-}
-
-/// Builds the libraries here, because cargo does not for a test program that does not link to them.
-fn build() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "-q", "-p", "exactop-capi"])
-        .current_dir(home())
-        .status()
-        .expect("cargo");
-    assert!(status.success());
-    let libraries = libraries();
+    let libraries = me.parent().expect("target/PROFILE/deps").to_path_buf();
     // The name by which linked programs find an installed library.
     let name = concat!("libexactop.so.", env!("CARGO_PKG_VERSION_MAJOR"));
     match std::os::unix::fs::symlink("libexactop.so", libraries.join(name)) {
@@ -97,7 +85,7 @@ fn may_trace() -> bool {
 
 #[test]
 fn a_c_program_walks_tasks_and_windows_of_every_source() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
     let rpath = format!("-Wl,-rpath,{library}");
@@ -126,7 +114,7 @@ fn a_c_program_walks_tasks_and_windows_of_every_source() {
 
 #[test]
 fn a_c_program_reads_a_daemon() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
     let rpath = format!("-Wl,-rpath,{library}");
@@ -177,7 +165,7 @@ fn a_c_program_reads_a_daemon() {
 
 #[test]
 fn a_forked_child_leaves_the_parents_connection_intact() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
     let rpath = format!("-Wl,-rpath,{library}");
@@ -193,7 +181,7 @@ fn a_forked_child_leaves_the_parents_connection_intact() {
 
 #[test]
 fn a_c_program_notices_a_restarted_daemon() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
     let rpath = format!("-Wl,-rpath,{library}");
@@ -265,7 +253,7 @@ fn windows(path: &Path) -> Vec<String> {
 
 #[test]
 fn a_c_program_goes_through_a_recording() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     record(&path);
@@ -304,7 +292,7 @@ fn valgrind_finds_no_leak() {
         eprintln!("left out: valgrind is not installed: apt-get install valgrind");
         return;
     }
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let library = libraries.to_str().expect("UTF-8");
     let rpath = format!("-Wl,-rpath,{library}");

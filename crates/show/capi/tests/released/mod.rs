@@ -1,6 +1,6 @@
 //! Programs that were made for a released version go on working with this one: its header is kept here.
 
-use crate::{build, home, run};
+use crate::{home, libraries, run};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn released() -> PathBuf {
 
 #[test]
 fn a_program_made_for_0_1_works_as_it_did() {
-    let libraries = build();
+    let libraries = libraries();
     let dir = tempfile::tempdir().expect("a directory");
     let program = dir.path().join("books");
     let library = libraries.to_str().expect("UTF-8");
