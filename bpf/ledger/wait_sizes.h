@@ -19,6 +19,8 @@ const volatile __u32 wait_places = EX_WAIT_PLACES; /* of a CPU and a window, a p
 const volatile __u32 unsized_one_in = 0;
 
 __u32 sized; /* waits so far, if some are left out for tests */
+/* Entries of `unplaced` of the window of epoch e, at [e & 1]. The reader clears a closed window's. */
+__u32 unplaced_n[2];
 
 /* Clang describes the value of a map only if another variable has its type. */
 struct ex_wait_size *wait_size_layout;
@@ -100,8 +102,12 @@ __noinline int add_to_nobody(__u64 size, __u32 place, __u64 ns, __u64 times, __u
 		return 0;
 	p->size = size & ~0xffff0000ull;
 	add_waits(p, ns, times);
-	if (!key.party || !bpf_map_update_elem(&unplaced, &key, &first, BPF_NOEXIST))
+	if (!key.party)
 		return 0;
+	if (!bpf_map_update_elem(&unplaced, &key, &first, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&unplaced_n[e & 1], 1);
+		return 0;
+	}
 	sum = bpf_map_lookup_elem(&unplaced, &key);
 	if (!sum)
 		return 0; /* the residual shows it */

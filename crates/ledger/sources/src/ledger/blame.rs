@@ -174,7 +174,7 @@ impl BlameReader {
         closed: &Closed,
         blame: &mut Blame,
     ) -> Result<(), SourceError> {
-        for (key, sum) in kernel.party_sums()? {
+        for (key, sum) in kernel.party_sums(closed.epoch.wrapping_sub(1))? {
             if key.epoch == closed.epoch {
                 continue;
             }

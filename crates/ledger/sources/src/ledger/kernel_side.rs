@@ -7,7 +7,7 @@ use super::skel::{types, LedgerSkel};
 use super::Options;
 use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
-use crate::bpf::plain::{bytes_of, plain};
+use crate::bpf::plain::{bytes_of, from_bytes, plain};
 use crate::bpf::refusal::{self, NotAttached};
 use crate::bpf::wire::ex_cur;
 use crate::bpf::{batches, iterator, loading};
@@ -22,6 +22,9 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
 plain! { types::ex_party types::ex_party_key types::ex_party_sum types::ex_unplaced }
+
+/// A party in a window, and its sum.
+pub type PartySum = (types::ex_party_key, types::ex_party_sum);
 
 /// Slot index of an idle CPU.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
@@ -303,11 +306,19 @@ impl KernelSide {
         batches::all(&self.skel.maps.parties, batches::BATCH)
     }
 
-    /// Sums of parties in windows.
-    pub fn party_sums(
-        &self,
-    ) -> Result<Vec<(types::ex_party_key, types::ex_party_sum)>, SourceError> {
-        batches::all(&self.skel.maps.party_sums, batches::BATCH)
+    /// Sums of parties in the closed window; they may include those of the open one.
+    pub fn party_sums(&self, closed: u32) -> Result<Vec<PartySum>, SourceError> {
+        let sums = &self.skel.maps.party_sums;
+        let Some(listed) = self.globals.take_new_sums(closed) else {
+            return batches::all(sums, batches::BATCH);
+        };
+        let sum = |listed: u64| {
+            let key = types::ex_party_key { party: (listed >> 32) as u32, epoch: listed as u32 };
+            let found = sums.lookup(bytes_of(&key), MapFlags::ANY);
+            let found = found.map_err(refusal::failed("cannot read a party's sum"));
+            found.map(|bytes| Some((key, from_bytes(&bytes?)))).transpose()
+        };
+        listed.into_iter().filter_map(sum).collect()
     }
 
     /// Deletes a sum, once its window is over.
@@ -316,8 +327,15 @@ impl KernelSide {
         let _ = self.skel.maps.party_sums.delete(bytes_of(key));
     }
 
-    /// Waits without a place in the histogram of their party, by windows.
-    pub fn unplaced(&self) -> Result<Vec<(types::ex_party_key, types::ex_unplaced)>, SourceError> {
+    /// Waits without a place in the histogram of their party, by windows; they may include those of
+    /// the open one.
+    pub fn unplaced(
+        &self,
+        closed: u32,
+    ) -> Result<Vec<(types::ex_party_key, types::ex_unplaced)>, SourceError> {
+        if !self.globals.take_unplaced(closed) {
+            return Ok(Vec::new());
+        }
         batches::all(&self.skel.maps.unplaced, batches::BATCH)
     }
 

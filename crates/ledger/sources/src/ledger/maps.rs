@@ -4,10 +4,10 @@
 //! explain what makes it consistent.
 
 use super::skel::types;
-use crate::bpf::wire::{ex_error, ex_table};
+use crate::bpf::wire::{ex_book_sizes, ex_error, ex_table};
 use crate::source::FollowedProcess;
 use std::ptr;
-use std::sync::atomic::{fence, Ordering};
+use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 // The counterpart of the assertions in bpf/wire.h.
 const _: () = {
@@ -33,6 +33,9 @@ pub enum Table {
     /// Exited groups.
     Groups = ex_table::EX_TABLE_GROUPS.0,
 }
+
+/// Places in a window's list of new sums.
+const NEW_SUMS: usize = ex_book_sizes::EX_NEW_SUMS.0 as usize;
 
 /// The programs' global variables.
 #[derive(Clone, Copy)]
@@ -126,6 +129,35 @@ impl Globals {
     }
 
     write_global!(set_followed_n, followed_n, u32);
+
+    /// Takes the list of sums that were made in a closed window: parties, with the epoch in the lower
+    /// half. `None`: it does not name all of them.
+    pub fn take_new_sums(&self, epoch: u32) -> Option<Vec<u64>> {
+        let at = epoch as usize & 1;
+        // SAFETY: as above. Programs may still add at most what the window's last events left.
+        let (count, places) = unsafe {
+            (
+                AtomicU32::from_ptr(&raw mut (*self.0).new_sums_n[at]),
+                (&raw mut (*self.0).new_sums[at]).cast::<u64>(),
+            )
+        };
+        let count = count.swap(0, Ordering::SeqCst) as usize;
+        let listed = (0..count.min(NEW_SUMS)).map(|place| {
+            // SAFETY: within the places. Zero is an entry that a program has yet to write.
+            let sum = unsafe { AtomicU64::from_ptr(places.add(place)) }.swap(0, Ordering::SeqCst);
+            (sum != 0).then_some(sum)
+        });
+        let listed: Vec<_> = listed.collect();
+        (count <= NEW_SUMS).then(|| listed.into_iter().collect()).flatten()
+    }
+
+    /// True if waits of a closed window found no place. Clears the mark.
+    pub fn take_unplaced(&self, epoch: u32) -> bool {
+        // SAFETY: as above.
+        let count =
+            unsafe { AtomicU32::from_ptr(&raw mut (*self.0).unplaced_n[epoch as usize & 1]) };
+        count.swap(0, Ordering::SeqCst) != 0
+    }
 
     /// Empties the list of changed slots for an epoch that is not published yet.
     pub fn clear_dirty(&self, epoch: u32) {

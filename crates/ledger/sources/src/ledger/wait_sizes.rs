@@ -80,7 +80,7 @@ impl WaitSizesReader {
             blame.sizes.entry(*party).or_default().waits = waits;
         }
         self.look(closed, changed, parties, blame);
-        for (key, lost) in kernel.unplaced()? {
+        for (key, lost) in kernel.unplaced(closed.epoch.wrapping_sub(1))? {
             if key.epoch == closed.epoch {
                 continue;
             }
