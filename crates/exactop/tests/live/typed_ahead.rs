@@ -5,6 +5,9 @@ use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
 use std::os::unix::process::ExitStatusExt;
 
+/// Uses a tenth of a CPU: more than the others, and little beside other tests.
+const HOG: &str = "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.1; done";
+
 /// A process that is always on top of the table, among others that run now and then, so that each
 /// window holds other rows in another order.
 struct Crowd {
@@ -17,7 +20,7 @@ impl Crowd {
         let blinks = |n| Load::shell(&format!("while :; do sleep 0.{n}; done"));
         let others = (10..30).map(blinks).collect();
         // If permitted, it runs at a higher priority than the rest, and has a row in every window.
-        let hog = Load::shell("exec nice -n -15 sh -c 'while :; do :; done' 2>/dev/null");
+        let hog = Load::shell(&format!("exec nice -n -15 sh -c '{HOG}' 2>/dev/null"));
         Crowd { hog, others }
     }
 
