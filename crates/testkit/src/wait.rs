@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 /// Longest wait. It is long enough for every state, even on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// Pause between two checks of the condition; the first pauses are shorter.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Shortest and longest pause between two checks of the condition. Between them a pause is a tenth
+/// of the wait so far: the checks of a long wait, some of which start a program, cost little.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 /// Waits until the condition holds.
 ///
@@ -59,15 +60,15 @@ pub fn find_or_say<T>(
 
 /// The result of a check; `None`: nothing within the limit. The last check is after the limit.
 fn found_within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let (begun, mut pause) = (Instant::now(), PAUSE / 10);
+    let begun = Instant::now();
     loop {
-        let is_last = begun.elapsed() >= limit;
+        let elapsed = begun.elapsed();
+        let is_last = elapsed >= limit;
         let found = look();
         if found.is_some() || is_last {
             return found;
         }
-        std::thread::sleep(pause);
-        pause = (2 * pause).min(PAUSE);
+        std::thread::sleep((elapsed / 10).clamp(PAUSES[0], PAUSES[1]));
     }
 }
 

@@ -5,9 +5,6 @@ use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
 use std::os::unix::process::ExitStatusExt;
 
-/// Uses a tenth of a CPU: more than the others, and little beside other tests.
-const HOG: &str = "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.1; done";
-
 /// A process that is always on top of the table, among others that run now and then, so that each
 /// window holds other rows in another order.
 struct Crowd {
@@ -18,9 +15,9 @@ struct Crowd {
 impl Crowd {
     fn new() -> Crowd {
         let blinks = |n| Load::shell(&format!("while :; do sleep 0.{n}; done"));
-        let others = (10..30).map(blinks).collect();
+        let others = (30..45).map(blinks).collect();
         // If permitted, it runs at a higher priority than the rest, and has a row in every window.
-        let hog = Load::shell(&format!("exec nice -n -15 sh -c '{HOG}' 2>/dev/null"));
+        let hog = Load::shell("exec nice -n -15 sh -c 'while :; do :; done' 2>/dev/null");
         Crowd { hog, others }
     }
 
@@ -46,7 +43,7 @@ impl Crowd {
 fn offers_the_hog(options: &str, always: bool) {
     let crowd = Crowd::new();
     let terminal = crowd.terminal(options);
-    for _ in 0..10 {
+    for _ in 0..5 {
         terminal.keys(&["Space", "k"]);
         let screen = terminal.shows("PID to signal");
         let question = screen.lines().find(|l| l.contains("PID to signal")).expect("the question");
@@ -69,7 +66,7 @@ fn no_other_process_is_offered_with_idle_rows_hidden() {
 
 #[test]
 fn blind_answers_hit_the_process_on_top() {
-    for _ in 0..4 {
+    for _ in 0..2 {
         let mut crowd = Crowd::new();
         let terminal = crowd.terminal("");
         terminal.keys(&["Space", "k", "Enter", "Enter", "y"]);
@@ -87,7 +84,7 @@ fn blind_answers_hit_the_process_on_top() {
 fn refreshing_twice_and_asking_does_not_end_the_view() {
     let crowd = Crowd::new();
     let terminal = crowd.terminal("-i");
-    for _ in 0..6 {
+    for _ in 0..4 {
         terminal.keys(&["Space", "Space", "k"]);
         terminal.shows("PID to signal");
         assert!(terminal.alternate());
