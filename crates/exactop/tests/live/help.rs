@@ -73,19 +73,19 @@ fn is_explained(terminal: &Terminal, topic: Topic) {
     // A question takes ? as text.
     terminal.keys(&["F1"]);
     let explanation = topic.explanation();
-    terminal.passes(|screen| {
-        let shown = words(screen);
-        let missing = |text: &&str| !shown.contains(&words(text));
-        let keys = explanation.keys.map(|(key, result)| format!("{key} {result}"));
-        match std::iter::once(explanation.title)
-            .chain(keys.iter().map(String::as_str))
-            .find(missing)
-        {
-            Some(text) => Err(format!("{topic:?}: no {text:?}")),
-            None => Ok(()),
-        }
+    let keys = explanation.keys.map(|(key, result)| format!("{key} {result}"));
+    let missing = |screen: &str| {
+        let (shown, title) = (words(screen), explanation.title);
+        let mut texts = std::iter::once(title).chain(keys.iter().map(String::as_str));
+        texts.find(|text| !shown.contains(&words(text))).map(String::from)
+    };
+    terminal.passes(|screen| match missing(screen) {
+        Some(text) => Err(format!("{topic:?}: no {text:?}")),
+        None => Ok(()),
     });
     terminal.escape();
+    // A next Esc would else join this one if both are written late.
+    terminal.wait("no help", |t| missing(&t.screen()).is_some().then_some(()));
     press(terminal, back);
 }
 

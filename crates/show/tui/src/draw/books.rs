@@ -23,23 +23,24 @@ pub(super) fn line(
         .filter_map(|&(account, n)| Some((account.label(), ink(account), n?)))
         .collect();
     let note = unknown_accounts(&books);
-    let (small, busy) = (merged(&known, Merge::Small), merged(&known, Merge::Busy));
-    let sum = |parts, form, note| with_owed(sum(books.total, parts, form, note, theme), owed);
-    let forms = [
-        sum(&known, Form::Wide, &note),
-        sum(&known, Form::Wide, ""),
-        sum(&known, Form::Bare, ""),
-        sum(&known, Form::Tight, ""),
-        sum(&small, Form::Wide, ""),
-        sum(&small, Form::Tight, ""),
-        sum(&busy, Form::Wide, ""),
-        sum(&busy, Form::Least, ""),
-        with_owed(whole(books.total, &busy, theme), owed),
-        whole(books.total, &busy, theme),
-    ];
-    let last = forms.len() - 1;
-    let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
-    forms.into_iter().nth(fitting).unwrap_or_default()
+    let small = || merged(&known, Merge::Small);
+    let busy = || merged(&known, Merge::Busy);
+    let sum =
+        |parts: &[Part], form, note| with_owed(sum(books.total, parts, form, note, theme), owed);
+    // The first that fits. Most screens have room for one of the first two.
+    let form = |n| match n {
+        0 => sum(&known, Form::Wide, &note),
+        1 => sum(&known, Form::Wide, ""),
+        2 => sum(&known, Form::Bare, ""),
+        3 => sum(&known, Form::Tight, ""),
+        4 => sum(&small(), Form::Wide, ""),
+        5 => sum(&small(), Form::Tight, ""),
+        6 => sum(&busy(), Form::Wide, ""),
+        7 => sum(&busy(), Form::Least, ""),
+        8 => with_owed(whole(books.total, &busy(), theme), owed),
+        _ => whole(books.total, &busy(), theme),
+    };
+    (0..9).map(form).find(|line| line.width() <= room).unwrap_or_else(|| form(9))
 }
 
 /// The sum, with this text behind its idle time.
