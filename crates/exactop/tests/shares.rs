@@ -144,8 +144,8 @@ mod alone {
     fn a_level_of_niceness_is_worth_a_quarter() {
         let Some(_alone) = alone() else { return };
         // Weights 1024 : 820 and 1277 : 1024 (sched_prio_to_weight of kernel/sched/core.c).
-        is_about(share(&["--nice", "0"], &["--nice", "1"], "4"), 55.53, 1.0);
-        is_about(share(&["--nice", "-1"], &["--nice", "0"], "4"), 55.50, 1.0);
+        is_about(share(&["--nice", "0"], &["--nice", "1"], "2"), 55.53, 1.0);
+        is_about(share(&["--nice", "-1"], &["--nice", "0"], "2"), 55.50, 1.0);
     }
 
     #[test]
@@ -159,14 +159,14 @@ mod alone {
     #[test]
     fn a_weight_of_500_beside_100_is_five_sixths() {
         let Some(_alone) = alone() else { return };
-        is_about(share(&["--weight", "500"], &["--weight", "100"], "4"), 83.33, 1.0);
+        is_about(share(&["--weight", "500"], &["--weight", "100"], "3"), 83.33, 1.0);
     }
 
     #[test]
     fn a_quota_of_four_tenths_is_four_tenths() {
         let Some(_alone) = alone() else { return };
         let spinner = Spinner::start(&["--max", "40%"]);
-        let window = window("5");
+        let window = window("3");
         let share = 100.0 * run_ns(&window, &spinner) / length_ns(&window);
         let others = others_pct(&window, &[&spinner]);
         println!("{share:.2} % of a CPU; others had {others:.1} %");
@@ -181,13 +181,13 @@ mod alone {
         let spinner = Spinner::start(&["--max", "400000/1000000"]);
         let (start, busy, had) = (Instant::now(), busy_s(), ran(spinner.pid));
         // From the start of one period to the start of another, so that only whole periods count.
-        let starts: Option<Vec<_>> = (0..=10).map(|_| next_period(spinner.pid)).collect();
+        let starts: Option<Vec<_>> = (0..=5).map(|_| next_period(spinner.pid)).collect();
         let others_s = busy_s() - busy - (ran(spinner.pid) - had);
         let others = 100.0 * others_s / start.elapsed().as_secs_f64();
         measured(others, || assert!(starts.is_some(), "it is not throttled each time"));
         let Some([(began, first), .., (ended, last)]) = starts.as_deref() else { return };
         let share = 100.0 * (last - first) / (*ended - *began).as_secs_f64();
-        println!("{share:.2} % of a CPU in ten periods; others had {others:.1} %");
+        println!("{share:.2} % of a CPU in five periods; others had {others:.1} %");
         is_about((share, others), 40.0, 1.0);
     }
 
@@ -199,7 +199,7 @@ mod alone {
             [("-20", false), ("-1", false), ("0", false), ("1", true), ("19", true)]
         {
             let spinner = Spinner::start(&["--nice", nice, "--cpus", &cpu]);
-            let window = window("2");
+            let window = window("1");
             let cpus = window["cpus"].as_array().expect("CPUs");
             let of = cpus
                 .iter()
@@ -211,7 +211,7 @@ mod alone {
             println!("{said}");
             let (more, less) = if is_nice { (ni, user) } else { (user, ni) };
             measured(others_pct(&window, &[&spinner]), || {
-                assert!(more > 100.0 && less < 0.1 * more, "{said}");
+                assert!(more > 50.0 && less < 0.1 * more, "{said}");
             });
         }
     }

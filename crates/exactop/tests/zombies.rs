@@ -7,35 +7,10 @@
 mod helpers;
 
 use exactop_testkit::wait;
+use exactop_workloads::workloads::{Crowd, CrowdOf};
 use helpers::run::{run, without_ledger};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-
-/// stress-ng's stressor, two with 10,000 zombies each.
-struct Zombies(Child);
-
-impl Zombies {
-    fn start() -> Zombies {
-        let args = ["--zombie", "2", "--zombie-max", "10000", "--timeout", "600"];
-        let mut command = Command::new("stress-ng");
-        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
-        let zombies = Zombies(command.spawn().unwrap_or_else(|e| {
-            panic!("stress-ng: {e}: apt-get install --no-install-recommends -y stress-ng")
-        }));
-        wait::until("15,000 processes", || processes() >= 15_000);
-        zombies
-    }
-}
-
-impl Drop for Zombies {
-    fn drop(&mut self) {
-        // Its stressors end with it, and so do their zombies.
-        let pid = rustix::process::Pid::from_child(&self.0);
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        let _ = self.0.wait();
-    }
-}
 
 fn processes() -> usize {
     let is_pid = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
@@ -66,7 +41,8 @@ mod alone {
             eprintln!("left out: kernel.pid_max is {}: no room for 20,000 zombies", max.trim());
             return;
         }
-        let _zombies = Zombies::start();
+        let zombies = Crowd::start(CrowdOf::Zombies, 20_000).expect("zombies");
+        wait::until("20,000 processes", || processes() >= 20_000);
         let report = tempfile::NamedTempFile::new().expect("a file");
         let path = |path: &Path| path.to_str().expect("UTF-8").to_string();
         // Short and long lives, and the shell's own count of their use.
@@ -76,6 +52,7 @@ mod alone {
                       times";
         let done = run(&["run", "-q", "--json", &path(report.path()), "--", "bash", "-c", script]);
         let there = processes();
+        drop(zombies);
         assert_eq!(done.code, Some(0), "{}", done.err);
         let said: f64 = done.out.lines().map(seconds).sum();
         let text = std::fs::read_to_string(report.path()).expect("the report");

@@ -181,7 +181,7 @@ fn windows_lost_before_writing_are_the_reported_gap() {
         server.fares(fares);
         log.windows(1);
         until("a failure", &exporter, |status| status.failed > 0 && server.is_away());
-        log.windows(2000);
+        log.windows(600);
         let failed = exporter.status().failed;
         until("a failure", &exporter, |status| status.failed > failed + 1);
         server.fares(Fares::Well);
@@ -202,7 +202,7 @@ fn windows_lost_before_writing_are_the_reported_gap() {
         // More than one gap if files were removed while earlier ones were read.
         let told = (status.losses, u128::from(status.lost_ns));
         assert_eq!((host.gaps.count, host.gaps.length_ns), told, "{fares:?}: {host:?}");
-        assert_eq!(balance.windows(), 2021 - status.lost_ns / WINDOW, "{fares:?}");
+        assert_eq!(balance.windows(), 621 - status.lost_ns / WINDOW, "{fares:?}");
     }
 }
 

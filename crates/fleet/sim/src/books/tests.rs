@@ -60,9 +60,9 @@ fn windows_have_the_requested_length_and_are_recent() {
 #[test]
 fn the_balance_finds_the_simulated_errors() {
     let dir = tempfile::tempdir().expect("a directory");
-    let made = args(&dir.path().join("books"), 24, 1.0);
+    let made = args(&dir.path().join("books"), 24, 0.5);
     let args =
-        Args { doubled: 8.0, late: 10.0, lost: 8.0, skewed: 3, dead: 2, restarted: 5, ..made };
+        Args { doubled: 8.0, late: 10.0, lost: 16.0, skewed: 3, dead: 2, restarted: 5, ..made };
     let delivered = simulate(&args).expect("made");
     let plan = Plan::from_args(&args).expect("a plan");
     let balance = balance(&args);

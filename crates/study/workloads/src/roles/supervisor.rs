@@ -36,15 +36,16 @@ pub(super) fn split() -> io::Result<()> {
 /// Kills the load; returns when none of its processes is left.
 fn end(group: Pid) {
     let _ = kill_process_group(group, Signal::KILL);
-    // With SIGCHLD ignored, this returns when the last child has ended. SAFETY: a null status is
-    // allowed.
+    // Each end wakes a waiting parent, which then looks at all children (wait_consider_task() in
+    // kernel/exit.c): minutes for a crowd of tens of thousands. So wait for the group first.
+    while test_kill_process_group(group).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Then for orphans in other groups. With SIGCHLD ignored, this returns when the last child has
+    // ended. SAFETY: a null status is allowed.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0
         || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
     {}
-    // After that, an unreaped process may still be on the process lists for a moment.
-    while test_kill_process_group(group).is_ok() {
-        std::thread::sleep(Duration::from_micros(200));
-    }
 }
 
 fn set_child_signal(action: libc::sighandler_t) {

@@ -8,8 +8,8 @@ use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// A reader is disconnected if its pending rows exceed two windows by this many bytes.
-const BYTES: usize = 64 << 20;
+/// [`View::pending_bytes`].
+const PENDING_BYTES: usize = 64 << 20;
 
 /// Reply to a reader.
 #[derive(Clone, Debug)]
@@ -98,12 +98,20 @@ pub struct View {
     uid: Option<u32>,
     lookers: Vec<Looker>,
     sums: Vec<Sum>,
+    /// A reader is disconnected if its pending rows exceed two windows by this many bytes.
+    pending_bytes: usize,
 }
 
 impl View {
     /// A view without readers.
     pub fn new(choice: Choice, visibility: &Visibility) -> View {
-        View { choice, uid: visibility.uid(), lookers: Vec::new(), sums: Vec::new() }
+        View {
+            choice,
+            uid: visibility.uid(),
+            lookers: Vec::new(),
+            sums: Vec::new(),
+            pending_bytes: PENDING_BYTES,
+        }
     }
 
     /// True if the view has this choice.
@@ -175,7 +183,7 @@ impl View {
             return Vec::new();
         }
         let part = window.visible_to(&self.choice, &|tgid| visibility.has(tgid));
-        let most = 2 * part.bytes() + BYTES;
+        let most = 2 * part.bytes() + self.pending_bytes;
         let mut parts = repeat_n(part, sums);
         self.sums.iter_mut().zip(&mut parts).for_each(|(sum, part)| sum.then(part));
         self.sums.extend(parts.map(|window| Sum { window, reply: None }));
@@ -336,6 +344,7 @@ mod tests {
     #[test]
     fn only_a_reader_with_too_many_pending_bytes_is_disconnected() {
         let mut view = view(&[1, 2]);
+        view.pending_bytes = 8 << 20;
         for n in 1.. {
             assert!(n < 100, "no reader was disconnected");
             assert!(view.ask(2, n + 1, n).1.is_none());
