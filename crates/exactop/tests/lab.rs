@@ -8,7 +8,7 @@ mod helpers;
 use exactop_testkit::wait::{self, until as wait_until};
 use helpers::processes::{send, Load, INT, KILL};
 use helpers::quiet::measured;
-use helpers::run::{alone, command, copied, done, program, run, Done};
+use helpers::run::{command, copied, done, program, run, without_ledger, Done};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -195,7 +195,9 @@ fn an_error_in_an_experiment_file_is_one_line() {
 
 #[test]
 fn a_disturbed_trial_is_discarded_and_says_why() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let body = PAIRS.replace("foreign_pct = 30.0", "foreign_pct = 10.0");
     let own = Own::new(&body);
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -237,7 +239,9 @@ fn half_way(own: &Own) -> Child {
 
 #[test]
 fn an_interrupted_run_keeps_its_trials_and_leaves_no_process() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     // A worker with a child, which only the lab's guard ends.
     let nap = format!("4242.{}", std::process::id());
     let worker =
@@ -267,7 +271,9 @@ fn an_interrupted_run_keeps_its_trials_and_leaves_no_process() {
 
 #[test]
 fn a_write_error_is_one_line() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let own = Own::with_a_copy(PAIRS);
     let nowhere = run(&["lab", "run", &own.file(), "--out", "/proc/nowhere"]);
     let said = nowhere.err;
@@ -324,7 +330,9 @@ fn a_trace_holds_every_event_it_counts() {
     use perfetto_protos::trace::Trace;
     use perfetto_protos::trace_packet::trace_packet::Data;
     use protobuf::Message;
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("t.pftrace");
     let path = file.display().to_string();
@@ -367,7 +375,9 @@ mod alone {
 
     #[test]
     fn a_right_prediction_is_inside_and_a_wrong_one_outside() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         let own = Own::new(PAIRS);
         let output = own.run(&["--quick"]);
         assert!(output.code == Some(0), "{}", output.err);
@@ -408,7 +418,9 @@ mod alone {
 
     #[test]
     fn weights_and_quotas_match_the_prediction() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         // A failed test may have left some.
         let before = groups_of_runs();
         let own = Own::new(

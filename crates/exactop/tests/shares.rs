@@ -8,7 +8,7 @@ mod helpers;
 
 use helpers::processes::first_line;
 use helpers::quiet::{busy_s, measured};
-use helpers::run::{alone, command, program, run};
+use helpers::run::{command, program, run, without_ledger};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -142,7 +142,9 @@ mod alone {
 
     #[test]
     fn a_level_of_niceness_is_worth_a_quarter() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         // Weights 1024 : 820 and 1277 : 1024 (sched_prio_to_weight of kernel/sched/core.c).
         is_about(share(&["--nice", "0"], &["--nice", "1"], "2"), 55.53, 1.0);
         is_about(share(&["--nice", "-1"], &["--nice", "0"], "2"), 55.50, 1.0);
@@ -150,7 +152,9 @@ mod alone {
 
     #[test]
     fn the_ends_of_niceness_are_all_and_nothing() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         // The shortest turn of the other one, a tick or two, is a thousandth of these seconds.
         let (share, others) = share(&["--nice", "-20"], &["--nice", "19"], "12");
         measured(others, || assert!(share >= 99.9, "{share:.3} %"));
@@ -158,13 +162,17 @@ mod alone {
 
     #[test]
     fn a_weight_of_500_beside_100_is_five_sixths() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         is_about(share(&["--weight", "500"], &["--weight", "100"], "3"), 83.33, 1.0);
     }
 
     #[test]
     fn a_quota_of_four_tenths_is_four_tenths() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         let spinner = Spinner::start(&["--max", "40%"]);
         let window = window("3");
         let share = 100.0 * run_ns(&window, &spinner) / length_ns(&window);
@@ -177,7 +185,9 @@ mod alone {
 
     #[test]
     fn a_period_of_a_second_gives_its_quota_each_time() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         let spinner = Spinner::start(&["--max", "400000/1000000"]);
         let (start, busy, had) = (Instant::now(), busy_s(), ran(spinner.pid));
         // From the start of one period to the start of another, so that only whole periods count.
@@ -193,7 +203,9 @@ mod alone {
 
     #[test]
     fn niceness_above_nought_lands_under_ni() {
-        let Some(_alone) = alone() else { return };
+        if without_ledger() {
+            return;
+        }
         let cpu = cpu();
         for (nice, is_nice) in
             [("-20", false), ("-1", false), ("0", false), ("1", true), ("19", true)]

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard};
 
 /// Result of a run.
 pub struct Done {
@@ -84,12 +83,4 @@ pub fn without_ledger() -> bool {
         eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
     }
     left_out
-}
-
-/// One test at a time: they measure shares of CPUs.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// A lock for one test at a time; `None`: tests that need the ledger are left out on purpose.
-pub fn alone() -> Option<MutexGuard<'static, ()>> {
-    (!without_ledger()).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }

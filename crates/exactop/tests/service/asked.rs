@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, Load, INT};
-use crate::helpers::run::{alone, command};
+use crate::helpers::run::{command, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::{copy, Read, Write};
@@ -63,7 +63,9 @@ fn pass_on(reader: &UnixStream, socket: &Path, heard: &Mutex<Vec<u8>>) {
 /// its interval gets them for 40 s.
 #[test]
 fn recorders_and_servers_send_the_length_of_their_windows() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let log = daemon.path().join("theirs");
     let log = log.to_str().expect("UTF-8");

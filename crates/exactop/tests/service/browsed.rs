@@ -6,7 +6,7 @@
 mod driver;
 
 use crate::helpers::processes::{send, Load, INT};
-use crate::helpers::run::{alone, command, run};
+use crate::helpers::run::{command, run, without_ledger};
 use crate::metrics;
 use crate::page::Page;
 use driver::Browser;
@@ -58,7 +58,9 @@ const LOOKED_AT: &str = r"new Promise(done => {
 
 #[test]
 fn a_page_in_a_fork_storm_fills_its_picture_and_makes_no_requests() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let Some(mut browser) = Browser::start() else { return };
     let _storm = Load::shell("while :; do /bin/true; done");
     let page = Page::serve(&["--source", "ledger"]);
@@ -125,7 +127,9 @@ fn is_recorded(dir: &Path, is_it: impl Fn(&TaskDelta) -> bool) -> bool {
 /// row.
 #[test]
 fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let Some(mut browser) = Browser::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (log, file) = (dir.path().join("log"), dir.path().join("page.html"));

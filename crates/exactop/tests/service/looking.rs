@@ -4,7 +4,7 @@
 use crate::daemon::{bpf_files, parsed, Daemon};
 use crate::helpers::processes::Load;
 use crate::helpers::rights::{documented, field, of};
-use crate::helpers::run::{alone, done, run};
+use crate::helpers::run::{done, run, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
@@ -51,7 +51,9 @@ impl Looking {
 
 #[test]
 fn two_readers_share_programs_that_end_with_the_last_reader() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let pid = daemon.load.pid();
     let before = bpf_files(pid);
@@ -86,7 +88,9 @@ fn two_readers_share_programs_that_end_with_the_last_reader() {
 
 #[test]
 fn waits_and_wake_ups_are_of_the_requested_processes() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let load = Load::shell("while :; do sleep 0.01; done");
     let shell = load.pid().to_string();
     let daemon = Daemon::start(&[]);
@@ -121,7 +125,9 @@ fn waits_and_wake_ups_are_of_the_requested_processes() {
 
 #[test]
 fn a_plain_user_gets_only_own_processes() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root can change its user");
     }
@@ -146,7 +152,9 @@ fn a_plain_user_gets_only_own_processes() {
 
 #[test]
 fn readers_give_the_daemon_no_more_rights() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let expected = documented("`daemon`", "ledger");
     let before = bpf_files(daemon.load.pid());

@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{Load, KILL};
-use crate::helpers::run::alone;
+use crate::helpers::run::without_ledger;
 pub use exactop_testkit::port;
 use exactop_testkit::wait;
 use std::collections::BTreeMap;
@@ -73,7 +73,9 @@ pub fn adds_up(first: &BTreeMap<String, i128>, now: &BTreeMap<String, i128>) {
 
 #[test]
 fn every_page_adds_up_in_a_fork_storm_and_a_restart_decreases_no_counter() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let _storm = Load::shell("while :; do /bin/true; done");
     let port = port();
     let mut daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
@@ -117,7 +119,9 @@ fn every_page_adds_up_in_a_fork_storm_and_a_restart_decreases_no_counter() {
 
 #[test]
 fn no_name_breaks_a_page() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let port = port();
     let _daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
     page(port);
@@ -140,7 +144,9 @@ fn no_name_breaks_a_page() {
 
 #[test]
 fn an_unusable_address_is_refused() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     let dir = tempfile::tempdir().expect("a directory");

@@ -3,7 +3,7 @@
 use crate::daemon::Daemon;
 use crate::filed::{start, written};
 use crate::helpers::processes::TERM;
-use crate::helpers::run::{alone, command, done, run};
+use crate::helpers::run::{command, done, run, without_ledger};
 use crate::metrics::{get, port};
 use crate::receiver;
 use exactop_testkit::wait;
@@ -76,7 +76,9 @@ fn boot_id() -> String {
 
 #[test]
 fn metrics_recordings_and_the_fleets_tables_have_the_name_of_the_host() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let dir = tempfile::tempdir().expect("a directory");
     let books = dir.path().join("books");
     fs::create_dir(&books).expect("a directory");

@@ -2,7 +2,7 @@
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::{Load, KILL};
-use crate::helpers::run::{alone, command};
+use crate::helpers::run::{command, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -89,14 +89,18 @@ fn looked_at(page: &Page, holds: u32) {
 
 #[test]
 fn programs_for_a_process_are_there_while_its_panel_is_open() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let page = Page::serve(&["--source", "ledger"]);
     looked_at(&page, page.load.pid());
 }
 
 #[test]
 fn a_page_of_a_daemon_has_the_daemons_programs() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let socket = daemon.socket();
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
@@ -106,7 +110,9 @@ fn a_page_of_a_daemon_has_the_daemons_programs() {
 
 #[test]
 fn a_page_gets_the_programs_of_a_restarted_daemon() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let mut daemon = Daemon::start(&[]);
     let socket = daemon.socket();
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
@@ -130,7 +136,9 @@ fn a_page_gets_the_programs_of_a_restarted_daemon() {
 
 #[test]
 fn threads_are_sent_for_the_process_on_the_page() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let page = Page::serve(&["--source", "ledger"]);
     let pid = page.load.pid();
     let threads = |(name, window): (String, Value)| {

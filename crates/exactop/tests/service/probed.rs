@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::TERM;
-use crate::helpers::run::alone;
+use crate::helpers::run::without_ledger;
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
 use std::fs;
@@ -34,7 +34,9 @@ fn start(settings: &str) -> (Daemon, u16) {
 
 #[test]
 fn the_daemon_answers_to_its_own_names_and_reports_closed_windows() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let (mut daemon, port) = start("[http]\nhosts = [\"node-7.example\"]\n");
     // It listens after it has given up its rights.
     page(port);
@@ -65,7 +67,9 @@ fn ticks(pid: u32) -> i128 {
 
 #[test]
 fn the_page_has_the_daemons_own_resource_use() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let (mut daemon, port) = start("");
     let pid = daemon.load.pid();
     page(port);

@@ -2,7 +2,7 @@
 
 use crate::daemon::{parsed, span, Daemon, Looking};
 use crate::helpers::processes::{send, state, Load, STOP};
-use crate::helpers::run::{alone, done, run};
+use crate::helpers::run::{done, run, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,9 @@ fn content(window: &Value) -> (Value, BTreeSet<(u64, u64, u64)>) {
 
 #[test]
 fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let storm = Load::shell("while :; do /bin/true; done");
     let daemon = Daemon::start(&[]);
     let before = programs(daemon.load.pid());
@@ -89,7 +91,9 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
 
 #[test]
 fn a_stalled_reader_delays_no_other_reader() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let mut still = daemon.reader(&["--json", "-d", "0.1"]);
     let still = Load::start(&mut still);
@@ -101,7 +105,9 @@ fn a_stalled_reader_delays_no_other_reader() {
 
 #[test]
 fn a_second_daemon_is_refused_by_the_socket_and_by_the_recording() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     let (socket, log) = (daemon.socket(), daemon.log());
     let (socket, log) = (socket.to_str().expect("UTF-8"), log.to_str().expect("UTF-8"));
@@ -122,7 +128,9 @@ fn a_missing_daemon_is_reported_in_one_line() {
 
 #[test]
 fn group_members_read_without_root_and_other_users_cannot() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root can change its user");
     }

@@ -3,7 +3,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::rights::{documented, each_thread_has, of};
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{lchown, symlink, PermissionsExt};
@@ -11,7 +11,9 @@ use std::os::unix::net::UnixStream;
 
 #[test]
 fn each_thread_of_the_daemon_keeps_the_documented_rights() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&["--metrics", "127.0.0.1:0", "--otlp", "http://127.0.0.1:9"]);
     let expected = documented("`daemon`", "ledger");
     let pid = daemon.load.pid().to_string();
@@ -22,7 +24,9 @@ fn each_thread_of_the_daemon_keeps_the_documented_rights() {
 
 #[test]
 fn an_invalid_request_is_refused_and_harms_no_reader() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::start(&[]);
     for said in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
@@ -45,7 +49,9 @@ fn an_invalid_request_is_refused_and_harms_no_reader() {
 
 #[test]
 fn the_daemon_writes_to_no_path_that_another_user_redirects() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root makes a link of another user");
     }

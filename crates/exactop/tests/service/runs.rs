@@ -2,7 +2,7 @@
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::{first_line, is_over, send, Load, CONT, KILL, STOP};
-use crate::helpers::run::{alone, copied_from, done, program, Done};
+use crate::helpers::run::{copied_from, done, program, without_ledger, Done};
 use crate::inside::CONTAINED;
 use exactop_testkit::wait;
 use serde_json::Value;
@@ -78,7 +78,9 @@ fn named(daemon: &Daemon, name: &str) -> String {
 
 #[test]
 fn simultaneous_trees_each_have_their_own_orphans() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     // Processes outside of both trees.
     let other = named(&daemon, "in-no-tree");
@@ -127,7 +129,9 @@ fn simultaneous_trees_each_have_their_own_orphans() {
 
 #[test]
 fn a_trees_cpu_time_matches_its_workers() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     let me = daemon.path().join("exactop");
     let me = me.to_str().expect("UTF-8");
@@ -162,7 +166,9 @@ fn a_trees_cpu_time_matches_its_workers() {
 
 #[test]
 fn a_nested_run_is_refused_and_the_outer_run_loses_nothing() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
     let (me, socket) = (me.to_str().expect("UTF-8"), socket.to_str().expect("UTF-8"));
@@ -177,7 +183,9 @@ fn a_nested_run_is_refused_and_the_outer_run_loses_nothing() {
 
 #[test]
 fn a_process_that_outlives_a_run_can_start_another() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
     let own = named(&daemon, "second-run");
@@ -204,7 +212,9 @@ fn a_process_that_outlives_a_run_can_start_another() {
 
 #[test]
 fn time_at_the_gate_is_not_counted_and_later_time_is() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     let own = named(&daemon, "after-gate");
     let script = "i=0; while [ $i -lt 40 ]; do $0; i=$((i+1)); done";
@@ -229,7 +239,9 @@ fn time_at_the_gate_is_not_counted_and_later_time_is() {
 
 #[test]
 fn a_stopped_daemon_delays_no_command() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let daemon = Daemon::of_group("nogroup");
     let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
     let end = place.path().join("end");
@@ -260,7 +272,9 @@ fn a_stopped_daemon_delays_no_command() {
 
 #[test]
 fn a_daemon_that_ends_during_a_run_is_the_reported_reason() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let mut daemon = Daemon::of_group("nogroup");
     let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
     let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -296,7 +310,9 @@ fn impossible_options_are_refused_before_the_command_starts() {
 
 #[test]
 fn a_run_in_a_pid_namespace_is_refused() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: a PID namespace takes root");
     }

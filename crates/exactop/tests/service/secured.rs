@@ -3,7 +3,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::TERM;
-use crate::helpers::run::alone;
+use crate::helpers::run::without_ledger;
 use crate::stand_in::{Mood, StandIn};
 use exactop_testkit::wait;
 use rcgen::{generate_simple_self_signed, CertifiedKey};
@@ -67,7 +67,9 @@ fn hand_on(stream: impl Read + Write, to: &str) -> io::Result<()> {
 
 #[test]
 fn a_store_is_trusted_by_the_certificate_in_the_settings() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let dir = tempfile::tempdir().expect("a directory");
     let store = StandIn::start(&dir.path().join("store"), Mood::Well);
     let (url, believed) = secured(dir.path(), "one.pem", &store.url);

@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{send, HUP, TERM};
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use exactop_testkit::wait;
 use std::fs;
 
@@ -25,7 +25,9 @@ fn check_prints_the_settings_and_their_errors() {
 
 #[test]
 fn sighup_reads_the_settings_again() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("config.toml");
     fs::write(&path, "").expect("settings");

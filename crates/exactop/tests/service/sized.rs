@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::helpers::processes::{Load, TERM};
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use crate::metrics::{any_page, page, port};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,7 +40,9 @@ fn sum(page: &BTreeMap<String, i128>, prefix: &str) -> i128 {
 
 #[test]
 fn readers_the_page_and_the_recording_have_the_histograms() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let _storm = Load::shell("while :; do /bin/true & /bin/true; done");
     let settings =
         "[record]\ninterval = \"1s\"\n[blame]\nhistograms = true\n[metrics]\nbuckets = true\n";
@@ -83,7 +85,9 @@ fn readers_the_page_and_the_recording_have_the_histograms() {
 
 #[test]
 fn a_daemon_without_histograms_says_how_to_keep_them() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let (daemon, port) = daemon("");
     let socket = daemon.socket();
     let words = ["waits", "--by", "pod", "1", "1", "--socket", socket.to_str().expect("UTF-8")];

@@ -3,7 +3,7 @@
 
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::Load;
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
 use std::collections::BTreeMap;
@@ -111,7 +111,9 @@ fn only_files_of_exited_processes_count_as_leaks() {
 #[test]
 #[ignore = "takes half an hour: make test-soak"]
 fn a_day_of_windows_leaves_memory_and_descriptors_as_they_were() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let seconds = std::env::var("EXACTOP_TEST_SOAK_SECONDS");
     let seconds = seconds.map_or(1800, |text| text.parse().expect("a number of seconds"));
     let _storm = Load::shell("while :; do /bin/true; done");

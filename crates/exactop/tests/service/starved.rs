@@ -2,7 +2,7 @@
 
 use crate::daemon::{parsed, Daemon};
 use crate::helpers::processes::{children, Load, TERM};
-use crate::helpers::run::{alone, command, run};
+use crate::helpers::run::{command, run, without_ledger};
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
 use rustix::process::setpriority_process;
@@ -63,7 +63,9 @@ fn daemon_with(settings: &str) -> (Daemon, u16) {
 
 #[test]
 fn only_the_reader_and_the_server_have_a_raised_priority() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     const OTHER: u32 = libc::SCHED_OTHER as u32;
     const REAL_TIME: u32 = libc::SCHED_RR as u32;
     for (word, raised) in
@@ -85,7 +87,9 @@ fn only_the_reader_and_the_server_have_a_raised_priority() {
 
 #[test]
 fn an_own_session_gets_a_raised_priority() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if fs::read_to_string("/proc/self/autogroup").is_err() {
         return eprintln!("left out: this kernel does not group tasks by sessions");
     }
@@ -134,7 +138,9 @@ impl Drop for Stopped {
 
 #[test]
 fn a_scrape_gets_the_last_window_while_the_reader_is_stopped() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let port = port();
     let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
     page(port);
@@ -149,7 +155,9 @@ fn a_scrape_gets_the_last_window_while_the_reader_is_stopped() {
 
 #[test]
 fn five_hundred_scrapes_at_once_are_all_answered() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let port = port();
     let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
     let _storm = Load::shell("while :; do /bin/true; done");
@@ -197,7 +205,9 @@ fn seconds() -> u64 {
 /// `EXACTOP_TEST_SECONDS=30` and `--nocapture` print the results; no duration fails the test.
 #[test]
 fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let (mut daemon, port) = daemon_with("[record]\ninterval = \"1s\"\n");
     page(port);
     let busy = Busy::start();

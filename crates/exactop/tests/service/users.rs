@@ -2,7 +2,7 @@
 
 use crate::daemon::{parsed, Daemon, Looking};
 use crate::helpers::processes::{Load, TERM};
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 
@@ -21,7 +21,9 @@ fn theirs(windows: &[Value], figure: &str) -> u64 {
 
 #[test]
 fn exited_processes_belong_to_their_last_user() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     let mut daemon = Daemon::start(&[]);
     let reader = Looking::start(&daemon, "by", &["--by", "user", "-d", "0.3"]);
     wait::until("a window", || reader.count() > 0);

@@ -2,7 +2,7 @@
 
 use super::{assert_charged, bound, by_name, each_of, is_here, number, said, windows};
 use super::{Watching, CONTAINERS, SPINS};
-use crate::helpers::run::{alone, run};
+use crate::helpers::run::{run, without_ledger};
 use serde_json::{json, Value};
 use std::fs;
 use std::process::Command;
@@ -60,7 +60,9 @@ impl Bundle {
 
 #[test]
 fn each_of_200_brief_containers_is_charged_by_name_live_and_in_replay() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !is_here("runc", "runc") {
         return;
     }
@@ -93,7 +95,9 @@ fn each_of_200_brief_containers_is_charged_by_name_live_and_in_replay() {
 
 #[test]
 fn rows_say_which_container_they_are_in() {
-    let Some(_alone) = alone() else { return };
+    if without_ledger() {
+        return;
+    }
     if !is_here("runc", "runc") {
         return;
     }
