@@ -24,7 +24,7 @@ pub fn path() -> Option<PathBuf> {
 /// # Errors
 /// File, line and the error.
 pub fn load() -> Result<(Settings, Vec<String>), Failure> {
-    static TOLD: Once = Once::new();
+    static COMPLAINED: Once = Once::new();
     let Some(path) = path() else { return Ok(Default::default()) };
     let bytes = match exactop_files::read_configuration(&path) {
         Ok(bytes) => bytes,
@@ -35,12 +35,12 @@ pub fn load() -> Result<(Settings, Vec<String>), Failure> {
     let (settings, unknown) = text(&bytes).and_then(parse).map_err(|(line, what)| {
         Failure::usage(format!("{shown}:{line}: {what}: correct it, or delete the file"))
     })?;
-    let said =
+    let unknown_in =
         |file: String| unknown.iter().map(move |(line, what)| format!("{what} ({file}:{line})"));
-    TOLD.call_once(|| said(shown.to_string()).for_each(|line| complain(&line)));
+    COMPLAINED.call_once(|| unknown_in(shown.to_string()).for_each(|line| complain(&line)));
     // A screen has room only for the file's name; standard error shows the whole path.
     let name = path.file_name().unwrap_or(path.as_os_str());
-    let unknown = said(name.to_string_lossy().into_owned()).collect();
+    let unknown = unknown_in(name.to_string_lossy().into_owned()).collect();
     Ok((settings, unknown))
 }
 

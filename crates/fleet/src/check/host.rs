@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Most findings of a kind that are listed; the others are only counted.
-const TOLD: usize = 16;
+const MOST_LISTED: usize = 16;
 /// Most difference of the wall clock between two windows, ns, plus 1/[`SLEW`] of the time between
 /// them: NTP slews at most 500 ppm.
 const STEP_NS: i128 = 1_000_000_000;
@@ -37,7 +37,7 @@ impl Stretches {
     fn add(&mut self, from_ns: i128, length_ns: u128) {
         self.count += 1;
         self.length_ns += length_ns;
-        if self.first.len() < TOLD {
+        if self.first.len() < MOST_LISTED {
             self.first.push(Stretch { from_ns, length_ns });
         }
     }
@@ -236,7 +236,7 @@ impl Host {
         let by_ns = wall - monotonic;
         if by_ns.abs() > STEP_NS + monotonic.abs() / SLEW {
             self.jumps += 1;
-            if self.first_jumps.len() < TOLD {
+            if self.first_jumps.len() < MOST_LISTED {
                 self.first_jumps.push(Jump { to_ns: after.end_ns.into(), by_ns });
             }
         }
@@ -270,7 +270,7 @@ impl Host {
                 self.starts += 1;
                 let length_ns = (span.begins - from_ns).unsigned_abs();
                 let since_start_ns = span.t0_ns.min(length_ns);
-                if self.first_starts.len() < TOLD {
+                if self.first_starts.len() < MOST_LISTED {
                     self.first_starts.push(Start { from_ns, length_ns, since_start_ns });
                 }
             }

@@ -4,7 +4,7 @@
 use super::{CompletionValue, COLUMNS};
 
 /// The generated script, with each mark replaced by code that asks the machine.
-pub fn with_asked(script: &str) -> String {
+pub fn with_system_values(script: &str) -> String {
     let mut script = script.to_owned();
     for asked in CompletionValue::ALL {
         let marked = format!("COMPREPLY=($(compgen -W \"{}\" -- \"${{cur}}\"))", asked.mark());

@@ -7,7 +7,7 @@ use clap::Command;
 use exactop_model::columns::Column;
 
 /// The generated script, with each mark replaced and with the missing values added.
-pub fn with_asked(script: &str, command: &Command) -> String {
+pub fn with_system_values(script: &str, command: &Command) -> String {
     let mut script = script.to_owned();
     for asked in CompletionValue::ALL {
         script = script.replace(&format!(r#""{}\t''""#, asked.mark()), call(asked));

@@ -20,9 +20,9 @@ pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     clap_complete::generate(shell, &mut shown, "exactop", &mut script);
     let script = String::from_utf8_lossy(&script);
     let script = match shell {
-        Shell::Bash => bash::with_asked(&script),
-        Shell::Zsh => zsh::with_asked(&script),
-        Shell::Fish => fish::with_asked(&script, &shown),
+        Shell::Bash => bash::with_system_values(&script),
+        Shell::Zsh => zsh::with_system_values(&script),
+        Shell::Fish => fish::with_system_values(&script, &shown),
         _ => script.into_owned(),
     };
     script.into_bytes()

@@ -5,7 +5,7 @@ use super::{CompletionValue, COLUMNS};
 use exactop_model::columns::Column;
 
 /// The generated script, with each mark replaced by code that asks the machine.
-pub fn with_asked(script: &str) -> String {
+pub fn with_system_values(script: &str) -> String {
     let mut script = script.to_owned();
     for asked in CompletionValue::ALL {
         script = script.replace(&format!("({})", asked.mark()), call(asked));

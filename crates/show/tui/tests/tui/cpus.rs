@@ -1,10 +1,10 @@
 //! CPUs one by one: bars where they fit, one character each for many CPUs.
 
+use crate::view::{cells, text};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{CpuRow, Frame};
 use exactop_testkit::{arranged, details};
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::draw::theme::Theme;
 use exactop_tui::{Action, App, AutoSwitch, Settings};
 
 fn app(width: u16, height: u16, cpus: u32) -> App {
@@ -51,26 +51,15 @@ fn press(app: &mut App, code: KeyCode, cpus: u32) {
     app.look(&mut details);
 }
 
-fn shown(app: &App, theme: Theme) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, theme, &mut canvas);
-    let lines = canvas.cells().content.chunks(width.into()).map(|line| {
-        let line: String = line.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_string() + "\n"
-    });
-    lines.collect()
-}
-
 fn lines_of_cpus(app: &App) -> Vec<String> {
     let is_of_cpus = |line: &&str| line.starts_with("cpu");
-    shown(app, Theme::MONO).lines().filter(is_of_cpus).map(String::from).collect()
+    text(&cells(app, Theme::MONO)).lines().filter(is_of_cpus).map(String::from).collect()
 }
 
 #[test]
 fn a_small_screen_shows_128_cpus() {
-    insta::assert_snapshot!(shown(&app(80, 24, 128), Theme::FULL));
-    let ascii = shown(&app(80, 24, 128), Theme::MONO.in_ascii());
+    insta::assert_snapshot!(text(&cells(&app(80, 24, 128), Theme::FULL)));
+    let ascii = text(&cells(&app(80, 24, 128), Theme::MONO.in_ascii()));
     let line = ascii.lines().find(|line| line.starts_with("cpu64-127 ")).expect("a strip");
     assert!(line.is_ascii() && line.contains("***."), "{line}");
 }
@@ -146,7 +135,7 @@ fn full_pages_show_cpus_on_request() {
     let mut app = app(80, 24, 2);
     press(&mut app, KeyCode::Down, 2);
     press(&mut app, KeyCode::Enter, 2);
-    assert_eq!(lines_of_cpus(&app).len(), 0, "{}", shown(&app, Theme::MONO));
+    assert_eq!(lines_of_cpus(&app).len(), 0, "{}", text(&cells(&app, Theme::MONO)));
     press(&mut app, KeyCode::Char('C'), 2);
-    assert_eq!(lines_of_cpus(&app).len(), 1, "{}", shown(&app, Theme::MONO));
+    assert_eq!(lines_of_cpus(&app).len(), 1, "{}", text(&cells(&app, Theme::MONO)));
 }

@@ -1,41 +1,16 @@
 //! Findings on a window: the line below the balance, the page, and the pages that Enter opens.
 
+use crate::view::{app, picture, show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::findings::{Finding, FindingKind, ShortLived, Throttled, Waited};
 use exactop_model::owner::Grouping;
 use exactop_model::{Comm, Frame};
-use exactop_testkit::{arranged, details};
+use exactop_testkit::details;
 use exactop_tui::app::Page;
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, AutoSwitch, Settings};
-
-fn app(width: u16, height: u16, settings: Settings) -> App {
-    let mut app = App::new(settings).expect("settings");
-    app.resize(width, height);
-    show(&mut app, |_| {});
-    app
-}
-
-/// Gives the app the frame that it requests, changed by `change`.
-fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
-    let mut frame = arranged(&app.ask(), 0);
-    change(&mut frame);
-    app.accept(frame, &mut details);
-    app.look(&mut details);
-}
 
 fn take(app: &mut App, code: KeyCode) -> Action {
     app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
-}
-
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::FULL, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
 }
 
 /// Findings of three kinds: a group held back, programs that waited, short lives.

@@ -1,11 +1,11 @@
 //! The graph of the marked row.
 
+use crate::view::{cells, text};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::Frame;
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::Page;
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::draw::theme::Theme;
 use exactop_tui::explanations::Topic;
 use exactop_tui::{Action, App, Settings};
 
@@ -34,15 +34,6 @@ fn press(app: &mut App, code: KeyCode) {
     app.look(&mut details);
 }
 
-fn picture(app: &App, theme: Theme) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, theme, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
-}
-
 #[test]
 fn the_graph_at_80x24_and_200x50() {
     for (width, height) in [(80, 24), (200, 50)] {
@@ -53,8 +44,11 @@ fn the_graph_at_80x24_and_200x50() {
         }
         press(&mut app, KeyCode::Char('G'));
         assert_eq!(app.topic(), Topic::Graph);
-        insta::assert_snapshot!(format!("graph_at_{width}x{height}"), picture(&app, Theme::FULL));
-        let plain = picture(&app, Theme::FULL.in_ascii());
+        insta::assert_snapshot!(
+            format!("graph_at_{width}x{height}"),
+            text(&cells(&app, Theme::FULL))
+        );
+        let plain = text(&cells(&app, Theme::FULL.in_ascii()));
         assert!(plain.is_ascii(), "{plain}");
     }
 }
@@ -67,18 +61,18 @@ fn the_graph_follows_the_task() {
     let key = app.entries().next().expect("a row").row.key;
     press(&mut app, KeyCode::Char('G'));
     assert_eq!(app.page(), &Page::Graph(key));
-    assert!(picture(&app, Theme::MONO).contains("the last 1 window since"));
+    assert!(text(&cells(&app, Theme::MONO)).contains("the last 1 window since"));
     for n in 1..4 {
         window(&mut app, n, |_| {});
         window(&mut app, n, |_| {});
     }
-    let shown = picture(&app, Theme::MONO);
+    let shown = text(&cells(&app, Theme::MONO));
     assert!(shown.contains("the last 4 windows since"));
     let newest = |shown: &str| shown.lines().skip(9).filter(|l| l.chars().count() == 80).count();
     assert_eq!(newest(&shown), 12, "its states fill the height: {shown}");
     // A window without the task leaves its column empty.
     window(&mut app, 4, |frame| frame.rows.retain(|row| row.key != key));
-    let shown = picture(&app, Theme::MONO);
+    let shown = text(&cells(&app, Theme::MONO));
     assert!(shown.contains("the last 5 windows since"), "{shown}");
     assert_eq!(newest(&shown), 0, "the newest column is empty: {shown}");
     press(&mut app, KeyCode::Esc);
@@ -89,5 +83,5 @@ fn the_graph_follows_the_task() {
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Char('G'));
-    assert!(picture(&app, Theme::MONO).contains("the last 1 window since"));
+    assert!(text(&cells(&app, Theme::MONO)).contains("the last 1 window since"));
 }

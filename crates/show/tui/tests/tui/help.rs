@@ -1,13 +1,12 @@
 //! The help: `?` explains every screen and its keys do something there, `h` lists every key, and
 //! the glossary is that of the reference.
 
+use crate::view::{app, picture};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
 use exactop_model::ErrorKind;
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::help::HelpText;
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::explanations::Topic;
 use exactop_tui::keys::BINDINGS;
 use exactop_tui::{Action, App, Settings};
@@ -35,25 +34,11 @@ fn press(app: &mut App, key: &str) -> Action {
 
 /// The view after some keys, separated by blanks.
 fn after(width: u16, height: u16, keys: &str) -> App {
-    let mut app = App::new(Settings::default()).unwrap();
-    app.resize(width, height);
-    app.accept(arranged(&app.ask(), 0), &mut details);
-    app.look(&mut details);
+    let mut app = app(width, height, Settings::default());
     for key in keys.split_whitespace() {
         press(&mut app, key);
     }
     app
-}
-
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::FULL, &mut canvas);
-    let lines = canvas.cells().content.chunks(width.into());
-    let line = |cells: &[ratatui_core::buffer::Cell]| {
-        cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_string() + "\n"
-    };
-    lines.map(line).collect()
 }
 
 /// Keys that lead to the screen; `None`: it needs a recording or earlier windows.

@@ -1,16 +1,14 @@
 //! Looking back from a live machine to earlier windows: the keys, that no window closes meanwhile,
 //! and the way back.
 
+use crate::host::Nobody;
+use crate::view::picture;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
-use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
-use exactop_tui::app::target::Limit;
-use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
-use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{App, Host, ProcessAction, Settings, Target};
+use exactop_tui::{App, Settings};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -108,56 +106,13 @@ impl Timeline for Live {
     }
 }
 
-/// A host that must not act.
-struct Nobody;
-
-impl Host for Nobody {
-    fn identify(&mut self, _: u32, _: ProcessAction) -> Result<Target, String> {
-        panic!("nobody is looked for");
-    }
-
-    fn has_exited(&mut self, _: TaskKey) -> bool {
-        false
-    }
-
-    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
-        panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
-    }
-
-    fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
-        panic!("nobody is signalled");
-    }
-
-    fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
-        panic!("nobody's priority is changed");
-    }
-
-    fn limit(&mut self, _: &Limit) -> Result<String, String> {
-        panic!("nobody is limited");
-    }
-
-    fn save(&mut self, _: &Settings) -> Result<String, String> {
-        Ok("nowhere".into())
-    }
-
-    fn user_id(&mut self, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn point_in_time(&mut self, text: &str, _: i128) -> Result<i128, String> {
-        Err(format!("'{text}' is not a time"))
-    }
-
-    fn local_time(&mut self, wall_ns: i128) -> String {
-        let seconds = wall_ns / SECOND;
-        format!("2026-11-22 14:{:02}:{:02}", seconds / 60, seconds % 60)
-    }
-}
-
 /// A desk after this number of windows.
 fn with_desk(windows: usize, test: impl FnOnce(&mut Desk, &Shared)) {
     let shared: Shared = Rc::default();
-    let (mut feed, mut host) = (Live(shared.clone()), Nobody);
+    let (mut feed, mut host) = (
+        Live(shared.clone()),
+        Nobody { is_live: true, point_in_time: |_, _| panic!("no time is asked for") },
+    );
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
     desk.resize(100, 24);
@@ -180,21 +135,12 @@ fn typed(desk: &mut Desk, text: &str) {
     text.chars().for_each(|c| press(desk, KeyCode::Char(c)));
 }
 
-fn picture(desk: &Desk) -> String {
-    let (width, height) = desk.app().size();
-    let mut canvas = Canvas::new(width, height);
-    draw(desk.app(), Theme::FULL, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
-}
-
 #[test]
 fn brackets_step_through_earlier_windows_and_esc_returns() {
     with_desk(5, |desk, at| {
         typed(desk, "[");
         assert_eq!(at.get(), (5, Some(3)), "the one before the last");
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         assert!(screen.contains("2026-11-22 14:00:06 + 2.000 s"), "{screen}");
         assert!(screen.contains("earlier · Esc: present") && desk.app().is_paused(), "{screen}");
         typed(desk, "[[");
@@ -203,13 +149,21 @@ fn brackets_step_through_earlier_windows_and_esc_returns() {
         press(desk, KeyCode::Left);
         assert_eq!(at.get(), (5, Some(1)), "arrows, too");
         typed(desk, "[[");
-        assert!(picture(desk).contains("the oldest window in memory"), "{}", picture(desk));
+        assert!(
+            picture(desk.app()).contains("the oldest window in memory"),
+            "{}",
+            picture(desk.app())
+        );
         typed(desk, "]]]]]");
-        assert!(picture(desk).contains("Esc returns to the present"), "{}", picture(desk));
+        assert!(
+            picture(desk.app()).contains("Esc returns to the present"),
+            "{}",
+            picture(desk.app())
+        );
         assert_eq!(at.get(), (5, Some(4)));
         press(desk, KeyCode::Esc);
         assert_eq!(at.get(), (6, None), "the window that was open meanwhile is closed");
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         assert!(!screen.contains("2026-11-22") && !desk.app().is_paused(), "{screen}");
     });
 }
@@ -220,10 +174,10 @@ fn no_action_hits_an_exited_process() {
         typed(desk, "[");
         for key in ["k", "r"] {
             typed(desk, key);
-            assert!(picture(desk).contains("this window is over"), "{}", picture(desk));
+            assert!(picture(desk.app()).contains("this window is over"), "{}", picture(desk.app()));
         }
         typed(desk, "z");
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         assert!(screen.contains("not joined") && !screen.contains("joined to"), "{screen}");
         press(desk, KeyCode::Esc);
         typed(desk, "k");
@@ -235,10 +189,10 @@ fn no_action_hits_an_exited_process() {
 fn earlier_windows_have_no_environment() {
     with_desk(3, |desk, _| {
         typed(desk, "[?");
-        insta::assert_snapshot!("an_earlier_window_is_explained_at_100x24", picture(desk));
+        insta::assert_snapshot!("an_earlier_window_is_explained_at_100x24", picture(desk.app()));
         press(desk, KeyCode::Esc);
         typed(desk, "e");
-        assert!(picture(desk).contains("no environment: "), "{}", picture(desk));
+        assert!(picture(desk.app()).contains("no environment: "), "{}", picture(desk.app()));
     });
 }
 
@@ -260,18 +214,22 @@ fn without_earlier_windows_there_is_no_way_back() {
     with_desk(1, |desk, at| {
         typed(desk, "[");
         assert_eq!(at.get(), (1, None));
-        assert!(picture(desk).contains("no earlier window is in memory"), "{}", picture(desk));
+        assert!(
+            picture(desk.app()).contains("no earlier window is in memory"),
+            "{}",
+            picture(desk.app())
+        );
     });
 }
 
 #[test]
 fn bars_of_the_last_windows_stand_in_the_header() {
-    with_desk(1, |desk, _| assert!(!picture(desk).contains("busy ")));
+    with_desk(1, |desk, _| assert!(!picture(desk.app()).contains("busy ")));
     with_desk(9, |desk, _| {
         // Bars stand beside the time, or in place of the books' state if that moved there.
         for (width, least) in [(100, 5), (140, 5), (220, 5), (80, 0)] {
             desk.resize(width, 24);
-            let screen = picture(desk);
+            let screen = picture(desk.app());
             let bars = screen.lines().take(8).find_map(|line| Some(line.split_once("busy ")?.1));
             let bars = bars.map_or(0, |bars| {
                 bars.chars().take_while(|c| ('\u{2801}'..='\u{28ff}').contains(c)).count()
@@ -286,12 +244,13 @@ fn bars_of_the_last_windows_stand_in_the_header() {
 #[test]
 fn columns_of_living_processes_are_left_out_while_looking_back() {
     with_desk(5, |desk, _| {
-        let has = |desk: &Desk| ["RES", "%MEM", "TIME+"].map(|title| picture(desk).contains(title));
-        assert_eq!(has(desk), [true; 3], "{}", picture(desk));
+        let has =
+            |desk: &Desk| ["RES", "%MEM", "TIME+"].map(|title| picture(desk.app()).contains(title));
+        assert_eq!(has(desk), [true; 3], "{}", picture(desk.app()));
         typed(desk, "[");
-        assert_eq!(has(desk), [false; 3], "{}", picture(desk));
-        assert!(picture(desk).contains("%CPU") && picture(desk).contains("COMMAND"));
+        assert_eq!(has(desk), [false; 3], "{}", picture(desk.app()));
+        assert!(picture(desk.app()).contains("%CPU") && picture(desk.app()).contains("COMMAND"));
         press(desk, KeyCode::Esc);
-        assert_eq!(has(desk), [true; 3], "{}", picture(desk));
+        assert_eq!(has(desk), [true; 3], "{}", picture(desk.app()));
     });
 }

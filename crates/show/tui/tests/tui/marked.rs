@@ -1,21 +1,12 @@
 //! A marked window: rows show their change since.
 
+use crate::view::{app, key_of, picture};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{ColumnId, Counter, Frame, IdleRows, RowKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::action::WindowAction;
 use exactop_tui::app::arrange::{Entry, PastRow};
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings};
-
-fn app(width: u16, settings: Settings) -> App {
-    let mut app = App::new(settings).expect("settings");
-    app.resize(width, 24);
-    app.accept(arranged(&app.ask(), 0), &mut details);
-    app.look(&mut details);
-    app
-}
 
 /// Presses a key and does what the loop would do; windows come `beat` later.
 fn press(app: &mut App, code: KeyCode, beat: u64) {
@@ -32,7 +23,7 @@ fn press(app: &mut App, code: KeyCode, beat: u64) {
 
 fn keys(app: &mut App, text: &str, beat: u64) {
     for c in text.chars() {
-        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }, beat);
+        press(app, key_of(c), beat);
     }
 }
 
@@ -54,15 +45,6 @@ fn changed(frame: &mut Frame) {
     more.delta.set(Counter::RunNs, more.delta.get(Counter::RunNs).expect("known") + 600_000_000);
 }
 
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::FULL, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
-}
-
 /// The shown change of a row's %CPU in tenths of a per cent.
 fn change(entry: &Entry) -> Option<i64> {
     entry.versus.expect("a marked window").tenths(entry.line.cpu_tenths, |_, line| line.cpu_tenths)
@@ -77,7 +59,7 @@ fn used_tenths(frame: &Frame) -> i64 {
 
 #[test]
 fn changes_since_a_marked_window_at_80x24() {
-    let mut app = app(80, Settings::default());
+    let mut app = app(80, 24, Settings::default());
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     insta::assert_snapshot!(picture(&app));
@@ -85,7 +67,7 @@ fn changes_since_a_marked_window_at_80x24() {
 
 #[test]
 fn changes_in_the_tree_at_160x24() {
-    let mut app = app(160, Settings { tree: true, ..Settings::default() });
+    let mut app = app(160, 24, Settings { tree: true, ..Settings::default() });
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     insta::assert_snapshot!(picture(&app));
@@ -93,7 +75,7 @@ fn changes_in_the_tree_at_160x24() {
 
 #[test]
 fn changes_of_microstates_at_120x24() {
-    let mut app = app(120, Settings { microstates: true, ..Settings::default() });
+    let mut app = app(120, 24, Settings { microstates: true, ..Settings::default() });
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     insta::assert_snapshot!(picture(&app));
@@ -102,7 +84,7 @@ fn changes_of_microstates_at_120x24() {
 #[test]
 fn against_itself_nothing_changed() {
     for settings in [Settings::default(), Settings { threads: true, ..Settings::default() }] {
-        let mut app = app(200, settings);
+        let mut app = app(200, 24, settings);
         keys(&mut app, "D", 0);
         let column = |id: ColumnId| id.column();
         let context = exactop_model::columns::Context {
@@ -125,7 +107,7 @@ fn against_itself_nothing_changed() {
 #[test]
 fn the_changes_of_all_rows_are_the_change_of_all() {
     for settings in [Settings::default(), Settings { tree: true, ..Settings::default() }] {
-        let mut app = app(80, settings);
+        let mut app = app(80, 24, settings);
         keys(&mut app, "D", 3);
         // The frame on the screen is the marked one.
         let then = used_tenths(app.frame().expect("a frame"));
@@ -144,7 +126,7 @@ fn the_changes_of_all_rows_are_the_change_of_all() {
 
 #[test]
 fn rows_are_ordered_and_chosen_by_their_change() {
-    let mut app = app(80, Settings::default());
+    let mut app = app(80, 24, Settings::default());
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     let is_task = |entry: &Entry| entry.row.kind != RowKind::Exited;
@@ -166,7 +148,7 @@ fn rows_are_ordered_and_chosen_by_their_change() {
 fn the_mark_is_dropped_by_its_key_by_esc_and_by_the_other_kind_of_rows() {
     let marked = |app: &App| app.entries().all(|entry| entry.versus.is_some());
     for ends in [KeyCode::Char('D'), KeyCode::Esc, KeyCode::Char('H')] {
-        let mut app = app(120, Settings::default());
+        let mut app = app(120, 24, Settings::default());
         let plain = picture(&app);
         assert!(!plain.contains("change since"));
         assert_ne!(app.ask().options.still, IdleRows::All);
@@ -186,7 +168,7 @@ fn the_mark_is_dropped_by_its_key_by_esc_and_by_the_other_kind_of_rows() {
 
 #[test]
 fn the_page_of_a_process_shows_it_as_it_is() {
-    let mut app = app(120, Settings::default());
+    let mut app = app(120, 24, Settings::default());
     keys(&mut app, "D", 0);
     keys(&mut app, "/postgres\n\n", 7);
     assert!(matches!(app.page(), exactop_tui::app::Page::Process(_)));
@@ -197,7 +179,7 @@ fn the_page_of_a_process_shows_it_as_it_is() {
 
 #[test]
 fn a_row_of_only_the_marked_window_is_not_offered() {
-    let mut app = app(80, Settings::default());
+    let mut app = app(80, 24, Settings::default());
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, PastRow::Only));
@@ -216,7 +198,7 @@ fn a_row_of_only_the_marked_window_is_not_offered() {
 
 #[test]
 fn without_a_window_there_is_nothing_to_mark() {
-    let mut app = app(80, Settings::default());
+    let mut app = app(80, 24, Settings::default());
     app.mark(None, &mut details);
     assert!(app.message().is_some_and(|m| m.is_error));
     assert!(app.entries().all(|entry| entry.versus.is_none()));
@@ -226,7 +208,7 @@ fn without_a_window_there_is_nothing_to_mark() {
 fn a_new_row_has_no_share_of_earlier_time() {
     let settings =
         Settings { columns: vec![ColumnId::Pid, ColumnId::LatPct], ..Settings::default() };
-    let mut app = app(80, settings);
+    let mut app = app(80, 24, settings);
     keys(&mut app, "D", 0);
     later(&mut app, changed);
     let shown = picture(&app);

@@ -1,13 +1,12 @@
 //! Idle time owed in the balance, while the user asks for it.
 
+use crate::view::picture;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::owed::OwedWindow;
 use exactop_model::on_demand::{Subject, SubjectWindow};
 use exactop_model::Needs;
 use exactop_testkit::{arranged, details};
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings};
 
 const OWED: Needs = Needs::subject(Subject::Owed);
@@ -32,15 +31,6 @@ fn press(app: &mut App, key: char) -> Action {
     let action = app.on_event(&Event::Key(key));
     app.look(&mut details);
     action
-}
-
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::MONO, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>() + "\n";
-    (0..height).map(line).collect()
 }
 
 /// The balance on the screen.

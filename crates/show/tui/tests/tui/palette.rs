@@ -1,54 +1,16 @@
 //! The palette of actions, completions and earlier answers, and highlighted matches.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_testkit::{arranged, details};
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
+use crate::view::{app, cells, keys, picture, press};
+use crossterm::event::KeyCode;
+use exactop_tui::draw::theme::Theme;
 use exactop_tui::explanations::Topic;
 use exactop_tui::keys::BINDINGS;
 use exactop_tui::{Action, App, Settings};
-use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Modifier;
-
-fn app(width: u16, height: u16) -> App {
-    let mut app = App::new(Settings::default()).expect("settings");
-    app.resize(width, height);
-    app.accept(arranged(&app.ask(), 0), &mut details);
-    app.look(&mut details);
-    app
-}
-
-fn press(app: &mut App, code: KeyCode) -> Action {
-    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    if matches!(action, Action::Rearrange | Action::Refresh) {
-        app.accept(arranged(&app.ask(), 0), &mut details);
-    }
-    app.look(&mut details);
-    action
-}
-
-fn keys(app: &mut App, text: &str) -> Action {
-    text.chars().fold(Action::Draw, |_, c| {
-        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
-    })
-}
-
-fn drawn(app: &App) -> Buffer {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::FULL, &mut canvas);
-    canvas.cells().clone()
-}
-
-fn picture(app: &App) -> String {
-    let cells = drawn(app);
-    let line = |y| (0..cells.area.width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..cells.area.height).map(|y| line(y).trim_end().to_string() + "\n").collect()
-}
 
 /// The cells with the style of a match, joined by row.
 fn highlighted(app: &App) -> Vec<String> {
-    let cells = drawn(app);
+    let cells = cells(app, Theme::FULL);
     let (width, top) = (usize::from(cells.area.width), 9);
     let marks = |row: &[ratatui_core::buffer::Cell]| {
         let marked = row.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED));
@@ -60,10 +22,10 @@ fn highlighted(app: &App) -> Vec<String> {
 
 #[test]
 fn palette_at_80x24_and_200x50() {
-    let mut narrow = app(80, 24);
+    let mut narrow = app(80, 24, Settings::default());
     keys(&mut narrow, ":sort");
     insta::assert_snapshot!("palette_at_80x24", picture(&narrow));
-    let mut wide = app(200, 50);
+    let mut wide = app(200, 50, Settings::default());
     keys(&mut wide, "g:");
     insta::assert_snapshot!("palette_over_groups_at_200x50", picture(&wide));
 }
@@ -72,7 +34,7 @@ fn palette_at_80x24_and_200x50() {
 #[test]
 fn every_action_is_found_and_done_by_its_name() {
     for binding in BINDINGS {
-        let mut app = app(120, 40);
+        let mut app = app(120, 40, Settings::default());
         keys(&mut app, ":");
         assert_eq!(app.topic(), Topic::Palette);
         keys(&mut app, &binding.name());
@@ -80,7 +42,7 @@ fn every_action_is_found_and_done_by_its_name() {
         let is_offered = shown.contains(&format!("{}  ", binding.name()));
         assert_eq!(is_offered, !binding.is_of_time(), "{}: {shown}", binding.name());
     }
-    let mut palette = app(80, 24);
+    let mut palette = app(80, 24, Settings::default());
     assert_eq!(keys(&mut palette, ":hk\n"), Action::Rearrange);
     assert!(palette.settings().hide_kernel_threads && palette.prompt().is_none());
     // The second line, and a completed name.
@@ -101,7 +63,7 @@ fn every_action_is_found_and_done_by_its_name() {
 
 #[test]
 fn filters_are_completed_and_recalled() {
-    let mut app = app(100, 30);
+    let mut app = app(100, 30, Settings::default());
     keys(&mut app, "\\lat_p");
     assert!(picture(&app).contains("lat_preempt_ns  "), "{}", picture(&app));
     press(&mut app, KeyCode::Tab);
@@ -133,7 +95,7 @@ fn filters_are_completed_and_recalled() {
 
 #[test]
 fn matches_of_a_search_are_highlighted() {
-    let mut app = app(80, 24);
+    let mut app = app(80, 24, Settings::default());
     keys(&mut app, "/postgres\n");
     press(&mut app, KeyCode::Home);
     let all = highlighted(&app);

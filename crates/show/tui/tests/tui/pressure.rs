@@ -1,12 +1,11 @@
 //! Pressure and disk I/O in the header, and the page of a process with a sampling source.
 
+use crate::view::picture;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::ColumnId;
 use exactop_model::ledger::system::{DiskRate, Pressure};
 use exactop_model::{Counters, Needs, RowKind, SourceKind};
 use exactop_testkit::{arranged, details, frame};
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings};
 
 fn app(width: u16, height: u16) -> App {
@@ -31,15 +30,6 @@ fn press(app: &mut App, code: KeyCode) -> Action {
     let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     app.look(&mut details);
     action
-}
-
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::MONO, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>() + "\n";
-    (0..height).map(line).collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Screens of a made-up machine, compared character by character.
 
+use crate::view::{app, press_all, show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::blame::rows::{CulpritRow, Kind, VictimRow};
 use exactop_model::blame::{Booked, Waits};
@@ -16,31 +17,6 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Cell;
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::terminal::Terminal;
-
-fn app(width: u16, height: u16, settings: Settings) -> App {
-    let mut app = App::new(settings).unwrap();
-    app.resize(width, height);
-    show(&mut app, |_| {});
-    app
-}
-
-/// Gives the app the frame that it requests, changed by `change`.
-fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
-    let mut frame = arranged(&app.ask(), 0);
-    change(&mut frame);
-    app.accept(frame, &mut details);
-    app.look(&mut details);
-}
-
-fn press(app: &mut App, keys: &[KeyCode]) {
-    for &code in keys {
-        let event = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
-        if matches!(app.on_event(&event), Action::Rearrange | Action::Refresh) {
-            app.accept(arranged(&app.ask(), 0), &mut details);
-        }
-        app.look(&mut details);
-    }
-}
 
 fn screen(app: &App, theme: Theme) -> Terminal<TestBackend> {
     let (width, height) = app.size();
@@ -91,7 +67,7 @@ fn command_lines_follow_the_width_and_the_key() {
         assert_eq!(shows(&app), wide, "{width}");
         assert_eq!(app.ask().needs.has(Needs::CMDLINE), wide, "{width}");
         for (switched, setting) in [(!wide, !wide), (wide, wide)] {
-            press(&mut app, &[KeyCode::Char('c')]);
+            press_all(&mut app, &[KeyCode::Char('c')]);
             assert_eq!(shows(&app), switched, "{width}");
             let saved = if setting { AutoSwitch::Always } else { AutoSwitch::Never };
             assert_eq!(app.settings().command_line, saved);
@@ -131,7 +107,7 @@ fn the_program_of_a_command_line_stands_out_and_threads_are_marked() {
     assert!(long.contains(" …/postgres -D"), "a path that does not fit: {long}");
     assert_eq!(inks(&wide, "[kthreadd]"), ["", "[kthreadd]", ""]);
     // Scrolled over all columns, then along the command.
-    press(&mut wide, &[KeyCode::Right; 15]);
+    press_all(&mut wide, &[KeyCode::Right; 15]);
     let scrolled = picture(&wide);
     assert!(scrolled.contains(" p/postgresql/15") || scrolled.contains("/postgresql/15/bin/post"));
     assert!(!scrolled.contains("/usr/lib/postgresql/15"), "{scrolled}");
@@ -200,7 +176,7 @@ fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
     for command_line in [false, true] {
         let mut app = app(100, 30, Settings::default());
         if command_line {
-            press(&mut app, &[KeyCode::Char('c')]);
+            press_all(&mut app, &[KeyCode::Char('c')]);
         }
         let pretend = |frame: &mut Frame| {
             let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
@@ -239,17 +215,17 @@ fn threads_of_one_user_at_80x24() {
 #[test]
 fn process_page_at_80x24() {
     let mut app = app(80, 24, Settings::default());
-    press(&mut app, &[KeyCode::Down, KeyCode::Enter]);
+    press_all(&mut app, &[KeyCode::Down, KeyCode::Enter]);
     insta::assert_snapshot!(picture(&app));
 }
 
 #[test]
 fn system_calls_of_a_process_at_80x24_and_100x24() {
     let mut narrow = app(80, 24, Settings::default());
-    press(&mut narrow, &[KeyCode::Down, KeyCode::Char('y')]);
+    press_all(&mut narrow, &[KeyCode::Down, KeyCode::Char('y')]);
     insta::assert_snapshot!("system_calls_at_80x24", picture(&narrow));
     let mut wide = app(100, 24, Settings::default());
-    press(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
+    press_all(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
     insta::assert_snapshot!("system_calls_at_100x24", picture(&wide));
     show(&mut wide, |frame| frame.subjects.tell(Subject::Syscalls, None));
     assert!(picture(&wide).contains("shown from the next window on"));
@@ -262,7 +238,7 @@ fn system_calls_of_a_process_at_80x24_and_100x24() {
 #[test]
 fn process_page_of_many_threads_at_120x30() {
     let mut app = app(120, 30, Settings::default());
-    press(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
+    press_all(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -279,14 +255,14 @@ fn microstates_with_bars_at_140x24() {
 #[test]
 fn process_page_in_microstates_at_160x30() {
     let mut app = app(160, 30, microstates());
-    press(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
+    press_all(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
     insta::assert_snapshot!(picture(&app));
 }
 
 #[test]
 fn groups_at_80x24() {
     let mut app = app(80, 24, Settings::default());
-    press(&mut app, &[KeyCode::Char('g')]);
+    press_all(&mut app, &[KeyCode::Char('g')]);
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -294,7 +270,7 @@ fn groups_at_80x24() {
 fn groups_at_160x30_with_a_limit_asked_about() {
     let mut app = app(160, 30, Settings::default());
     let keys = [KeyCode::Char('g'), KeyCode::End, KeyCode::Char('x')];
-    press(&mut app, &keys);
+    press_all(&mut app, &keys);
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -346,10 +322,10 @@ fn containers(frame: &mut Frame) {
 fn sums_by_container_at_80x24_and_120x24() {
     for width in [80, 120] {
         let mut app = app(width, 24, Settings::default());
-        press(&mut app, &[KeyCode::Char('K'); 5]);
-        press(&mut app, &[KeyCode::Down]);
+        press_all(&mut app, &[KeyCode::Char('K'); 5]);
+        press_all(&mut app, &[KeyCode::Down]);
         show(&mut app, containers);
-        press(&mut app, &[KeyCode::Down]);
+        press_all(&mut app, &[KeyCode::Down]);
         insta::assert_snapshot!(format!("sums_by_container_at_{width}x24"), picture(&app));
     }
 }
@@ -388,11 +364,11 @@ fn bars_read_without_colours() {
 #[test]
 fn a_page_of_which_nothing_is_known_says_why() {
     let mut app = app(120, 24, Settings::default());
-    press(&mut app, &[KeyCode::Char('g')]);
+    press_all(&mut app, &[KeyCode::Char('g')]);
     show(&mut app, |frame| frame.groups = Some(Err("no \x1b hierarchy".into())));
     let page = picture(&app);
     assert!(page.contains("no control groups: no \\x1b hierarchy"), "{page}");
-    press(&mut app, &[KeyCode::Esc, KeyCode::Enter]);
+    press_all(&mut app, &[KeyCode::Esc, KeyCode::Enter]);
     let refused = || Some(Err("cannot attach on_switch".into()));
     show(&mut app, |frame| frame.subjects.tell(Subject::Waits, refused()));
     let page = picture(&app);
@@ -410,7 +386,7 @@ fn events_are_on_the_help_page_and_not_on_the_status_line() {
     let page = picture(&app);
     assert!(page.contains(" exact · us/sy ~ sampled "), "{page}");
     assert!(!page.contains("unseen_switch") && page.contains(" ? help"), "{page}");
-    press(&mut app, &[KeyCode::Char('h')]);
+    press_all(&mut app, &[KeyCode::Char('h')]);
     let help = picture(&app);
     assert!(
         help.contains("This window: exact; switches not shown 1,234, wake-ups not shown 5,678."),
@@ -430,14 +406,14 @@ fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
             page.contains("no history, brief rows, thread rows · daemon at its memory bound"),
             "{page}"
         );
-        press(&mut app, &[KeyCode::Char('h')]);
+        press_all(&mut app, &[KeyCode::Char('h')]);
         show(&mut app, |frame| frame.provenance.degraded = Some(degraded));
         let help = picture(&app);
         assert!(help.contains("Missing: history, brief rows, thread rows"), "{help}");
         show(&mut app, |frame| frame.provenance.degraded = None);
         let help = picture(&app);
         assert!(help.contains("Missing: unknown (an earlier version did not state it)"), "{help}");
-        press(&mut app, &[KeyCode::Esc]);
+        press_all(&mut app, &[KeyCode::Esc]);
         show(&mut app, |frame| frame.provenance.degraded = None);
         let page = picture(&app);
         assert!(page.contains("missing detail unknown") || width < 200, "{page}");
@@ -447,7 +423,7 @@ fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
 #[test]
 fn help_at_80x24() {
     let mut app = app(80, 24, Settings::default());
-    press(&mut app, &[KeyCode::Char('h')]);
+    press_all(&mut app, &[KeyCode::Char('h')]);
     let page = picture(&app);
     // The number of lines changes with every column and word.
     let (text, count) = page.rsplit_once(" of ").expect("a foot");
@@ -459,14 +435,14 @@ fn help_at_80x24() {
 fn field_chooser_at_80x24() {
     let mut app = app(80, 24, Settings::default());
     let keys = [KeyCode::Char('f'), KeyCode::Down, KeyCode::Right, KeyCode::Down];
-    press(&mut app, &keys);
+    press_all(&mut app, &keys);
     insta::assert_snapshot!(picture(&app));
 }
 
 #[test]
 fn a_question_at_80x24() {
     let mut app = app(80, 24, Settings::default());
-    press(&mut app, &[KeyCode::Char('k'), KeyCode::Enter, KeyCode::Enter]);
+    press_all(&mut app, &[KeyCode::Char('k'), KeyCode::Enter, KeyCode::Enter]);
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -476,10 +452,10 @@ fn a_question_shows_its_default_at_every_width() {
     for width in 40..=120 {
         let mut app = app(width, 24, Settings::default());
         for (key, tail) in [('r', " [0]: "), ('k', " [15 TERM]: ")] {
-            press(&mut app, &[KeyCode::Home, KeyCode::Char(key)]);
+            press_all(&mut app, &[KeyCode::Home, KeyCode::Char(key)]);
             let page = picture(&app);
             assert!(page.contains(tail), "{width}: no {tail:?} in\n{page}");
-            press(&mut app, &[KeyCode::Esc]);
+            press_all(&mut app, &[KeyCode::Esc]);
         }
     }
 }
@@ -488,7 +464,7 @@ fn a_question_shows_its_default_at_every_width() {
 #[test]
 fn the_column_that_orders_the_rows_is_marked() {
     let mut app = app(80, 24, Settings::default());
-    press(&mut app, &[KeyCode::Char('<')]);
+    press_all(&mut app, &[KeyCode::Char('<')]);
     assert_eq!(app.settings().sort, exactop_model::ColumnId::S);
     assert!(picture(&app).contains(" RES S▴ %CPU "), "{}", picture(&app));
 }
@@ -571,7 +547,7 @@ fn figures_since_boot_say_so_and_have_no_residual() {
             if residual_ns > 0 {
                 insta::assert_snapshot!(format!("since_boot_at_{width}x{height}"), screen);
             }
-            press(&mut app, &[KeyCode::Char('h')]);
+            press_all(&mut app, &[KeyCode::Char('h')]);
             show(&mut app, since_boot);
             let help = picture(&app);
             let told = help.lines().find(|line| line.contains("This window: "));
@@ -583,7 +559,7 @@ fn figures_since_boot_say_so_and_have_no_residual() {
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
     let mut app = app(80, 24, Settings { per_cpu: AutoSwitch::Always, ..Settings::default() });
-    press(&mut app, &[KeyCode::Down]);
+    press_all(&mut app, &[KeyCode::Down]);
     let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
     let plain = |c: Color| c == Color::Reset;
@@ -597,7 +573,7 @@ fn hostile_names_cannot_reach_the_terminal() {
     let settings = Settings { command_line: AutoSwitch::Always, ..Settings::default() };
     let mut app = app(150, 40, settings);
     for page in [None, Some(KeyCode::Char('V')), Some(KeyCode::Enter)] {
-        press(&mut app, page.as_slice());
+        press_all(&mut app, page.as_slice());
         let screen = screen(&app, Theme::FULL);
         for cell in &screen.backend().buffer().content {
             assert!(!cell.symbol().contains(|c: char| c.is_control() || c == '\u{202e}'));

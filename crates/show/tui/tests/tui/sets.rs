@@ -1,25 +1,16 @@
 //! The keys of an incident: each shows a set of columns with an order and a filter.
 
+use crate::view::{app, key_of, picture};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::owner::Grouping;
 use exactop_model::{ColumnId, Frame, SourceKind};
 use exactop_testkit::{arranged, details, frame};
 use exactop_tui::app::action::WindowAction;
 use exactop_tui::app::Page;
-use exactop_tui::canvas::Canvas;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::explanations::Topic;
 use exactop_tui::{Action, App, Settings};
 
-fn app(width: u16, height: u16) -> App {
-    let mut app = App::new(Settings::default()).expect("settings");
-    app.resize(width, height);
-    let frame = arranged(&app.ask(), 0);
-    show(&mut app, frame);
-    app
-}
-
-fn show(app: &mut App, frame: Frame) {
+fn accept(app: &mut App, frame: Frame) {
     app.accept(frame, &mut details);
     app.look(&mut details);
 }
@@ -38,17 +29,8 @@ fn press(app: &mut App, code: KeyCode) {
 
 fn keys(app: &mut App, text: &str) {
     for c in text.chars() {
-        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
+        press(app, key_of(c));
     }
-}
-
-fn picture(app: &App) -> String {
-    let (width, height) = app.size();
-    let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::FULL, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
 }
 
 fn message(app: &App) -> &str {
@@ -63,7 +45,7 @@ fn each_digit_answers_a_question_and_leads_back() {
         ("5", "who moves between CPUs", "▾MIGR"),
     ] {
         for back in [KeyCode::Esc, KeyCode::Char(digit.chars().next().expect("a digit"))] {
-            let mut app = app(200, 50);
+            let mut app = app(200, 50, Settings::default());
             // From any page, and over another set.
             keys(&mut app, "g2");
             keys(&mut app, if digit == "2" { "1" } else { "" });
@@ -83,10 +65,10 @@ fn each_digit_answers_a_question_and_leads_back() {
 
 #[test]
 fn who_waits_at_80x24_and_200x50() {
-    let mut narrow = app(80, 24);
+    let mut narrow = app(80, 24, Settings::default());
     keys(&mut narrow, "2");
     insta::assert_snapshot!("who_waits_at_80x24", picture(&narrow));
-    let mut wide = app(200, 50);
+    let mut wide = app(200, 50, Settings::default());
     keys(&mut wide, "3");
     press(&mut wide, KeyCode::Down);
     insta::assert_snapshot!("who_starves_whom_at_200x50", picture(&wide));
@@ -94,7 +76,7 @@ fn who_waits_at_80x24_and_200x50() {
 
 #[test]
 fn three_shows_who_starves_whom_under_every_key() {
-    let mut app = app(120, 30);
+    let mut app = app(120, 30, Settings::default());
     keys(&mut app, "3");
     assert!(matches!(app.page(), Page::Sums(page) if page.starved && page.by == Grouping::Cgroup));
     assert!(message(&app).starts_with("who starves whom"), "{}", message(&app));
@@ -111,7 +93,7 @@ fn three_shows_who_starves_whom_under_every_key() {
     // Without a book, those who wait are shown.
     let mut without = arranged(&app.ask(), 0);
     without.keeps_blame = false;
-    show(&mut app, without);
+    accept(&mut app, without);
     keys(&mut app, "3");
     assert!(message(&app).contains("no blame book"), "{}", message(&app));
     assert!(matches!(app.page(), Page::Sums(page) if page.starved));
@@ -119,10 +101,10 @@ fn three_shows_who_starves_whom_under_every_key() {
 
 #[test]
 fn the_column_menu_at_80x24_and_200x50() {
-    let mut narrow = app(80, 24);
+    let mut narrow = app(80, 24, Settings::default());
     keys(&mut narrow, "2o");
     insta::assert_snapshot!("column_menu_at_80x24", picture(&narrow));
-    let mut wide = app(200, 50);
+    let mut wide = app(200, 50, Settings::default());
     press(&mut wide, KeyCode::F(6));
     insta::assert_snapshot!("column_menu_at_200x50", picture(&wide));
 }
@@ -130,7 +112,7 @@ fn the_column_menu_at_80x24_and_200x50() {
 /// Columns and order of a set are saved in that set, the others stay.
 #[test]
 fn columns_are_chosen_moved_and_saved_by_set() {
-    let mut app = app(120, 40);
+    let mut app = app(120, 40, Settings::default());
     keys(&mut app, "2o");
     assert!(picture(&app).contains("Columns of waits"), "{}", picture(&app));
     // USER is removed. CPU% is moved in front of S.
@@ -150,7 +132,7 @@ fn columns_are_chosen_moved_and_saved_by_set() {
     let mut again = App::new(app.settings().clone()).expect("settings");
     again.resize(120, 40);
     let frame = arranged(&again.ask(), 0);
-    show(&mut again, frame);
+    accept(&mut again, frame);
     keys(&mut again, "2");
     let shown = picture(&again);
     assert!(shown.contains("   PID ▾%CPU S  LAT%   THR"), "{shown}");
@@ -160,7 +142,7 @@ fn columns_are_chosen_moved_and_saved_by_set() {
 
 #[test]
 fn six_shows_what_is_new_since_the_mark() {
-    let mut app = app(120, 30);
+    let mut app = app(120, 30, Settings::default());
     keys(&mut app, "6");
     assert!(message(&app).contains("no window is marked"), "{}", message(&app));
     keys(&mut app, "m");
@@ -174,7 +156,7 @@ fn six_shows_what_is_new_since_the_mark() {
         let fewer = frame.rows.iter_mut().find(|row| row.key.tgid == 22_600).expect("a row");
         fewer.threads = fewer.threads.map(|threads| threads - 1);
         frame.exited.clear();
-        show(app, frame);
+        accept(app, frame);
     };
     keys(&mut app, "6");
     later(&mut app);
@@ -192,7 +174,7 @@ fn six_shows_what_is_new_since_the_mark() {
 
 #[test]
 fn four_shows_the_throttled_groups_only() {
-    let mut app = app(120, 30);
+    let mut app = app(120, 30, Settings::default());
     keys(&mut app, "4");
     let Page::Groups(page) = app.page() else { panic!("{:?}", app.page()) };
     assert!(page.throttled);
@@ -214,8 +196,8 @@ fn four_shows_the_throttled_groups_only() {
 /// A source without the figures says which source has them.
 #[test]
 fn a_set_without_figures_says_what_is_missing() {
-    let mut app = app(120, 30);
-    show(&mut app, frame(SourceKind::Procfs, false));
+    let mut app = app(120, 30, Settings::default());
+    accept(&mut app, frame(SourceKind::Procfs, false));
     keys(&mut app, "3");
     assert_eq!(
         message(&app),

@@ -1,6 +1,7 @@
 //! Tags: several rows at once, and actions on all of them.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crate::view::{app, keys, press};
+use crossterm::event::KeyCode;
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::action::HostAction;
 use exactop_tui::canvas::Canvas;
@@ -8,38 +9,15 @@ use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings, Target};
 use ratatui_core::style::Modifier;
 
-fn app() -> App {
-    let mut app = App::new(Settings::default()).unwrap();
-    app.resize(80, 24);
-    app.accept(arranged(&app.ask(), 0), &mut details);
-    app.look(&mut details);
-    app
-}
-
-fn key(app: &mut App, code: KeyCode) -> Action {
-    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    if action == Action::Rearrange {
-        app.accept(arranged(&app.ask(), 0), &mut details);
-    }
-    app.look(&mut details);
-    action
-}
-
-fn keys(app: &mut App, text: &str) -> Action {
-    text.chars().fold(Action::Draw, |_, c| {
-        key(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
-    })
-}
-
 /// Selects a process by its PID.
 fn select(app: &mut App, pid: u32) {
-    key(app, KeyCode::Home);
+    press(app, KeyCode::Home);
     for _ in 0..app.line_count() {
         let line = app.selected_line().unwrap();
         if app.entries().nth(line).unwrap().row.key.tid == pid {
             return;
         }
-        key(app, KeyCode::Down);
+        press(app, KeyCode::Down);
     }
     panic!("{pid} is not there");
 }
@@ -50,7 +28,7 @@ fn pids(targets: &[Target]) -> Vec<u32> {
 
 #[test]
 fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     for pid in [22_417, 22_418, 812] {
         select(&mut app, pid);
         keys(&mut app, " ");
@@ -77,14 +55,14 @@ fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
     let said = app.message().unwrap();
     assert!(said.is_error && said.text == "SIGKILL sent for 1 of 2: not permitted", "{said:?}");
     // Esc removes the tags.
-    key(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Esc);
     keys(&mut app, "k");
     assert!(app.prompt().unwrap().head().starts_with("PID to signal"));
 }
 
 #[test]
 fn nice_values_too_and_process_1_is_never_one_of_many() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     for pid in [1, 812] {
         select(&mut app, pid);
         keys(&mut app, " ");
@@ -102,7 +80,7 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
 
 #[test]
 fn with_only_process_1_tagged_no_process_is_offered() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     select(&mut app, 1);
     keys(&mut app, " k");
     assert_eq!(app.prompt().unwrap().head().trim_end(), "PID to signal:");
@@ -110,18 +88,18 @@ fn with_only_process_1_tagged_no_process_is_offered() {
 
 #[test]
 fn tags_stay_on_sleeping_tasks_while_another_page_is_open() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     for pid in [22_417, 22_418] {
         select(&mut app, pid);
         keys(&mut app, " ");
     }
     select(&mut app, 812);
-    key(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Enter);
     // A process's page has no rows of sleeping tasks.
     let mut frame = arranged(&app.ask(), 1);
     frame.rows.retain(|row| row.key.tgid == 812);
     app.accept(frame, &mut details);
-    key(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Esc);
     assert_eq!(app.ask().options.still, exactop_model::IdleRows::All);
     let frame = arranged(&app.ask(), 1);
     app.accept(frame, &mut details);
@@ -132,7 +110,7 @@ fn tags_stay_on_sleeping_tasks_while_another_page_is_open() {
 
 #[test]
 fn a_tagged_pid_with_another_start_is_left_out() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     for pid in [22_417, 22_418] {
         select(&mut app, pid);
         keys(&mut app, " ");
@@ -150,11 +128,11 @@ fn a_tagged_pid_with_another_start_is_left_out() {
 
 #[test]
 fn a_selected_row_and_its_present_value_are_named_at_once() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     select(&mut app, 22_418);
     keys(&mut app, "k");
     assert!(app.prompt().unwrap().head().starts_with("signal for PID 22418 (sh)"));
-    key(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Esc);
     keys(&mut app, "r");
     let asked = app.prompt().unwrap().head();
     assert!(asked.contains("PID 22418 (sh), -20 to 19, now [0]"), "{asked}");
@@ -168,7 +146,7 @@ fn a_selected_row_and_its_present_value_are_named_at_once() {
 
 #[test]
 fn tags_are_seen_and_escape_takes_them_and_without_a_selection_space_looks() {
-    let mut app = app();
+    let mut app = app(80, 24, Settings::default());
     assert_eq!(keys(&mut app, " "), Action::Refresh);
     select(&mut app, 22_417);
     keys(&mut app, " ");
@@ -180,6 +158,6 @@ fn tags_are_seen_and_escape_takes_them_and_without_a_selection_space_looks() {
         (y.count(), text.contains("1 tagged"))
     };
     assert_eq!(underlined(&app), (1, true));
-    key(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Esc);
     assert_eq!(underlined(&app), (0, false));
 }

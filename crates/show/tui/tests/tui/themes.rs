@@ -1,29 +1,13 @@
 //! Colours, ASCII and the line of keys for different people and terminals.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_testkit::{arranged, details};
+use crate::view::{app, press, text};
+use crossterm::event::KeyCode;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::{Action, App, AutoSwitch, ColorMode, Settings, ThemeName};
+use exactop_tui::{App, AutoSwitch, ColorMode, Settings, ThemeName};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Color;
 use std::fmt::Write;
-
-fn app(width: u16, height: u16, settings: Settings) -> App {
-    let mut app = App::new(settings).unwrap();
-    app.resize(width, height);
-    app.accept(arranged(&app.ask(), 0), &mut details);
-    app.look(&mut details);
-    app
-}
-
-fn press(app: &mut App, code: KeyCode) {
-    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    if matches!(action, Action::Rearrange | Action::Refresh) {
-        app.accept(arranged(&app.ask(), 0), &mut details);
-    }
-    app.look(&mut details);
-}
 
 fn cells(app: &App, theme: Theme, canvas: &mut Canvas) -> Buffer {
     draw(app, theme.with(app.settings().theme), canvas);
@@ -33,15 +17,6 @@ fn cells(app: &App, theme: Theme, canvas: &mut Canvas) -> Buffer {
 fn drawn(app: &App, theme: Theme) -> Buffer {
     let (width, height) = app.size();
     cells(app, theme, &mut Canvas::new(width, height))
-}
-
-fn text(buffer: &Buffer) -> String {
-    let width = usize::from(buffer.area.width);
-    let line = |cells: &[ratatui_core::buffer::Cell]| {
-        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_string() + "\n"
-    };
-    buffer.content.chunks(width).map(line).collect()
 }
 
 /// The text with its colours and modifiers, one line per run.
@@ -119,7 +94,7 @@ fn without_utf8_everything_is_ascii() {
     let settings = Settings { per_cpu: AutoSwitch::Always, tree: true, ..Settings::default() };
     let mut app = app(80, 24, settings);
     for page in [None, Some('S'), Some('g'), Some('K'), Some('!'), Some('h')] {
-        page.into_iter().for_each(|key| press(&mut app, KeyCode::Char(key)));
+        page.into_iter().for_each(|key| drop(press(&mut app, KeyCode::Char(key))));
         let page_text = text(&drawn(&app, ascii));
         assert!(page_text.is_ascii(), "{page:?}: {page_text}");
         if page == Some('S') {

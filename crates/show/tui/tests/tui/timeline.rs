@@ -1,19 +1,17 @@
 //! The live view on a recording: its keys, and its place on the time line.
 
+use crate::host::Nobody;
+use crate::view::{key_of, picture};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use exactop_fuzzing::Choices;
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
-use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
-use exactop_tui::app::target::Limit;
-use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
-use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::explanations::Topic;
-use exactop_tui::{App, Host, ProcessAction, Settings, Target};
+use exactop_tui::{App, Settings};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -152,52 +150,10 @@ impl Feed for Recorded {
     }
 }
 
-/// A host that must not act.
-struct Nobody;
-
-impl Host for Nobody {
-    fn identify(&mut self, _: u32, _: ProcessAction) -> Result<Target, String> {
-        panic!("nobody is looked for");
-    }
-
-    fn has_exited(&mut self, _: TaskKey) -> bool {
-        panic!("who lives now says nothing of then");
-    }
-
-    fn look_into(&mut self, wanted: HoldingsRequest) -> Result<Holdings, String> {
-        panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
-    }
-
-    fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
-        panic!("nobody is signalled");
-    }
-
-    fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
-        panic!("nobody's priority is changed");
-    }
-
-    fn limit(&mut self, _: &Limit) -> Result<String, String> {
-        panic!("nobody is limited");
-    }
-
-    fn save(&mut self, _: &Settings) -> Result<String, String> {
-        Ok("nowhere".into())
-    }
-
-    fn user_id(&mut self, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String> {
-        assert_eq!(end_wall_ns, wall_ns(WINDOWS));
-        let seconds: i128 = text.parse().map_err(|_| format!("'{text}' is not a time"))?;
-        Ok(seconds * SECOND)
-    }
-
-    fn local_time(&mut self, wall_ns: i128) -> String {
-        let seconds = wall_ns / SECOND;
-        format!("2026-11-22 14:{:02}:{:02}", seconds / 60, seconds % 60)
-    }
+fn point_in_time(text: &str, end_wall_ns: i128) -> Result<i128, String> {
+    assert_eq!(end_wall_ns, wall_ns(WINDOWS));
+    let seconds: i128 = text.parse().map_err(|_| format!("'{text}' is not a time"))?;
+    Ok(seconds * SECOND)
 }
 
 /// Runs a test with a desk at the beginning of the recording.
@@ -216,7 +172,7 @@ fn with_feed(
     let at: Shared = Rc::default();
     at.set((first, 1));
     let mut feed = Recorded { at: at.clone(), joined: 1, set_ns };
-    let mut host = Nobody;
+    let mut host = Nobody { is_live: false, point_in_time };
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
     desk.resize(width, height);
@@ -235,30 +191,21 @@ fn press(desk: &mut Desk, code: KeyCode, modifiers: KeyModifiers) {
 
 fn typed(desk: &mut Desk, text: &str) {
     for c in text.chars() {
-        let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        let code = key_of(c);
         press(desk, code, KeyModifiers::NONE);
     }
 }
 
-fn picture(desk: &Desk) -> String {
-    let (width, height) = desk.app().size();
-    let mut canvas = Canvas::new(width, height);
-    draw(desk.app(), Theme::FULL, &mut canvas);
-    let cells = canvas.cells();
-    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
-    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
-}
-
 #[test]
 fn a_recording_at_80x24() {
-    with_desk(80, 24, |desk, _| insta::assert_snapshot!(picture(desk)));
+    with_desk(80, 24, |desk, _| insta::assert_snapshot!(picture(desk.app())));
 }
 
 #[test]
 fn a_recording_is_explained_at_80x24() {
     with_desk(80, 24, |desk, _| {
         typed(desk, "?");
-        insta::assert_snapshot!(picture(desk));
+        insta::assert_snapshot!(picture(desk.app()));
         press(desk, KeyCode::Esc, KeyModifiers::NONE);
         typed(desk, "t");
         assert_eq!(desk.app().topic(), Topic::Time);
@@ -269,7 +216,7 @@ fn a_recording_is_explained_at_80x24() {
 fn a_recording_after_its_gap_at_160x30() {
     with_desk(160, 30, |desk, _| {
         typed(desk, "t100\n");
-        insta::assert_snapshot!(picture(desk));
+        insta::assert_snapshot!(picture(desk.app()));
     });
 }
 
@@ -277,14 +224,14 @@ fn a_recording_after_its_gap_at_160x30() {
 #[test]
 fn the_mouse_chooses_a_window_on_the_time_line() {
     with_desk(160, 30, |desk, _| {
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         let (y, line) = screen.lines().enumerate().find(|(_, l)| l.contains('◆')).expect("it");
         let cells: Vec<char> = line.chars().collect();
         let is_bar = |c: &char| matches!(c, '━' | '◆' | '·');
         let first = cells.iter().position(is_bar).expect("a bar");
         let last = cells.iter().rposition(is_bar).expect("a bar");
         let at = |desk: &Desk| {
-            let line = picture(desk).lines().nth(y).expect("it").to_string();
+            let line = picture(desk.app()).lines().nth(y).expect("it").to_string();
             line.chars().position(|c| c == '◆').expect("the window's mark")
         };
         let mut mouse = |kind, x: usize| {
@@ -316,29 +263,29 @@ fn a_marked_window_of_a_recording_says_when_it_was() {
         typed(desk, "D");
         assert_eq!(desk.app().topic(), Topic::Changes);
         press(desk, KeyCode::Right, KeyModifiers::NONE);
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         assert!(screen.contains("change since 2026-11-22 14:00:00 · window 2.000 s"), "{screen}");
         assert!(desk.app().entries().all(|entry| entry.versus.is_some()));
         press(desk, KeyCode::Esc, KeyModifiers::NONE);
-        assert!(!picture(desk).contains("change since"));
+        assert!(!picture(desk.app()).contains("change since"));
     });
 }
 
 #[test]
 fn a_time_that_is_not_recorded_is_refused_at_once() {
     with_feed(120, 24, GAP.0 + GAP.1, 0, |desk, _| {
-        let screen = picture(desk);
+        let screen = picture(desk.app());
         assert!(screen.contains("not recorded from 2026-11-22 14:01:20"), "{screen}");
         typed(desk, "H");
-        assert!(!picture(desk).contains("not recorded"), "once");
+        assert!(!picture(desk.app()).contains("not recorded"), "once");
     });
-    with_desk(120, 24, |desk, _| assert!(!picture(desk).contains("not recorded")));
+    with_desk(120, 24, |desk, _| assert!(!picture(desk.app()).contains("not recorded")));
 }
 
 #[test]
 fn a_clock_that_was_set_makes_no_window_longer() {
     with_feed(120, 24, 7, 3600 * SECOND, |desk, _| {
-        assert!(picture(desk).contains("14:00:14 + 2"), "{}", picture(desk));
+        assert!(picture(desk.app()).contains("14:00:14 + 2"), "{}", picture(desk.app()));
     });
 }
 
@@ -347,7 +294,7 @@ fn joined_windows_at_120x20() {
     with_desk(120, 20, |desk, at| {
         typed(desk, "t30\nz");
         assert_eq!(at.get(), (15, 5), "1 s is shorter than a window: 10 s come first");
-        insta::assert_snapshot!(picture(desk));
+        insta::assert_snapshot!(picture(desk.app()));
     });
 }
 
@@ -356,7 +303,11 @@ fn actions_on_a_recording_are_refused_with_the_reason() {
     with_desk(100, 24, |desk, _| {
         for key in ["k", "r", "gw", "x"] {
             typed(desk, key);
-            assert!(picture(desk).contains("this is a recording"), "{key}: {}", picture(desk));
+            assert!(
+                picture(desk.app()).contains("this is a recording"),
+                "{key}: {}",
+                picture(desk.app())
+            );
         }
     });
 }
@@ -366,7 +317,7 @@ fn a_recording_has_no_holdings_and_says_so() {
     for (key, part) in [("e", "no environment: "), ("l", "no open files: ")] {
         with_desk(100, 24, |desk, _| {
             typed(desk, key);
-            let screen = picture(desk);
+            let screen = picture(desk.app());
             assert!(screen.contains(part) && screen.contains("never recorded"), "{screen}");
         });
     }
@@ -376,7 +327,7 @@ fn a_recording_has_no_holdings_and_says_so() {
 fn actions_and_disk_io_are_not_offered_in_a_recording() {
     with_desk(100, 24, |desk, _| {
         typed(desk, "b");
-        assert!(picture(desk).contains("Disk - (not recorded)"), "{}", picture(desk));
+        assert!(picture(desk.app()).contains("Disk - (not recorded)"), "{}", picture(desk.app()));
         press(desk, KeyCode::Down, KeyModifiers::NONE);
         for (key, there, gone) in [
             (KeyCode::Enter, "y calls", "k kill"),
@@ -384,7 +335,7 @@ fn actions_and_disk_io_are_not_offered_in_a_recording() {
             (KeyCode::Char('g'), "Enter its processes", "x quota"),
         ] {
             press(desk, key, KeyModifiers::NONE);
-            let screen = picture(desk);
+            let screen = picture(desk.app());
             let keys = screen.lines().last().unwrap_or_default();
             assert!(keys.contains(there) && (gone.is_empty() || !keys.contains(gone)), "{keys}");
         }
@@ -395,15 +346,18 @@ fn actions_and_disk_io_are_not_offered_in_a_recording() {
 fn playing_stops_at_the_end() {
     with_desk(100, 24, |desk, at| {
         typed(desk, "t190\n");
-        assert!(picture(desk).contains("stopped") && desk.app().is_paused());
+        assert!(picture(desk.app()).contains("stopped") && desk.app().is_paused());
         typed(desk, " ");
-        assert!(picture(desk).contains("PLAYING") && at.get().0 == 96, "the next one at once");
+        assert!(
+            picture(desk.app()).contains("PLAYING") && at.get().0 == 96,
+            "the next one at once"
+        );
         for _ in 0..6 {
             desk.next_frame().expect("a frame");
             desk.look();
         }
         assert_eq!(at.get().0, WINDOWS - 1);
-        let end = picture(desk);
+        let end = picture(desk.app());
         assert!(end.contains("stopped") && end.contains("the recording ends here"), "{end}");
         assert!(desk.app().is_paused());
     });
@@ -465,7 +419,7 @@ fn any_keys_lead_where_they_say() {
                 assert_eq!(at.get(), (wanted, 1), "{key:?}");
                 let seconds = 2 * wanted;
                 let time = format!("2026-11-22 14:{:02}:{:02} + 2", seconds / 60, seconds % 60);
-                let screen = picture(desk);
+                let screen = picture(desk.app());
                 assert!(screen.contains(&time), "{key:?}: {time} is not on\n{screen}");
             }
         });

@@ -176,11 +176,10 @@ pub fn cause(facts: Facts, stack: &[&str], own: &[&str]) -> Cause {
     if facts.waking {
         return bound(facts).unwrap_or(Cause::Wakeup);
     }
-    let said =
-        |name: &&str| FUNCTIONS.iter().find(|(known, _)| known == name).map(|(_, says)| *says);
-    let mut saying = stack.iter().filter_map(said).skip_while(|&says| says == Balance).peekable();
-    let balanced = stack.iter().find_map(said) == Some(Balance);
-    match saying.next() {
+    let hint =
+        |name: &&str| FUNCTIONS.iter().find(|(known, _)| known == name).map(|(_, hint)| *hint);
+    let balanced = stack.iter().find_map(hint) == Some(Balance);
+    match stack.iter().filter_map(hint).find(|&hint| hint != Balance) {
         Some(Is(cause @ (Cause::NewIdle | Cause::Periodic))) => cause,
         // The kind of balancing is not on the stack: the functions that follow belong to the
         // interrupted task.
