@@ -20,6 +20,19 @@ pub fn rows(window: &Value) -> &Vec<Value> {
     window["rows"].as_array().expect("rows")
 }
 
+/// Output of a command about the group that a process stands for.
+pub fn of_process(about: &str, process: &Load, words: &[&str]) -> String {
+    let pid = process.pid().to_string();
+    run(&[&[about, "--by", "command", "-p", &pid], words].concat()).fine()
+}
+
+/// The row of a window that has one.
+pub fn only_row(json: &str) -> Value {
+    let window: Value = serde_json::from_str(json).expect("JSON");
+    let [row] = &rows(&window)[..] else { panic!("{window}") };
+    row.clone()
+}
+
 #[test]
 fn each_row_is_the_sum_of_its_culprits() {
     if without_ledger() {
@@ -54,13 +67,8 @@ fn a_process_stands_for_its_group_in_each_format() {
         return;
     }
     let load = crowd();
-    let pid = load.pid().to_string();
-    let of = |words: &[&str]| {
-        let all = ["blame", "--by", "command", "-p", &pid].into_iter().chain(words.iter().copied());
-        run(&all.collect::<Vec<_>>()).fine()
-    };
-    let told: Value = serde_json::from_str(&of(&["--json", "0.3", "1"])).expect("JSON");
-    let [row] = &rows(&told)[..] else { panic!("{told}") };
+    let of = |words: &[&str]| of_process("blame", &load, words);
+    let row = only_row(&of(&["--json", "0.3", "1"]));
     assert_eq!(row["victim"], "exactop");
     let culprits = row["culprits"].as_array().expect("culprits");
     let own = culprits.iter().find(|culprit| culprit["kind"] == "own").expect("itself");

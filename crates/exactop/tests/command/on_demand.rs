@@ -158,6 +158,14 @@ fn moves_in_every_format() {
     assert!(csv.lines().all(|l| l.split(',').count() == heading.split(',').count()), "{csv}");
 }
 
+/// Busy threads, more than there are CPUs, so that they wait for each other.
+fn nine_threads() -> Load {
+    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
+    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
+    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    load
+}
+
 /// Context switches of all threads of a process, as the kernel counts them.
 fn kernel_switches(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("of a child");
@@ -175,10 +183,7 @@ fn switches_in_every_format() {
     if without_ledger() {
         return;
     }
-    // More than there are CPUs, so they preempt each other.
-    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
-    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
-    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    let load = nine_threads();
     let pid = load.pid().to_string();
     let before = kernel_switches(load.pid());
     let seen = run(&["switches", "-p", &pid, "--by", "thread", "--json", "1", "2"]).fine();
@@ -218,10 +223,7 @@ fn owed_idle_time_in_every_format() {
     if without_ledger() {
         return;
     }
-    // More than there are CPUs, so they wait for each other.
-    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
-    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
-    wait::until("nine threads", || thread_count(load.pid()) >= Some(9));
+    let load = nine_threads();
     let pid = load.pid().to_string();
     let seen = run(&["owed", "-p", &pid, "--json", "-d", "1", "-n", "2"]).fine();
     let windows = windows(&seen);

@@ -1,6 +1,6 @@
 //! `exactop waits --by` an owner on the real machine: each format, and what does not go together.
 
-use crate::blame::{crowd, rows};
+use crate::blame::{crowd, of_process, only_row, rows};
 use crate::helpers::run::{run, without_ledger};
 use serde_json::Value;
 
@@ -48,13 +48,8 @@ fn a_process_stands_for_its_group_in_each_format() {
         return;
     }
     let load = crowd();
-    let pid = load.pid().to_string();
-    let of = |words: &[&str]| {
-        let all = ["waits", "--by", "command", "-p", &pid].into_iter().chain(words.iter().copied());
-        run(&all.collect::<Vec<_>>()).fine()
-    };
-    let told: Value = serde_json::from_str(&of(&["--json", "0.3", "1"])).expect("JSON");
-    let [row] = &rows(&told)[..] else { panic!("{told}") };
+    let of = |words: &[&str]| of_process("waits", &load, words);
+    let row = only_row(&of(&["--json", "0.3", "1"]));
     assert_eq!(row["group"], "exactop");
     let text = of(&["0.3", "1"]);
     assert!(text.lines().next().is_some_and(|line| line.ends_with("; residual 0 ns")), "{text}");

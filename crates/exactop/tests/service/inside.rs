@@ -81,19 +81,27 @@ fn windows(daemon: &Daemon, reads: &[&str], has: fn(&Value) -> bool) -> [Vec<Val
     [whole(&out), outside.stop()]
 }
 
-#[test]
-fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
+/// A daemon with the shells of a story in its directory; `None`: the test is left out.
+fn with_shells() -> Option<Daemon> {
     if without_ledger() {
-        return;
+        return None;
     }
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root makes namespaces");
+        eprintln!("left out: only root makes namespaces");
+        return None;
     }
     if !kernel_reports_pids() {
-        return eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
+        eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
+        return None;
     }
     let daemon = Daemon::start(&[]);
     shells(daemon.path());
+    Some(daemon)
+}
+
+#[test]
+fn a_reader_in_a_pid_namespace_gets_its_tasks_and_the_books_close() {
+    let Some(daemon) = with_shells() else { return };
     let outside = daemon.path().join("outsider");
     let script = format!("while :; do {}/passing -c :; done", daemon.path().display());
     let _outsider = Load::start(Command::new(outside).args(["-c", &script]));
@@ -151,17 +159,7 @@ fn hidden_ns(window: &Value) -> Option<u64> {
 
 #[test]
 fn a_reader_in_a_pid_namespace_gets_its_waits_and_one_culprit_for_all_others() {
-    if without_ledger() {
-        return;
-    }
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root makes namespaces");
-    }
-    if !kernel_reports_pids() {
-        return eprintln!("left out: before Linux 6.11 the kernel reports no PIDs of a namespace");
-    }
-    let daemon = Daemon::start(&[]);
-    shells(daemon.path());
+    let Some(daemon) = with_shells() else { return };
     // As many as there are CPUs, so that the worker inside waits behind one of them.
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
     let outsider = daemon.path().join("outsider");

@@ -1,7 +1,6 @@
 //! Containers made by containerd, with the names that Kubernetes gives.
 
 use super::{assert_charged, bound, by_name, is_here, said, Watching, SPINS};
-use crate::helpers::run::without_ledger;
 use exactop_testkit::wait;
 use std::fs::{self, File};
 use std::path::Path;
@@ -94,9 +93,6 @@ fn of_kubernetes(n: usize) -> (String, Vec<String>) {
 
 #[test]
 fn containerd_containers_have_their_kubernetes_names() {
-    if without_ledger() {
-        return;
-    }
     let Some(containerd) = Containerd::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let look = ["--json", "--by", "container", "--source", "ledger", "-d", "0.5"];

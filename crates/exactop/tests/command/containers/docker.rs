@@ -3,7 +3,6 @@
 use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
 use super::{Watching, SPINS};
 use crate::helpers::processes::{send, TERM};
-use crate::helpers::run::without_ledger;
 use exactop_testkit::wait;
 use std::fs::{self, File};
 use std::path::Path;
@@ -113,9 +112,6 @@ fn host(dir: &Path) -> String {
 
 #[test]
 fn brief_docker_containers_are_charged_by_name() {
-    if without_ledger() {
-        return;
-    }
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root runs Docker");
     }

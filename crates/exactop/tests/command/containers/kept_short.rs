@@ -3,7 +3,6 @@
 use super::runc::Bundle;
 use super::{is_here, Watching};
 use crate::helpers::processes::Load;
-use crate::helpers::run::without_ledger;
 use crate::run::groups;
 use exactop_testkit::wait;
 use serde_json::{json, Value};
@@ -38,9 +37,6 @@ impl Drop for Runs {
 
 #[test]
 fn a_throttled_and_a_starved_container_are_reported_in_words() {
-    if without_ledger() {
-        return;
-    }
     if groups().is_none() || !is_here("runc", "runc") {
         return;
     }

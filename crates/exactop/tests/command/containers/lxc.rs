@@ -2,7 +2,6 @@
 
 use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
 use super::{Watching, SPINS};
-use crate::helpers::run::without_ledger;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -49,9 +48,6 @@ fn execute(dir: &Path, name: &str, at: usize, script: &str) -> Command {
 
 #[test]
 fn brief_containers_of_lxc_are_charged_by_their_names() {
-    if without_ledger() {
-        return;
-    }
     if !rustix::process::geteuid().is_root() || !is_here("lxc-execute", "lxc") {
         return;
     }

@@ -10,7 +10,7 @@ mod podman;
 mod runc;
 
 use crate::helpers::processes::{send, Load, INT};
-use crate::helpers::run::{command, run};
+use crate::helpers::run::{command, run, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -64,8 +64,12 @@ fn each_of<T: Send>(count: usize, made: impl Fn(usize, usize) -> T + Sync) -> Ve
     })
 }
 
-/// True if this program of a Debian package is installed; else prints how to get it.
+/// True if the ledger's tests run and this program of a Debian package is installed; else prints why
+/// not.
 fn is_here(program: &str, package: &str) -> bool {
+    if without_ledger() {
+        return false;
+    }
     let runs = Command::new(program).arg("--version").stdout(Stdio::null()).status();
     let is_here = runs.is_ok_and(|status| status.success());
     if !is_here {

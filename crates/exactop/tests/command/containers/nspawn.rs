@@ -3,7 +3,6 @@
 
 use super::{assert_charged, by_name, each_of, is_here, some, spun_ns};
 use super::{Watching, AT_ONCE, SPINS};
-use crate::helpers::run::without_ledger;
 use crate::run::groups;
 use exactop_testkit::wait;
 use std::fs;
@@ -58,9 +57,6 @@ fn spawn(name: &str, root: &Path, slice: &Path) -> u64 {
 
 #[test]
 fn brief_containers_of_nspawn_are_charged_by_their_machines_names() {
-    if without_ledger() {
-        return;
-    }
     let Some(groups) = groups().filter(|_| is_here("systemd-nspawn", "systemd-container")) else {
         return;
     };

@@ -1,7 +1,6 @@
 //! Containers made by podman, which keeps their names in its storage.
 
 use super::{assert_charged, bound, by_name, each_of, is_here, some, spun_ns, Watching, SPINS};
-use crate::helpers::run::without_ledger;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -56,9 +55,6 @@ fn podman(words: &[&str]) -> Command {
 
 #[test]
 fn brief_podman_containers_are_charged_by_name() {
-    if without_ledger() {
-        return;
-    }
     if !rustix::process::geteuid().is_root() || !is_here("podman", "podman") {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::{assert_charged, bound, by_name, each_of, is_here, number, said, windows};
 use super::{Watching, CONTAINERS, SPINS};
-use crate::helpers::run::{run, without_ledger};
+use crate::helpers::run::run;
 use serde_json::{json, Value};
 use std::fs;
 use std::process::Command;
@@ -60,9 +60,6 @@ impl Bundle {
 
 #[test]
 fn each_of_200_brief_containers_is_charged_by_name_live_and_in_replay() {
-    if without_ledger() {
-        return;
-    }
     if !is_here("runc", "runc") {
         return;
     }
@@ -95,9 +92,6 @@ fn each_of_200_brief_containers_is_charged_by_name_live_and_in_replay() {
 
 #[test]
 fn rows_say_which_container_they_are_in() {
-    if without_ledger() {
-        return;
-    }
     if !is_here("runc", "runc") {
         return;
     }
