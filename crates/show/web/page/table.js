@@ -7,6 +7,8 @@ const BY = {
 };
 const USUAL = ['run_ns', 'user_ns', 'system_ns', 'lat_ns', 'throttle_ns', 'block_ns', 'steal_ns', 'dispatches', 'icx', 'syscalls', 'exited'];
 const NO_NAME = '(none, or unknown)';
+// Rows that are drawn above and below those in sight.
+const MARGIN = 4;
 
 const nameOf = row => row.kind === 'kernel' ? `[${row.comm}]` : row.comm;
 
@@ -29,6 +31,18 @@ const together = (members, column, [from, to]) => {
     if (figure !== undefined) sum = (sum ?? 0) + figure;
   }
   return sum;
+};
+
+// Makes these the rows of a table's body. Rows that stay are not touched, so they are not laid out
+// again.
+const arrange = (body, rows) => {
+  const stay = new Set(rows);
+  for (const row of [...body.children]) if (!stay.has(row)) row.remove();
+  let next = body.firstChild;
+  for (const row of rows) {
+    if (row === next) next = next.nextSibling;
+    else body.insertBefore(row, next);
+  }
 };
 
 class Table {
@@ -220,18 +234,13 @@ class Table {
   draw() {
     if (!this.headLine) return;
     const all = this.isOnPaper || matchMedia('print').matches ? 300 : 0;
-    const height = this.height ?? 25, seen = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height), fits = seen + 32;
+    const height = this.height ?? 25, seen = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height);
     const top = Math.floor(this.place.scrollTop / height);
     // While the rows in sight are drawn, scrolling draws nothing.
     const { drawn } = this, isNew = drawn?.head !== this.headLine || drawn.all !== all || drawn.height !== height;
     if (!isNew && (all || (drawn.first <= top && Math.min(this.lines.length, top + seen) <= drawn.last))) return;
-    const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, top - 16));
-    const last = Math.min(this.lines.length, all || first + fits);
-    const space = rows => {
-      const cell = part('td', { colspan: 1 + this.words + this.heads().length });
-      cell.style.height = `${rows * height}px`;
-      return rows > 0 ? part('tr', { class: 'space', 'aria-hidden': 'true' }, cell) : null;
-    };
+    const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, top - MARGIN));
+    const last = Math.min(this.lines.length, all || first + seen + 2 * MARGIN);
     const focused = this.place.contains(document.activeElement) && document.activeElement.closest('tr')?.dataset.key;
     const lines = this.lines.slice(first, last).map((line, i) => {
       const made = line.made ??= this.line(line);
@@ -239,13 +248,17 @@ class Table {
       made.dataset.key = line.key;
       return made;
     });
-    const spaces = [space(first), all ? null : space(this.lines.length - last)];
     const { scrollTop } = this.place;
     if (isNew) {
       this.body = part('tbody');
+      this.spaces = [0, 1].map(() => part('tr', { class: 'space', 'aria-hidden': 'true' }, part('td', { colspan: 1 + this.words + this.heads().length })));
       fill(this.place, part('table', { 'aria-rowcount': this.lines.length + 2, 'aria-labelledby': 'rows-title' }, this.headLine, this.body, this.footLine));
     }
-    fill(this.body, ...[spaces[0], ...lines, spaces[1]].filter(line => line));
+    [first, all ? 0 : this.lines.length - last].forEach((rows, i) => {
+      this.spaces[i].hidden = rows <= 0;
+      this.spaces[i].firstChild.style.height = `${rows * height}px`;
+    });
+    arrange(this.body, [this.spaces[0], ...lines, this.spaces[1]]);
     if (isNew && this.place.scrollTop !== scrollTop) this.place.scrollTop = scrollTop;
     this.drawn = { head: this.headLine, first, last, all, height };
     if (focused) lines.find(line => line.dataset.key === focused)?.querySelector('button')?.focus({ preventScroll: true });

@@ -186,6 +186,20 @@ fn thirty_thousand_rows_are_a_hundred_in_the_page() {
     assert!(told[1].as_f64().expect("rows") < 100.0, "{told}");
     let [frames, ms] = [3, 4].map(|n| told[n].as_f64().expect("a number"));
     println!("{:.1} frames a second over {frames} frames", 1e3 * frames / ms);
+    // A wheel or a finger: some rows in each frame.
+    let slowly = page.browser.ask(
+        "new Promise(done => { const place = document.getElementById('rows'); let n = 0, begun; place.scrollTop = 0; \
+         const step = () => { if (n === 0) begun = performance.now(); \
+           if (n++ < 100) { place.scrollTop += 60; requestAnimationFrame(step); } \
+           else done([100, performance.now() - begun, place.querySelector('tbody tr[data-key]').getAttribute('aria-rowindex')]); }; \
+         requestAnimationFrame(step); })",
+    );
+    let [frames, ms] = [0, 1].map(|n| slowly[n].as_f64().expect("a number"));
+    println!("{:.1} frames a second with rows in each frame", 1e3 * frames / ms);
+    assert!(
+        slowly[2].as_str().is_some_and(|row| row.parse::<u32>().is_ok_and(|row| row > 200)),
+        "it followed: {slowly}"
+    );
     // The length of a frame depends on other users of the CPU; its work, at the best of three
     // times, does not.
     let work = page.browser.ask(
