@@ -84,17 +84,18 @@ structure: ## Check imports for circles, the map in ARCHITECTURE.md, words of al
 	@python3 scripts/map.py
 	@python3 scripts/words_test.py --quiet
 	@python3 scripts/words.py
+	@python3 scripts/check_test.py --quiet
 	@python3 scripts/release_test.py --quiet
 	@scripts/version.sh check
 	@python3 scripts/errors_test.py --quiet
 	@python3 scripts/errors.py
 
 .PHONY: check
-check: cargo structure ## A contributor's minute: formatting, clippy, import circles, tests that need neither root nor waiting
+check: cargo structure ## A contributor's minute: formatting, clippy, import circles, quick tests of what changed since they passed (ALL=1: all of them)
 	@scripts/deps.sh build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	CARGO=$(CARGO) scripts/test.sh --profile check $(CHECKED)
+	CARGO=$(CARGO) scripts/check.sh $(if $(ALL),--all) $(CHECKED)
 
 .PHONY: test
 test: cargo duckdb ## Run all tests (those of the ledger need root)
