@@ -290,9 +290,14 @@ fn bars_tree_threads_and_shares_of_the_machine() {
     terminal.shows("cpu0");
     terminal.keys(&["H"]);
     terminal.shows("Threads ");
-    terminal.keys(&["H", "V"]);
-    terminal.shows("tree");
-    terminal.keys(&["V", "I"]);
+    terminal.keys(&["H"]);
+    terminal.shows("Tasks ");
+    let branches = |t: &Terminal| t.screen().matches("├ ").count();
+    terminal.keys(&["V"]);
+    terminal.wait("a tree", |t| (branches(t) > 1).then_some(()));
+    terminal.keys(&["V"]);
+    terminal.wait("a list", |t| (branches(t) == 0).then_some(()));
+    terminal.keys(&["I"]);
     terminal.shows("per cent of the machine");
     terminal.passes(|screen| match books(screen)? {
         10_000 => Ok(()),
