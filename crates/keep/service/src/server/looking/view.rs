@@ -8,7 +8,7 @@ use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// [`View::pending_bytes`].
+/// A reader is disconnected if its pending rows exceed two windows by this many bytes.
 const PENDING_BYTES: usize = 64 << 20;
 
 /// Reply to a reader.
@@ -98,7 +98,7 @@ pub struct View {
     uid: Option<u32>,
     lookers: Vec<Looker>,
     sums: Vec<Sum>,
-    /// A reader is disconnected if its pending rows exceed two windows by this many bytes.
+    /// [`PENDING_BYTES`]; less in a test.
     pending_bytes: usize,
 }
 
