@@ -92,3 +92,17 @@ fn refreshing_twice_and_asking_does_not_end_the_view() {
         terminal.wait("no question", |t| (!t.screen().contains("PID to signal")).then_some(()));
     }
 }
+
+#[test]
+fn an_unfinished_escape_sequence_stops_no_window() {
+    let terminal = Terminal::live(100, 30, "--source procfs -d 0.2");
+    terminal.text("\x1b[");
+    let before = terminal.screen();
+    terminal.wait("another window", |t| (t.screen() != before).then_some(()));
+    let second = terminal.screen();
+    terminal.wait("and another", |t| (t.screen() != second).then_some(()));
+    // The cursor goes up.
+    terminal.text("A");
+    terminal.keys(&["p"]);
+    terminal.shows("PAUSED");
+}

@@ -3,7 +3,7 @@
 //! a view must not do itself. Only the command may depend on it.
 //!
 //! [`app`] holds the state, [`layout`] computes the places of its parts, and [`draw`] draws it into
-//! a buffer. None of these does I/O; only `terminal` and [`run`] do.
+//! a buffer. None of these does I/O; only `terminal`, `keyboard` and [`run`] do.
 //!
 //! Modules: `app/` (state changes by keys; `app/arrange` a frame with its lines; `app/table` the
 //! state of the table; `app/action` requests to the outside), `desk.rs` (combines events, frames
@@ -19,6 +19,7 @@ pub mod draw;
 pub mod editor;
 pub mod explanations;
 pub mod host;
+mod keyboard;
 pub mod keys;
 pub mod layout;
 mod opening;

@@ -4,10 +4,10 @@ use crate::app::App;
 use crate::desk::{Desk, LoopStep};
 use crate::draw::{draw, theme::Theme};
 use crate::host::{ExitReason, Host, TuiError};
+use crate::keyboard::{Keyboard, MOST_EVENTS};
 use crate::opening::Opening;
 use crate::settings::Settings;
 use crate::terminal::{Guard, Signals, Wake};
-use crossterm::event;
 use exactop_model::Feed;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -18,9 +18,6 @@ const FIRST_WINDOW: Duration = Duration::from_millis(100);
 
 /// Interval at which a failed source is tried again, however long windows are.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// Most events between two drawings: a user who holds a key must see its effect.
-const MOST_EVENTS: usize = 256;
 
 /// Start state of the view.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +99,8 @@ impl View<'_> {
         self.set_due(has_frame);
         self.is_short = !has_frame;
         self.paint()?;
+        // Its thread must have no more rights than this one, which gave up its own while opening.
+        let mut keyboard = Keyboard::new()?;
         while self.left != Some(0) {
             if let Some(signal) = self.signals.ending() {
                 return Ok(ExitReason::Signal(signal));
@@ -112,7 +111,8 @@ impl View<'_> {
                 self.guard.retake()?;
                 self.paint()?;
             }
-            match self.guard.wait(&self.signals, self.until_due())? {
+            keyboard.go_on();
+            match self.guard.wait(&self.signals, &keyboard, self.until_due())? {
                 Wake::Gone => return Ok(ExitReason::TerminalGone),
                 Wake::Timeout if self.is_due() => {
                     self.next_frame()?;
@@ -121,7 +121,7 @@ impl View<'_> {
                 Wake::Timeout => {}
                 // A changed size also comes as an event.
                 Wake::Input | Wake::Signal => {
-                    if let Some(reason) = self.events()? {
+                    if let Some(reason) = self.events(&mut keyboard)? {
                         return Ok(reason);
                     }
                 }
@@ -143,12 +143,11 @@ impl View<'_> {
 
     /// Handles waiting events, then closes the window if one of them requested that, then draws
     /// once.
-    fn events(&mut self) -> Result<Option<ExitReason>, TuiError> {
+    fn events(&mut self, keyboard: &mut Keyboard) -> Result<Option<ExitReason>, TuiError> {
         let mut taken = 0;
-        // A timeout of 0 would not check the event source.
-        while taken < MOST_EVENTS && event::poll(Duration::from_millis(1))? {
+        while let Some(event) = keyboard.next()? {
             taken += 1;
-            match self.desk.take(&event::read()?) {
+            match self.desk.take(&event) {
                 LoopStep::Nothing => {}
                 LoopStep::Repaint => self.guard.clear()?,
                 LoopStep::Suspend => self.suspend()?,
@@ -156,7 +155,7 @@ impl View<'_> {
             }
         }
         // A user who types without a pause still gets new windows.
-        let late = taken == MOST_EVENTS && self.is_due();
+        let late = taken >= MOST_EVENTS && self.is_due();
         if self.desk.wants_frame() || late {
             // Attaching programs takes time.
             if self.desk.app().hurries() {

@@ -3,6 +3,7 @@
 use crate::abort::{restore_on_abort, TAKEN};
 use crate::canvas::Canvas;
 use crate::host::TuiError;
+use crate::keyboard::Keyboard;
 use crate::layout::canvas_size;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -87,10 +88,19 @@ impl Guard {
 
     /// Waits for input, a signal or the end of `timeout`. It also checks that the terminal still
     /// exists, because a read from one that hung up does not always fail.
-    pub(crate) fn wait(&self, signals: &Signals, timeout: Duration) -> io::Result<Wake> {
-        let input = self.input();
-        let mut fds =
-            [PollFd::new(&input, PollFlags::IN), PollFd::new(&signals.wake, PollFlags::IN)];
+    pub(crate) fn wait(
+        &self,
+        signals: &Signals,
+        keyboard: &Keyboard,
+        timeout: Duration,
+    ) -> io::Result<Wake> {
+        let (input, keys) = (self.input(), keyboard.wake());
+        let mut fds = [
+            // For its errors only.
+            PollFd::new(&input, PollFlags::empty()),
+            PollFd::new(&signals.wake, PollFlags::IN),
+            PollFd::new(&keys, PollFlags::IN),
+        ];
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 });
         match poll(&mut fds, Some(&timeout)) {
             Ok(0) => return Ok(Wake::Timeout),
