@@ -281,21 +281,15 @@ struct ex_group {
 };
 
 /*
- * Use of tasks before they moved to another group in a window. A window holds a task's figures
- * under its group at the window's end or at its exit; the use before a move within the window is
- * posted here.
+ * Key of the figures (ex_cum) of tasks before they moved to another group in a window. A window
+ * holds a task's figures under its group at the window's end or at its exit; what it has before a
+ * move within the window is posted under this key.
  */
 struct ex_move_key {
 	__u64 from;
 	__u64 to;
 	__u32 epoch;
 	__u32 pad;
-};
-
-struct ex_move {
-	__u64 run;
-	__u64 lat;
-	__u64 throttle;
 };
 
 /*
@@ -420,7 +414,6 @@ _Static_assert(sizeof(struct ex_group_key) == 72, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 840, "ex_group");
 _Static_assert(sizeof(struct ex_zombie) == 96, "ex_zombie");
 _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
-_Static_assert(sizeof(struct ex_move) == 24, "ex_move");
 _Static_assert(sizeof(struct ex_party) == 40, "ex_party");
 _Static_assert(sizeof(struct ex_book) == 55584, "ex_book");
 _Static_assert(sizeof(struct ex_wait_size) == 32, "ex_wait_size");

@@ -94,28 +94,38 @@ static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tre
 	return new_group(&key, task, e);
 }
 
+/* Calls `add` with each figure of a task that sums have. */
+#define EACH_FIGURE(add)                                                                           \
+	_Pragma("unroll") for (int i = 0; i < EX_NS; i++) add(ns[i]);                              \
+	add(utime);                                                                                \
+	add(stime);                                                                                \
+	add(dispatches);                                                                           \
+	add(vcx);                                                                                  \
+	add(icx);                                                                                  \
+	add(wakeups);                                                                              \
+	add(migrations);                                                                           \
+	add(signals);                                                                              \
+	add(syscalls);                                                                             \
+	add(given);                                                                                \
+	add(min_flt);                                                                              \
+	add(maj_flt);                                                                              \
+	add(missed)
+
 /* Adds a dead task's figures in the window of its exit. */
 static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
 {
-	int i;
-
-#pragma unroll
-	for (i = 0; i < EX_NS; i++)
-		sum->ns[i] += s->cum.ns[i] - s->snap.ns[i];
-	sum->utime += s->cum.utime - s->snap.utime;
-	sum->stime += s->cum.stime - s->snap.stime;
-	sum->dispatches += s->cum.dispatches - s->snap.dispatches;
-	sum->vcx += s->cum.vcx - s->snap.vcx;
-	sum->icx += s->cum.icx - s->snap.icx;
-	sum->wakeups += s->cum.wakeups - s->snap.wakeups;
-	sum->migrations += s->cum.migrations - s->snap.migrations;
-	sum->signals += s->cum.signals - s->snap.signals;
-	sum->syscalls += s->cum.syscalls - s->snap.syscalls;
-	sum->given += s->cum.given - s->snap.given;
-	sum->min_flt += s->cum.min_flt - s->snap.min_flt;
-	sum->maj_flt += s->cum.maj_flt - s->snap.maj_flt;
-	sum->missed += s->cum.missed - s->snap.missed;
+#define ADD(figure) sum->figure += s->cum.figure - s->snap.figure
+	EACH_FIGURE(ADD);
+#undef ADD
 	sum->repairs += s->cum.repairs != s->snap.repairs;
+}
+
+/* Adds a living task's figures in the present window to a sum that other CPUs add to as well. */
+static __always_inline void add_shared(struct ex_cum *sum, struct ex_slot *s)
+{
+#define ADD(figure) __sync_fetch_and_add(&sum->figure, s->cum.figure - s->snap.figure)
+	EACH_FIGURE(ADD);
+#undef ADD
 }
 
 static __always_inline __u64 without_sign(__s64 n)

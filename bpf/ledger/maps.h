@@ -156,12 +156,12 @@ struct {
 	__uint(max_entries, 4096);
 } wanted SEC(".maps");
 
-/* Use of tasks before they moved to another control group, by window. */
+/* Figures of tasks before they moved to another control group, by window. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, struct ex_move_key);
-	__type(value, struct ex_move);
+	__type(value, struct ex_cum);
 } moves SEC(".maps");
 
 /* A task that moved to another control group: a thread, or a process by its leader. */

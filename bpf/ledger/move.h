@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tasks that move to another control group within a window. The segment is split at the instant of
- * the move, and the task's use in the window before it goes to the old group.
+ * the move, and the task's figures in the window before it go to the old group.
  */
 #ifndef EXACTOP_MOVE_H
 #define EXACTOP_MOVE_H
@@ -28,26 +28,26 @@ static __always_inline __u64 moved_at(__u64 pid_tgid, __u64 since, __u64 now)
 	return at > since && at < now ? at : now;
 }
 
-/* Posts the use that is charged so far in the present window to the old group. */
+/* Begin of a sum; too large for the stack. */
+const struct ex_cum nothing_moved = {};
+
+/* Posts the figures so far in the present window to the old group. */
 static __always_inline void post_move(struct ex_slot *s, __u64 to)
 {
 	struct ex_move_key key = { .from = s->id.cgroup, .to = to, .epoch = s->epoch };
-	struct ex_move nothing = {}, *sum;
+	struct ex_cum *sum;
 
 	s->id.cgroup = to;
 	sum = bpf_map_lookup_elem(&moves, &key);
 	if (!sum) {
-		bpf_map_update_elem(&moves, &key, &nothing, BPF_NOEXIST);
+		bpf_map_update_elem(&moves, &key, &nothing_moved, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&moves, &key);
 	}
 	if (!sum) {
 		count_error(EX_ERR_NO_MOVE);
 		return;
 	}
-	__sync_fetch_and_add(&sum->run, executed(s));
-	__sync_fetch_and_add(&sum->lat, s->cum.ns[EX_LAT] - s->snap.ns[EX_LAT] +
-						s->cum.ns[EX_LAT_PREEMPT] - s->snap.ns[EX_LAT_PREEMPT]);
-	__sync_fetch_and_add(&sum->throttle, s->cum.ns[EX_THROTTLE] - s->snap.ns[EX_THROTTLE]);
+	add_shared(sum, s);
 	__sync_fetch_and_add(&moves_posted, 1);
 }
 

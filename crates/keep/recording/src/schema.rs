@@ -201,7 +201,7 @@ fn exit() -> Columns {
 }
 
 fn group_move() -> Columns {
-    columns(Type::Uint, "from to run_ns lat_ns throttle_ns").collect()
+    columns(Type::Uint, "from to").chain(counters()).collect()
 }
 
 /// Columns that name a control group.

@@ -33,7 +33,7 @@ const COMMANDS: [&str; 3] = ["cat", "dog", "eel"];
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A task waits for a CPU and for its quota, and runs.
-    Use { task: usize, ns: Figures },
+    Use { task: usize, used: Figures },
     /// A task moves to a control group.
     Move { task: usize, group: u64 },
     /// A process executes another program.
@@ -54,11 +54,11 @@ pub enum Event {
 
 pub fn event() -> impl Strategy<Value = Event> {
     let task = || 0..8usize;
-    let ns = (0..2_000u64, 0..500u64, 0..500u64);
+    let used = (0..2_000u64, 0..500u64, 0..500u64, 0..9u64);
     prop_oneof![
-        8 => (task(), ns).prop_map(|(task, (run, lat, throttle))| Event::Use {
+        8 => (task(), used).prop_map(|(task, (run, lat, throttle, dispatches))| Event::Use {
             task,
-            ns: [run, lat, throttle, 0],
+            used: [run, lat, throttle, 0, dispatches],
         }),
         8 => (task(), 1..=GROUPS).prop_map(|(task, group)| Event::Move { task, group }),
         2 => (task(), 0..COMMANDS.len()).prop_map(|(task, command)| Event::Exec { task, command }),
@@ -110,7 +110,9 @@ pub struct Machine {
     pub truth: Vec<BTreeMap<Grouping, Sums>>,
 }
 
-const MOVED: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs];
+/// Counters of the machine, and their place in [`Figures`].
+const COUNTED: [(Counter, usize); 4] =
+    [(Counter::RunNs, 0), (Counter::LatNs, 1), (Counter::ThrottleNs, 2), (Counter::Dispatches, 4)];
 
 impl Machine {
     pub fn new() -> Machine {
@@ -174,7 +176,7 @@ impl Machine {
         let own = sample.ident;
         let child = Ident { ppid: tgid, ..own };
         match *event {
-            Event::Use { ns, .. } => self.uses(task, ns),
+            Event::Use { used, .. } => self.uses(task, used),
             Event::Move { group, .. } => self.moves(task, group),
             Event::Exec { command, .. } if sample.key.is_leader() => {
                 sample.ident.comm = Comm::new(COMMANDS[command].as_bytes());
@@ -196,17 +198,18 @@ impl Machine {
         }
     }
 
-    fn uses(&mut self, task: u64, ns: Figures) {
+    fn uses(&mut self, task: u64, used: Figures) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         let group = task.sample.ident.cgroup_id.expect("all are in one");
-        let used = task.used.entry(group).or_default();
-        for (at, counter) in MOVED.into_iter().enumerate() {
-            task.sample.counters.bump(counter, ns[at]);
-            used[at] += ns[at];
-            self.at_ns += ns[at];
+        let sum = task.used.entry(group).or_default();
+        for (counter, at) in COUNTED {
+            task.sample.counters.bump(counter, used[at]);
+            sum[at] += used[at];
         }
-        self.cpu.task_ns += ns[0];
-        self.cpu.idle_ns += ns[1] + ns[2];
+        let [run_ns, lat_ns, throttle_ns, ..] = used;
+        self.at_ns += run_ns + lat_ns + throttle_ns;
+        self.cpu.task_ns += run_ns;
+        self.cpu.idle_ns += lat_ns + throttle_ns;
     }
 
     /// As in bpf/ledger/move.h.
@@ -216,13 +219,9 @@ impl Machine {
         if from == to {
             return;
         }
-        let so_far = task.so_far();
-        let of = |counter| so_far.get(counter).expect("known");
         let nothing = GroupMove { from, to, ..GroupMove::default() };
         let sum = self.moves.entry((from, to)).or_insert(nothing);
-        sum.run_ns += of(Counter::RunNs);
-        sum.lat_ns += of(Counter::LatNs);
-        sum.throttle_ns += of(Counter::ThrottleNs);
+        sum.add(&task.so_far());
     }
 
     fn exits(&mut self, account: u64) {
@@ -339,7 +338,7 @@ impl Machine {
             }
             // The exit counts in the last group.
             let last = ident.cgroup_id.expect("all are in one");
-            let exited = [0, 0, 0, u64::from(*process)];
+            let exited = [0, 0, 0, u64::from(*process), 0];
             add(if by.is_of_group() { in_group(last) } else { own }, &exited);
         }
         sums.retain(|_, figures| figures.iter().any(|&ns| ns > 0));

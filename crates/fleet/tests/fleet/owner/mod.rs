@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
 
-/// CPU time, run-queue wait and throttled time in ns, and exited processes.
-pub type Figures = [u64; 4];
+/// CPU time, run-queue wait and throttled time in ns, exited processes, and dispatches.
+pub type Figures = [u64; 5];
 
 /// Figures by name; rows without a name are `(rest)`.
 pub type Sums = BTreeMap<String, Figures>;
@@ -86,9 +86,11 @@ fn charged(history: &History, by: Grouping, charge: Rule<'_>) -> Sums {
     history.windows(|window, book| {
         charge(window, book, by, &mut |owner, charge| {
             let of = |counter| charge.counters.get(counter).expect("the machine knows all");
-            let [run, lat, throttle] =
-                [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs].map(of);
-            add(&mut sums, &roads::name(by, owner, book), &[run, lat, throttle, charge.exited]);
+            let counters =
+                [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs, Counter::Dispatches];
+            let [run, lat, throttle, dispatches] = counters.map(of);
+            let figures = [run, lat, throttle, charge.exited, dispatches];
+            add(&mut sums, &roads::name(by, owner, book), &figures);
         });
     });
     sums
@@ -107,6 +109,18 @@ fn one_move_dropped(
 ) {
     let mut window = window.clone();
     window.moves.pop();
+    rightly(&window, book, by, post);
+}
+
+/// A broken rule: moves times, but no counts.
+fn counts_stay(
+    window: &Window,
+    book: &Book,
+    by: Grouping,
+    post: &mut dyn FnMut(Owner, &Charge<'_>),
+) {
+    let mut window = window.clone();
+    window.moves.iter_mut().for_each(|moved| moved.used.forget(Counter::Dispatches));
     rightly(&window, book, by, post);
 }
 
@@ -131,12 +145,7 @@ fn taken_before_given(
         sum.1 += charge.exited;
     });
     for moved in moves {
-        let figures = [
-            (Counter::RunNs, moved.run_ns),
-            (Counter::LatNs, moved.lat_ns),
-            (Counter::ThrottleNs, moved.throttle_ns),
-        ];
-        for (counter, ns) in figures {
+        for (counter, ns) in moved.used.known() {
             let nothing = (exactop_model::Counters::zero(), 0);
             let to = &mut sums.entry(Owner::Group(Some(moved.to))).or_insert(nothing).0;
             let there = to.get(counter).expect("known");
@@ -196,6 +205,13 @@ fn a_rule_that_drops_a_move_is_refused() {
 }
 
 #[test]
+fn a_rule_that_leaves_counts_in_the_last_group_is_refused() {
+    let refused = TestRunner::deterministic()
+        .run(&events(), |(events, order)| agrees(&History::of(&events, order), &counts_stay));
+    assert!(refused.is_err(), "the check does not see counts that stay");
+}
+
+#[test]
 fn a_rule_that_takes_before_it_gives_is_refused() {
     let refused = TestRunner::deterministic().run(&events(), |(events, order)| {
         agrees(&History::of(&events, order), &taken_before_given)
@@ -206,7 +222,8 @@ fn a_rule_that_takes_before_it_gives_is_refused() {
 #[test]
 fn a_task_that_moves_between_three_groups_is_charged_where_it_ran() {
     let step = |group, run| {
-        [Event::Move { task: 0, group }, Event::Use { task: 0, ns: [run, run / 2, run / 4, 0] }]
+        let used = [run, run / 2, run / 4, 0, run / 50];
+        [Event::Move { task: 0, group }, Event::Use { task: 0, used }]
     };
     // a, b, c, a, b.
     let steps = [(2, 100), (3, 200), (4, 400), (2, 800), (3, 1_600)];
@@ -215,9 +232,9 @@ fn a_task_that_moves_between_three_groups_is_charged_where_it_ran() {
     for order in 0..24 {
         let history = History::of(&events, order);
         let sums = charged(&history, Grouping::Unit, &rightly);
-        let of = |name: &str| sums[name][0];
+        let of = |name: &str| (sums[name][0], sums[name][4]);
         let got = ["a.service", "b.service", "c.service"].map(of);
-        assert_eq!(got, [900, 1_800, 400], "order {order}");
+        assert_eq!(got, [(900, 18), (1_800, 36), (400, 8)], "order {order}");
         agrees(&history, &rightly).expect("all By");
         if order < 4 {
             roads::all(&history).expect("all roads");

@@ -10,7 +10,7 @@ use exactop_model::cgroups::uses;
 use exactop_model::frame::named_sums::NamedSums;
 use exactop_model::ledger::joined::Joined;
 use exactop_model::ledger::merged::Merged;
-use exactop_model::owner::{BookNames, Grouping, Owner};
+use exactop_model::owner::{charge, BookNames, Grouping, Owner};
 use exactop_model::{Book, Counter, Window};
 use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange, Windows};
 use exactop_sums::{Difference, Per, Stretch};
@@ -40,13 +40,17 @@ pub fn name(by: Grouping, owner: Owner, book: &Book) -> String {
     normal(by, &name, is_rest)
 }
 
-/// Adds the rows of a live view.
+/// Adds the rows of a live view, and the dispatches that are charged to their owners.
 fn rows(sums: &mut Sums, window: &Window, book: &Book, by: Grouping) {
     for row in NamedSums::from_window(window, book, by).rows {
         let told = |ns: Option<u64>| ns.expect("the ledger tells it");
-        let figures = [row.run_ns, told(row.lat_ns), told(row.throttle_ns), told(row.exited)];
+        let figures = [row.run_ns, told(row.lat_ns), told(row.throttle_ns), told(row.exited), 0];
         add(sums, &normal(by, &row.name, row.is_rest), &figures);
     }
+    charge(window, book, by, &mut |owner, charge| {
+        let dispatches = charge.counters.get(Counter::Dispatches).expect("the ledger tells it");
+        add(sums, &name(by, owner, book), &[0, 0, 0, 0, dispatches]);
+    });
 }
 
 /// Checks a single window: groups by number equal those by name.
@@ -55,10 +59,10 @@ pub fn of_window(window: &Window, book: &Book) {
     rows(&mut sums, window, book, Grouping::Cgroup);
     let mut by_number = Sums::new();
     for (id, used) in uses(window, book) {
-        let figures = [used.run_ns, used.lat_ns, used.throttle_ns, used.exited];
+        let figures = [used.run_ns, used.lat_ns, used.throttle_ns, used.exited, 0];
         add(&mut by_number, &name(Grouping::Cgroup, Owner::Group(Some(id)), book), &figures);
     }
-    assert_eq!(by_number, sums);
+    assert_eq!(by_number, without_dispatches(sums));
 }
 
 /// Compares every route with the true sums.
@@ -166,8 +170,9 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
         let mut sums = Sums::new();
         for row in &stretch.rows {
             let of = |counter| row.counters.get(counter).expect("known");
-            let (lat, throttle) = (of(Counter::LatNs), of(Counter::ThrottleNs));
-            let figures = [row.sum.run_ns, lat, throttle, row.exits];
+            let [lat, throttle, dispatches] =
+                [Counter::LatNs, Counter::ThrottleNs, Counter::Dispatches].map(of);
+            let figures = [row.sum.run_ns, lat, throttle, row.exits, dispatches];
             add(&mut sums, &reported(by, &row.group), &figures);
             let pieces = stretch.slots.iter().flat_map(|slot| slot.rows.values());
             let pieces: u64 = pieces.map(|sum| sum.run_ns).sum();
@@ -181,8 +186,8 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
         let (mut a, mut b) = (Sums::new(), Sums::new());
         for row in &difference.rows {
             let Some(group) = &row.group else { continue };
-            add(&mut a, &reported(by, group), &[row.a_ns, 0, 0, 0]);
-            add(&mut b, &reported(by, group), &[row.b_ns, 0, 0, 0]);
+            add(&mut a, &reported(by, group), &[row.a_ns, 0, 0, 0, 0]);
+            add(&mut b, &reported(by, group), &[row.b_ns, 0, 0, 0, 0]);
         }
         prop_assert_eq!(a, run(history.truth(by, 0..half)), "diff's first, by {}", by);
         prop_assert_eq!(b, run(history.truth(by, half..windows)), "diff's second, by {}", by);
@@ -192,7 +197,11 @@ fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
 
 /// Keeps CPU time only.
 fn run(sums: Sums) -> Sums {
-    only(sums, |[run, ..]| [run, 0, 0, 0])
+    only(sums, |[run, ..]| [run, 0, 0, 0, 0])
+}
+
+fn without_dispatches(sums: Sums) -> Sums {
+    only(sums, |[run, lat, throttle, exited, _]| [run, lat, throttle, exited, 0])
 }
 
 fn only(sums: Sums, part: fn(Figures) -> Figures) -> Sums {
@@ -210,8 +219,10 @@ fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseErro
     let mut groups = Sums::new();
     let mut ledger_ns = 0;
     for row in table(out, TableName::Groups) {
-        let figures = ["run_ns", "lat_ns", "throttle_ns", "exited_processes"];
-        let figures = figures.map(|column| number(&row, TableName::Groups, column));
+        let columns = ["run_ns", "lat_ns", "throttle_ns", "exited_processes"];
+        let [run, lat, throttle, exited] =
+            columns.map(|column| number(&row, TableName::Groups, column));
+        let figures = [run, lat, throttle, exited, 0];
         let path = match cell(&row, TableName::Groups, "cgroup") {
             Field::Str(path) => path,
             _ => String::new(),
@@ -219,7 +230,8 @@ fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseErro
         ledger_ns += figures[0];
         add(&mut groups, &normal(Grouping::Cgroup, &path, false), &figures);
     }
-    prop_assert_eq!(groups, history.truth(Grouping::Cgroup, all.clone()), "groups.parquet");
+    let truth = |by| without_dispatches(history.truth(by, all.clone()));
+    prop_assert_eq!(groups, truth(Grouping::Cgroup), "groups.parquet");
     for (which, columns) in [
         (TableName::Rows, &["run_ns"][..]),
         (TableName::Charges, &["run_ns"]),
@@ -238,10 +250,10 @@ fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseErro
             let of = |ns: u128| u64::try_from(ns).expect("small");
             let told = |ns: Option<u128>| of(ns.expect("the ledger tells it"));
             let (lat, throttle) = (told(row.lat_ns), told(row.throttle_ns));
-            let figures = [of(row.run_ns), lat, throttle, of(row.exited)];
+            let figures = [of(row.run_ns), lat, throttle, of(row.exited), 0];
             add(&mut sums, &normal(by, &row.name, false), &figures);
         }
-        prop_assert_eq!(sums, history.truth(by, all.clone()), "fleet, by {}", by);
+        prop_assert_eq!(sums, truth(by), "fleet, by {}", by);
     }
     Ok(())
 }
@@ -294,7 +306,7 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
         });
         let truth = history.truth(by, all.clone());
         prop_assert_eq!(exited, truth.values().map(|f| f[3]).sum::<u64>(), "exits, by {:?}", set);
-        let times = only(truth, |[run, lat, throttle, _]| [run, lat, throttle, 0]);
+        let times = only(truth, |[run, lat, throttle, ..]| [run, lat, throttle, 0, 0]);
         prop_assert_eq!(sums, times, "metrics, by {} of {:?}", by, set);
     }
     Ok(())

@@ -3,7 +3,6 @@
 
 use exactop_export::{export, fields, TableName};
 use exactop_files::Directory;
-use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{
     Book, Comm, Counter, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
 };
@@ -59,8 +58,7 @@ fn record(path: &Path) {
         }
         if n == WINDOWS {
             tasks[0].ident.cgroup_id = Some(8);
-            let lat_ns = SECOND / 5;
-            now.moves = vec![GroupMove { from: 7, to: 8, lat_ns, ..GroupMove::default() }];
+            now.moves = vec![samples::moved(7, 8, [(Counter::LatNs, SECOND / 5)])];
         }
         now.tasks = if n == 0 { tasks.to_vec() } else { vec![tasks[0]] };
         recorder.record(&now, &book, Clocks { wall_offset_ns: 0, suspended_ns: 0 });

@@ -1,4 +1,4 @@
-//! Row of the time that moved from one control group's account to another's.
+//! Row of the figures that moved from one control group's account to another's.
 
 use super::cells::{Cells, Fields};
 use crate::error::FrameError;
@@ -9,19 +9,12 @@ use exactop_model::ledger::snapshot::GroupMove;
 
 /// Row of the n-th move in the list.
 pub(crate) fn group_move(n: u64, moved: &GroupMove, strings: &mut Strings) -> Row {
-    let GroupMove { from, to, run_ns, lat_ns, throttle_ns } = *moved;
     let mut cells = Cells::new(TableId::GroupMove.table(), strings);
-    cells.uint(from).uint(to).uint(run_ns).uint(lat_ns).uint(throttle_ns);
+    cells.uint(moved.from).uint(moved.to).counters(&moved.used);
     cells.row(n)
 }
 
 pub(crate) fn group_move_of(row: &Row, strings: &Strings) -> Result<GroupMove, FrameError> {
     let mut f = Fields::new(row, strings);
-    Ok(GroupMove {
-        from: f.known()?,
-        to: f.known()?,
-        run_ns: f.known()?,
-        lat_ns: f.known()?,
-        throttle_ns: f.known()?,
-    })
+    Ok(GroupMove { from: f.known()?, to: f.known()?, used: f.counters() })
 }

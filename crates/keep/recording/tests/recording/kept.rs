@@ -1,7 +1,8 @@
 //! All later versions read recordings of every earlier format; the files stay in tests/recordings.
 
-use crate::world::{all, machine, Live};
+use crate::world::{all, machine, Live, Shown};
 use exactop_model::blame::sizes::{Sized, WaitKind};
+use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{Blame, Counter, Frame};
 use exactop_recording::{cut, Options, Recorder, Recording, Sync, TimeRange};
 use std::collections::BTreeMap;
@@ -47,6 +48,9 @@ fn words(name: &str) -> String {
     out
 }
 
+/// Counters of a move in the first version that recorded moves.
+const TIMES: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs];
+
 /// A recording as text, with what later versions added.
 fn later_words(name: &str) -> String {
     let (windows, gaps) = all(&kept(name));
@@ -60,8 +64,13 @@ fn later_words(name: &str) -> String {
         let held = [&frame.audit.run, &frame.audit.lat]
             .map(|held| held.as_ref().map(|held| (held.max_ns, held.sum_ns, held.bias_ns)));
         let moves = window.moves.iter();
-        let moves: Vec<_> =
-            moves.map(|m| (m.from, m.to, m.run_ns, m.lat_ns, m.throttle_ns)).collect();
+        let of = |m: &GroupMove, counter| m.used.get(counter).unwrap_or(0);
+        let moves: Vec<_> = moves
+            .map(|m| {
+                let [run, lat, throttle] = TIMES.map(|counter| of(m, counter));
+                (m.from, m.to, run, lat, throttle)
+            })
+            .collect();
         let repaired = frame.repaired.tasks;
         let _ = writeln!(out, "  audit {held:?} repaired {repaired:?} moves {moves:?}");
         if let Some(book) = &window.blame {
@@ -110,6 +119,26 @@ fn form_1_with_moves_is_read() {
     let moved = |name| all(&kept(name)).0.iter().map(|window| window.moves.len()).sum::<usize>();
     assert!(moved("form-1-moves-ledger.rec") > 0);
     assert_eq!(moved("form-1-ledger.rec"), 0, "it had no such table");
+}
+
+/// The same format with all counters of a move. In files before it only times moved.
+#[test]
+fn form_1_with_counts_of_moves_is_read() {
+    let form = "form-1-counts";
+    if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
+        keep(form, &[("ledger", false)]);
+    }
+    let name = format!("{form}-ledger");
+    let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
+    assert_eq!(later_words(&format!("{name}.rec")), expected);
+    let dispatches = |name: &str| {
+        let moves = |window: &Shown| window.moves.clone();
+        let moves = all(&kept(name)).0.iter().flat_map(moves).collect::<Vec<_>>();
+        assert!(!moves.is_empty(), "{name}");
+        moves.iter().map(|m| m.used.get(Counter::Dispatches)).collect::<Vec<_>>()
+    };
+    assert!(dispatches(&format!("{name}.rec")).iter().all(|count| count.is_some()));
+    assert!(dispatches("form-1-moves-ledger.rec").iter().all(|count| count.is_none()));
 }
 
 /// The same format with the blame book.

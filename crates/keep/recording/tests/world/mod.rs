@@ -180,10 +180,12 @@ impl World {
         // Drawn from the time, so that the other draws stay as they were.
         let drawn = self.at_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
         if drawn.is_multiple_of(5) {
-            let (from, to, run_ns) = (drawn / 5 % 4, 77, drawn % 1000);
+            let (from, run_ns) = (drawn / 5 % 4, drawn % 1000);
+            let used = [(Counter::RunNs, run_ns), (Counter::Dispatches, run_ns % 7)];
+            let moved = samples::moved(from, 77, used);
             match self.moves.iter_mut().find(|moved| moved.from == from) {
-                Some(moved) => moved.run_ns += run_ns,
-                None => self.moves.push(GroupMove { from, to, run_ns, ..GroupMove::default() }),
+                Some(sum) => sum.add(&moved.used),
+                None => self.moves.push(moved),
             }
         }
         if self.below(7) == 0 {

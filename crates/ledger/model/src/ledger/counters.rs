@@ -198,6 +198,16 @@ impl Counters {
         (delta, backwards)
     }
 
+    /// The known counters.
+    pub fn known(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+        Counter::ALL.iter().filter_map(|&counter| Some((counter, self.get(counter)?)))
+    }
+
+    /// True if no counter is known to be above 0.
+    pub fn is_empty(&self) -> bool {
+        self.values.iter().all(|&value| value == 0)
+    }
+
     /// Sum of the states, ns; it equals the thread's life (identity 2). `None` if the source does
     /// not know them.
     pub fn states_ns(&self) -> Option<u64> {

@@ -7,6 +7,7 @@ use crate::ledger::provenance::Quality;
 use crate::ledger::snapshot::{CostSample, CpuSample, GroupMove, Outside, Snapshot};
 use crate::ledger::system::StatTicks;
 use crate::ledger::window::{CpuDelta, ExitDelta, TaskDelta, Window};
+use rustc_hash::FxHashMap;
 
 /// True if interrupts were measured from the first snapshot to the second. If only a part of the
 /// time was measured, interrupt time is added back to the tasks and idle time that it interrupted.
@@ -39,11 +40,13 @@ pub(crate) fn difference(
     let mut cpus = cpu_differences(last, now);
     let outside = now.outside.zip(last.outside);
     let mut outside = outside.map(|(now, then)| now.since(&then));
+    let mut moves = moves_between(last, now);
     if !interrupts_are_measured(last, now) {
         let tasks = tasks.iter_mut().map(|t| &mut t.delta);
         let exited = exited.iter_mut().map(|e| &mut e.delta);
         fold_interrupts(tasks.chain(exited), cpus.iter_mut());
         outside.iter_mut().for_each(Outside::fold_interrupts);
+        moves.iter_mut().for_each(|moved| moved.used.fold(Counter::IrqNs, Counter::RunNs));
     }
     let ticks_of = |now: Option<StatTicks>, then: Option<StatTicks>| {
         now.zip(then).map(|(now, then)| now.since(&then))
@@ -59,7 +62,7 @@ pub(crate) fn difference(
         repaired_tasks: set_right,
         tasks,
         exited,
-        moves: moves_between(last, now),
+        moves,
         cpus,
         errors: now.errors.since(&last.errors),
         repaired_ns: minus(now.repaired_ns, last.repaired_ns),
@@ -84,12 +87,13 @@ pub(crate) fn difference(
 }
 
 fn moves_between(last: &Snapshot, now: &Snapshot) -> Vec<GroupMove> {
-    let before = |m: &GroupMove| {
-        let same = last.moves.iter().find(|b| (b.from, b.to) == (m.from, m.to));
-        same.map_or(*m, |b| m.since(b))
+    let before: FxHashMap<(u64, u64), &GroupMove> =
+        last.moves.iter().map(|moved| ((moved.from, moved.to), moved)).collect();
+    let since = |moved: &GroupMove| match before.get(&(moved.from, moved.to)) {
+        Some(before) => moved.since(before),
+        None => *moved,
     };
-    let nothing = |m: &GroupMove| m.run_ns == 0 && m.lat_ns == 0 && m.throttle_ns == 0;
-    now.moves.iter().map(before).filter(|m| !nothing(m)).collect()
+    now.moves.iter().map(since).filter(|moved| !moved.used.is_empty()).collect()
 }
 
 /// The difference, if both are known and it is not negative.

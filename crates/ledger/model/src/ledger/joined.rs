@@ -266,11 +266,7 @@ fn add_moves(sum: &mut Vec<GroupMove>, moves: &[GroupMove]) {
     for moved in moves {
         match sum.iter_mut().find(|m| (m.from, m.to) == (moved.from, moved.to)) {
             None => sum.push(*moved),
-            Some(sum) => {
-                sum.run_ns = sum.run_ns.wrapping_add(moved.run_ns);
-                sum.lat_ns = sum.lat_ns.wrapping_add(moved.lat_ns);
-                sum.throttle_ns = sum.throttle_ns.wrapping_add(moved.throttle_ns);
-            }
+            Some(sum) => sum.add(&moved.used),
         }
     }
 }

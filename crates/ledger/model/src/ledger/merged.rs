@@ -139,12 +139,10 @@ impl Merged {
     }
 
     fn count_move(&mut self, moved: &GroupMove) {
-        let nothing = GroupMove { run_ns: 0, lat_ns: 0, throttle_ns: 0, ..*moved };
+        let nothing = GroupMove { used: Counters::unknown(), ..*moved };
         let (sum, is_new) = self.moves.entry((moved.from, moved.to)).or_insert((nothing, true));
         *is_new = true;
-        sum.run_ns += moved.run_ns;
-        sum.lat_ns += moved.lat_ns;
-        sum.throttle_ns += moved.throttle_ns;
+        sum.add(&moved.used);
     }
 
     /// All changes since the call before as one snapshot; the first one is complete. `None` if no

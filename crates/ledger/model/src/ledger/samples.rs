@@ -4,9 +4,10 @@
 use crate::ledger::audit::TaskAudit;
 use crate::ledger::key::Comm;
 use crate::ledger::provenance::{Provenance, SourceKind};
-use crate::ledger::snapshot::ProcessRef;
+use crate::ledger::snapshot::{GroupMove, ProcessRef};
 use crate::{
-    AccountId, Counters, CpuSample, ExitSample, Ident, MicroState, Snapshot, TaskKey, TaskSample,
+    AccountId, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Snapshot, TaskKey,
+    TaskSample,
 };
 
 /// A task that has slept since its birth.
@@ -29,6 +30,13 @@ pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
 /// An exited group without tasks.
 pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
     ExitSample::empty(AccountId(account), ancestors, comm)
+}
+
+/// A move between two control groups with some figures.
+pub fn moved<const N: usize>(from: u64, to: u64, used: [(Counter, u64); N]) -> GroupMove {
+    let mut moved = GroupMove { from, to, ..GroupMove::default() };
+    used.into_iter().for_each(|(counter, used)| moved.used.set(counter, used));
+    moved
 }
 
 /// An online CPU, with steal measured.

@@ -140,27 +140,34 @@ pub struct ExitSample {
     pub audit: ExitAudit,
 }
 
-/// Use of tasks in a window before they moved from one control group to another. A window holds a
-/// task's figures under the group at the window's end or at the task's exit; this part belongs to
-/// the other group. Cumulative.
+/// Figures of tasks in a window before they moved from one control group to another. A window holds
+/// a task's figures under the group at the window's end or at the task's exit; this part belongs to
+/// the other group. Cumulative since the pair's first move, or since its last after a window
+/// without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[allow(missing_docs)] // Their names say it.
 pub struct GroupMove {
+    /// The group that tasks left, by the kernel's id.
     pub from: u64,
+    /// The group that they entered.
     pub to: u64,
-    pub run_ns: u64,
-    pub lat_ns: u64,
-    pub throttle_ns: u64,
+    /// Their known figures; others stay with the group entered.
+    pub used: Counters,
 }
 
 impl GroupMove {
     /// The increase since `earlier`.
     pub fn since(&self, earlier: &GroupMove) -> GroupMove {
-        GroupMove {
-            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
-            lat_ns: self.lat_ns.saturating_sub(earlier.lat_ns),
-            throttle_ns: self.throttle_ns.saturating_sub(earlier.throttle_ns),
-            ..*self
+        let mut used = self.used;
+        for (counter, then) in earlier.used.known() {
+            used.set(counter, self.used.get(counter).unwrap_or(then).saturating_sub(then));
+        }
+        GroupMove { used, ..*self }
+    }
+
+    /// Adds figures of another move between the same groups.
+    pub fn add(&mut self, used: &Counters) {
+        for (counter, more) in used.known() {
+            self.used.set(counter, self.used.get(counter).unwrap_or(0).wrapping_add(more));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::blame::Blame;
 use crate::ledger::audit::{Audit, ExitAudit, TaskAudit};
-use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::counters::Counters;
 use crate::ledger::errors::ErrorCounts;
 use crate::ledger::snapshot::{
     CostSample, CpuSample, ExitSample, GroupMove, Outside, Snapshot, TaskSample,
@@ -27,14 +27,7 @@ impl TaskDelta {
     /// if the source does not give groups.
     pub(crate) fn moved_to(&self, now: Option<u64>) -> Option<GroupMove> {
         let (from, to) = self.sample.ident.cgroup_id.zip(now).filter(|(from, to)| from != to)?;
-        let used = |counter| self.delta.get(counter).unwrap_or(0);
-        Some(GroupMove {
-            from,
-            to,
-            run_ns: used(Counter::RunNs),
-            lat_ns: used(Counter::LatNs),
-            throttle_ns: used(Counter::ThrottleNs),
-        })
+        Some(GroupMove { from, to, used: self.delta })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Charges all time of a window to its owners.
 
-use super::moves::{transfers, Moved, Transfer, MOVED};
+use super::moves::{transfers, Transfer};
 use super::{Grouping, Owner};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
@@ -115,12 +115,8 @@ fn post_one(
     }
     let mut own = *charge.counters;
     for transfer in moved {
-        let mut part = Counters::zero();
-        for (counter, ns) in MOVED.into_iter().zip(transfer.ns) {
-            part.set(counter, ns);
-            own.bump(counter, ns.wrapping_neg());
-        }
-        let charge = Charge { counters: &part, tasks: 0, exited: 0 };
+        transfer.used.known().for_each(|(counter, used)| own.bump(counter, used.wrapping_neg()));
+        let charge = Charge { counters: &transfer.used, tasks: 0, exited: 0 };
         post(Share { bearer, group: Some(transfer.from), is_moved: true, charge });
     }
     post(Share { bearer, group, is_moved: false, charge: Charge { counters: &own, ..charge } });
@@ -147,11 +143,11 @@ fn deal(
             RowIndex::Exit(at) => &window.exited[at].delta,
         };
         // A row with an unknown figure has nothing to take; the figure stays unknown.
-        let mut has = MOVED.map(|counter| delta.get(counter).unwrap_or(0));
+        let mut has = *delta;
         for transfer in left {
-            let ns = take(&mut transfer.ns, &mut has);
-            if ns != Moved::default() {
-                dealt.entry(place).or_default().push(Transfer { from: transfer.from, ns });
+            let used = take(&mut transfer.used, &mut has);
+            if !used.is_empty() {
+                dealt.entry(place).or_default().push(Transfer { from: transfer.from, used });
             }
         }
     }
@@ -186,12 +182,13 @@ fn rows_in_order(
 }
 
 /// Moves what both have from `left` and `has` into the result.
-fn take(left: &mut Moved, has: &mut Moved) -> Moved {
-    let mut taken = Moved::default();
-    for (at, ns) in taken.iter_mut().enumerate() {
-        *ns = left[at].min(has[at]);
-        left[at] -= *ns;
-        has[at] -= *ns;
+fn take(left: &mut Counters, has: &mut Counters) -> Counters {
+    let mut taken = Counters::zero();
+    for &counter in Counter::ALL {
+        let part = left.get(counter).zip(has.get(counter)).map_or(0, |(a, b)| a.min(b));
+        taken.bump(counter, part);
+        left.bump(counter, part.wrapping_neg());
+        has.bump(counter, part.wrapping_neg());
     }
     taken
 }

@@ -1,6 +1,6 @@
 //! Settles moves between control groups.
 //!
-//! At each move the ledger adds the task's use *so far* in the window to the pair (from, to). The
+//! At each move the ledger adds the task's figures *so far* in the window to the pair (from, to). The
 //! window holds a task's figures under the group in which the task ends the window. So the order of
 //! moves is neither recorded nor needed.
 //!
@@ -9,67 +9,62 @@
 //! +30 − 10 = +20 for b. Addition has no order, so chains, moves there and back and several tasks at
 //! once come out right. Partial sums may be negative; only the balance counts.
 
-use crate::ledger::counters::Counter;
+use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::snapshot::GroupMove;
 use std::collections::BTreeMap;
 
-/// Counters of a move, in the order of [`Moved`].
-pub(super) const MOVED: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs];
-
-/// Time by [`MOVED`], ns.
-pub(super) type Moved = [u64; MOVED.len()];
-
-/// Time that the window holds under one group and that was used in another.
+/// Figures that the window holds under one group and that were used in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub from: u64,
-    pub ns: Moved,
+    /// All known.
+    pub used: Counters,
 }
 
-/// For each group that holds the time: the time used in other groups. The result does not depend on
+/// For each group that holds the figures: those used in other groups. The result does not depend on
 /// the order of the moves.
 pub(super) fn transfers(moves: &[GroupMove]) -> BTreeMap<u64, Vec<Transfer>> {
-    let mut sums: BTreeMap<(u64, u64), Moved> = BTreeMap::new();
+    let mut sums: BTreeMap<(u64, u64), Counters> = BTreeMap::new();
     for moved in moves.iter().filter(|moved| moved.from != moved.to) {
-        let ns = [moved.run_ns, moved.lat_ns, moved.throttle_ns];
-        let sum = sums.entry((moved.to, moved.from)).or_default();
-        sum.iter_mut().zip(ns).for_each(|(sum, ns)| *sum += ns);
+        let sum = sums.entry((moved.to, moved.from)).or_insert_with(Counters::zero);
+        moved.used.known().for_each(|(counter, used)| sum.bump(counter, used));
     }
-    let mut settled: BTreeMap<(u64, u64), Moved> = BTreeMap::new();
-    for figure in 0..MOVED.len() {
-        settle(&sums, figure, &mut settled);
+    let mut settled: BTreeMap<(u64, u64), Counters> = BTreeMap::new();
+    for &counter in Counter::ALL {
+        settle(&sums, counter, &mut settled);
     }
     let mut transfers: BTreeMap<u64, Vec<Transfer>> = BTreeMap::new();
-    for ((to, from), ns) in settled {
-        transfers.entry(to).or_default().push(Transfer { from, ns });
+    for ((to, from), used) in settled {
+        transfers.entry(to).or_default().push(Transfer { from, used });
     }
     transfers
 }
 
-/// Settles one counter: groups with a positive balance get time from groups with a negative one.
-/// Pairs between which a task moved come first.
+/// Settles one counter: groups with a positive balance get from groups with a negative one. Pairs
+/// between which a task moved come first.
 fn settle(
-    sums: &BTreeMap<(u64, u64), Moved>,
-    figure: usize,
-    settled: &mut BTreeMap<(u64, u64), Moved>,
+    sums: &BTreeMap<(u64, u64), Counters>,
+    counter: Counter,
+    settled: &mut BTreeMap<(u64, u64), Counters>,
 ) {
     let mut balance: BTreeMap<u64, i128> = BTreeMap::new();
-    for (&(to, from), ns) in sums {
-        *balance.entry(from).or_default() += i128::from(ns[figure]);
-        *balance.entry(to).or_default() -= i128::from(ns[figure]);
+    for (&(to, from), used) in sums {
+        let used = i128::from(used.get(counter).unwrap_or(0));
+        *balance.entry(from).or_default() += used;
+        *balance.entry(to).or_default() -= used;
     }
     let mut debts = BTreeMap::new();
     let mut claims = BTreeMap::new();
-    for (group, ns) in balance {
-        let side = if ns < 0 { &mut debts } else { &mut claims };
-        side.insert(group, u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
+    for (group, balance) in balance {
+        let side = if balance < 0 { &mut debts } else { &mut claims };
+        side.insert(group, u64::try_from(balance.unsigned_abs()).unwrap_or(u64::MAX));
     }
     let mut pay = |to: u64, debt: &mut u64, from: u64, claim: &mut u64| {
-        let ns = (*debt).min(*claim);
-        if ns > 0 {
-            *debt -= ns;
-            *claim -= ns;
-            settled.entry((to, from)).or_default()[figure] += ns;
+        let part = (*debt).min(*claim);
+        if part > 0 {
+            *debt -= part;
+            *claim -= part;
+            settled.entry((to, from)).or_insert_with(Counters::zero).bump(counter, part);
         }
     };
     for &(to, from) in sums.keys() {
@@ -94,14 +89,16 @@ fn settle(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::samples;
 
     fn moved(from: u64, to: u64, run_ns: u64) -> GroupMove {
-        GroupMove { from, to, run_ns, ..GroupMove::default() }
+        samples::moved(from, to, [(Counter::RunNs, run_ns)])
     }
 
     fn run(moves: &[GroupMove]) -> Vec<(u64, u64, u64)> {
         let of = |(to, all): (u64, Vec<Transfer>)| {
-            all.into_iter().map(move |transfer| (to, transfer.from, transfer.ns[0]))
+            let run_ns = |transfer: &Transfer| transfer.used.get(Counter::RunNs).expect("known");
+            all.into_iter().map(move |transfer| (to, transfer.from, run_ns(&transfer)))
         };
         transfers(moves).into_iter().flat_map(of).collect()
     }

@@ -5,6 +5,7 @@ use exactop_model::cgroups::{self, GroupSample, Groups};
 use exactop_model::frame::belonging::Belonging;
 use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::ledger::named::{GroupName, Named, Runtime, UNKNOWN};
+use exactop_model::ledger::samples;
 use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
 use exactop_model::owner::Grouping;
 use exactop_model::words::named_sums::{lost, without_groups};
@@ -59,7 +60,7 @@ fn row<'a>(sums: &'a NamedSums, name: &str) -> &'a NamedSum {
 
 #[test]
 fn rows_are_tasks_and_exited_to_the_nanosecond() {
-    let moved = |from, to, run_ns| GroupMove { from, to, run_ns, ..GroupMove::default() };
+    let moved = |from, to, run_ns| samples::moved(from, to, [(Counter::RunNs, run_ns)]);
     for moves in [vec![], vec![moved(101, 102, 1_000), moved(102, 101, 7), moved(104, 103, 40)]] {
         let (window, book) = window(&moves);
         let books = Books::from_window(&window);
@@ -79,7 +80,7 @@ fn moved_time_counts_in_the_group_where_it_was_used() {
         let (window, book) = window(moves);
         row(&NamedSums::from_window(&window, &book, Grouping::Unit), name).run_ns
     };
-    let moved = [GroupMove { from: 101, to: 102, run_ns: 1_000, ..GroupMove::default() }];
+    let moved = [samples::moved(101, 102, [(Counter::RunNs, 1_000)])];
     assert_eq!(run(&moved, "a.scope"), run(&[], "a.scope") + 1_000);
     assert_eq!(run(&moved, "b.scope"), run(&[], "b.scope") - 1_000);
 }

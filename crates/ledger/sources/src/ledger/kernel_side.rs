@@ -20,7 +20,7 @@ use std::io;
 use std::iter;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
+plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_cum }
 plain! { types::ex_party types::ex_party_key types::ex_party_sum types::ex_unplaced }
 
 /// A party in a window, and its sum.
@@ -291,7 +291,7 @@ impl KernelSide {
     }
 
     /// The moves between control groups.
-    pub fn moves(&self) -> Result<Vec<(types::ex_move_key, types::ex_move)>, SourceError> {
+    pub fn moves(&self) -> Result<Vec<(types::ex_move_key, types::ex_cum)>, SourceError> {
         batches::all(&self.skel.maps.moves, 0)
     }
 

@@ -19,7 +19,6 @@ const _: () = {
     assert!(size_of::<types::ex_group>() == 840);
     assert!(size_of::<types::ex_zombie>() == 96);
     assert!(size_of::<types::ex_move_key>() == 24);
-    assert!(size_of::<types::ex_move>() == 24);
     assert!(size_of::<types::ex_party>() == 40);
     assert!(size_of::<types::ex_book>() == 55_584);
 };

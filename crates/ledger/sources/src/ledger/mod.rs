@@ -376,7 +376,7 @@ impl Source for Ledger {
         self.ended.read(&self.kernel, &changes.ended)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
-        let moves = self.moves.read(&self.kernel, &closed)?;
+        let moves = self.moves.read(&self.kernel, &closed, measured)?;
         let blame = self.read_blame(&closed, &mut changes.waits)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let recursions = self.cost.review(&self.kernel, closed.t_ns, measured, request.at_once);

@@ -1,10 +1,12 @@
-//! Tasks that move to another control group within a window: their use before belongs to the old
-//! group, their use after to the new one. The kernel's count of both groups is the witness.
+//! Tasks that move to another control group within a window: their figures before belong to the old
+//! group, their figures after to the new one. The kernel's counts are the witness.
 
 use crate::books::Books;
 use crate::until;
 use exactop_model::cgroups::{self, GroupUse};
 use exactop_model::ledger::window::Window;
+use exactop_model::owner::{charge, Grouping, Owner};
+use exactop_model::Counter;
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::{PipePingPong, Spin};
 use rustix::process::{kill_process, Pid, Signal};
@@ -180,8 +182,32 @@ fn a_process_on_its_cpus() {
     drop(spin);
 }
 
+/// Switches off a CPU that the ledger charged to a group, shown or not.
+fn our_switches(books: &Books, window: &Window, group: &Group) -> u64 {
+    let mut sum = 0;
+    charge(window, &books.book, Grouping::Cgroup, &mut |owner, charge| {
+        if owner == Owner::Group(Some(group.id())) {
+            let counters = [Counter::Vcx, Counter::Icx, Counter::MissedSwitches];
+            let of = |counter| charge.counters.get(counter).expect("the ledger counts it");
+            sum += counters.map(of).iter().sum::<u64>();
+        }
+    });
+    sum
+}
+
+/// The kernel's count of switches off a CPU of all threads of a process.
+fn kernel_switches(pid: u32) -> u64 {
+    let of = |task: fs::DirEntry| -> u64 {
+        let status = fs::read_to_string(task.path().join("status")).expect("a thread");
+        let counts = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+        counts.map(|(_, count)| count.trim().parse::<u64>().expect("a number")).sum()
+    };
+    fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten().map(of).sum()
+}
+
 /// Several moves in a window, counted from one event of the process to the next. The process is
-/// stopped during a move, which takes the kernel long on a busy machine.
+/// stopped during a move, which takes the kernel long on a busy machine, and so each switch belongs
+/// to one group.
 #[test]
 fn a_process_that_goes_to_and_fro() {
     let Some(_machine) = crate::machine() else { return };
@@ -191,15 +217,20 @@ fn a_process_that_goes_to_and_fro() {
     let mut books = Books::open(&Options::default());
     sleep(Duration::from_millis(100));
     stop(pairs.pid());
-    let Used { ours, theirs, .. } = window_of(&mut books, &groups, || {
+    let mut switches = [0, 0];
+    let Used { window, ours, theirs, .. } = window_of(&mut books, &groups, || {
         for n in 1..6 {
+            let before = kernel_switches(pairs.pid());
             groups[n % 2].take(pairs.pid());
             signal(pairs.pid(), Signal::CONT);
             sleep(Duration::from_millis(100));
             stop(pairs.pid());
+            switches[n % 2] += kernel_switches(pairs.pid()) - before;
         }
     });
-    println!("{ours:?}, by the kernel {theirs:?}");
+    println!("{ours:?}, by the kernel {theirs:?}; {switches:?} switches");
+    assert!(switches.iter().all(|&switches| switches > 0), "{switches:?}");
+    assert_eq!([0, 1].map(|i: usize| our_switches(&books, &window, &groups[i])), switches);
     assert!(ours.iter().all(|group| group.run_ns > 0), "{ours:?}");
     // The kernel's count of a waking thread is off by the exit from idle.
     let share = |of: [u64; 2]| of[0] as f64 / (of[0] + of[1]) as f64;

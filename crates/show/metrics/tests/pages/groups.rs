@@ -2,8 +2,9 @@
 
 use crate::made::{ran, Cgroups, Did, Made, SECOND};
 use exactop_metrics::{Format, Settings};
-use exactop_model::ledger::snapshot::GroupMove;
+use exactop_model::ledger::samples;
 use exactop_model::owner::{CgroupNames, Grouping};
+use exactop_model::Counter;
 
 const MS: u64 = 1_000_000;
 
@@ -186,12 +187,12 @@ fn time_before_a_change_of_group_stays_with_the_old_group() {
     let both = [Did { cgroup: Some(1), ..ran("x", 100) }, Did { cgroup: Some(2), ..ran("x", 100) }];
     made.window(&both);
     made.groups();
-    let moved = GroupMove { from: 1, to: 2, run_ns: 30, lat_ns: 0, throttle_ns: 0 };
+    let moved = samples::moved(1, 2, [(Counter::RunNs, 30)]);
     made.told_otherwise(&both, |snapshot| snapshot.moves.push(moved));
     let groups = made.groups();
     assert_eq!((groups["unit=\"a\""], groups["unit=\"b\""]), (130, 70));
     // More time than exists cannot have moved.
-    let all = GroupMove { run_ns: 1_000_000, ..moved };
+    let all = samples::moved(1, 2, [(Counter::RunNs, 1_000_000)]);
     made.told_otherwise(&both, |snapshot| snapshot.moves.push(all));
     let groups = made.groups();
     assert_eq!((groups["unit=\"a\""], groups["unit=\"b\""]), (330, 70));
