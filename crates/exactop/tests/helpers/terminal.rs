@@ -88,12 +88,17 @@ impl Terminal {
 
     /// Presses keys by their names in tmux.
     pub fn keys(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"], keys].concat());
+        self.send(keys);
     }
 
     /// Types text literally.
     pub fn text(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", "--", text]);
+        self.send(&["-l", "--", text]);
+    }
+
+    fn send(&self, keys: &[&str]) {
+        let sent = self.tmux(&[&["send-keys"], keys].concat());
+        assert!(sent.status.success(), "{keys:?}: {}", String::from_utf8_lossy(&sent.stderr));
     }
 
     /// Types a line.
