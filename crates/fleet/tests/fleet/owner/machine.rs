@@ -12,7 +12,7 @@ use exactop_model::{
 };
 use exactop_testkit::samples;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Control groups, numbered from 1; the last has no names.
@@ -104,6 +104,8 @@ pub struct Machine {
     gone: Vec<AccountId>,
     exited: Vec<ExitSample>,
     moves: BTreeMap<(u64, u64), GroupMove>,
+    /// Pairs of groups with a move in this window. The ledger forgets the others.
+    moved: BTreeSet<(u64, u64)>,
     ended: Vec<Ended>,
     opened: bool,
     /// Sums of each closed window, by each `Grouping` of a machine.
@@ -125,6 +127,7 @@ impl Machine {
             gone: Vec::new(),
             exited: Vec::new(),
             moves: BTreeMap::new(),
+            moved: BTreeSet::new(),
             ended: Vec::new(),
             opened: false,
             truth: Vec::new(),
@@ -222,6 +225,7 @@ impl Machine {
         let nothing = GroupMove { from, to, ..GroupMove::default() };
         let sum = self.moves.entry((from, to)).or_insert(nothing);
         sum.add(&task.so_far());
+        self.moved.insert((from, to));
     }
 
     fn exits(&mut self, account: u64) {
@@ -269,6 +273,8 @@ impl Machine {
         if self.opened {
             self.truth.push(Grouping::MACHINE.into_iter().map(|by| (by, self.sums(by))).collect());
         }
+        let moved = std::mem::take(&mut self.moved);
+        self.moves.retain(|pair, _| moved.contains(pair));
         let first = !std::mem::replace(&mut self.opened, true);
         let told = |t: &&Task| first || t.touched;
         let mut counters = [Quality::Exact; Counter::COUNT];

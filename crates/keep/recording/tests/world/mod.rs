@@ -187,6 +187,8 @@ impl World {
                 Some(sum) => sum.add(&moved.used),
                 None => self.moves.push(moved),
             }
+        } else if drawn.is_multiple_of(2) {
+            self.moves.clear();
         }
         if self.below(7) == 0 {
             self.errors.add(ErrorKind::LostWakeup, 1);
