@@ -7,8 +7,8 @@ use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
 use exactop_model::owner::Grouping;
 use exactop_model::{
-    AccountId, Comm, Counter, Counters, CpuSample, ExitSample, Ident, Provenance, Quality,
-    Snapshot, SourceKind, TaskKey, TaskSample,
+    AccountId, Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance,
+    Quality, Snapshot, SourceKind, TaskKey, TaskSample,
 };
 use exactop_testkit::samples;
 use proptest::prelude::*;
@@ -34,6 +34,8 @@ const COMMANDS: [&str; 3] = ["cat", "dog", "eel"];
 pub enum Event {
     /// A task waits for a CPU and for its quota, and runs.
     Use { task: usize, used: Figures },
+    /// A task begins to wait for a CPU, and waits until it runs or exits.
+    Queue { task: usize },
     /// A task moves to a control group.
     Move { task: usize, group: u64 },
     /// A process executes another program.
@@ -60,6 +62,7 @@ pub fn event() -> impl Strategy<Value = Event> {
             task,
             used: [run, lat, throttle, 0, dispatches],
         }),
+        2 => task().prop_map(|task| Event::Queue { task }),
         8 => (task(), 1..=GROUPS).prop_map(|(task, group)| Event::Move { task, group }),
         2 => (task(), 0..COMMANDS.len()).prop_map(|(task, command)| Event::Exec { task, command }),
         1 => (task(), 0..3u32).prop_map(|(task, uid)| Event::SetUid { task, uid }),
@@ -84,6 +87,16 @@ struct Task {
 impl Task {
     fn so_far(&self) -> Counters {
         self.sample.counters.since(&self.at_t0).0
+    }
+
+    /// Adds figures to the task and to its group.
+    fn book(&mut self, used: Figures) {
+        let group = self.sample.ident.cgroup_id.expect("all are in one");
+        let sum = self.used.entry(group).or_default();
+        for (counter, at) in COUNTED {
+            self.sample.counters.bump(counter, used[at]);
+            sum[at] += used[at];
+        }
     }
 }
 
@@ -116,6 +129,9 @@ pub struct Machine {
 const COUNTED: [(Counter, usize); 4] =
     [(Counter::RunNs, 0), (Counter::LatNs, 1), (Counter::ThrottleNs, 2), (Counter::Dispatches, 4)];
 
+/// A counter that the machine does not measure.
+pub const NOT_MEASURED: Counter = Counter::UserNs;
+
 impl Machine {
     pub fn new() -> Machine {
         let mut machine = Machine {
@@ -146,6 +162,7 @@ impl Machine {
         let key = TaskKey { tgid: of.unwrap_or(tid), tid, start_ns: self.at_ns };
         let mut sample = samples::task(self.next, key, ident);
         sample.since_ns = self.at_ns;
+        sample.counters.forget(NOT_MEASURED);
         let (at_t0, used) = (Counters::zero(), Places::new());
         self.tasks.insert(self.next, Task { sample, at_t0, used, touched: true });
         self.next += 1;
@@ -165,6 +182,7 @@ impl Machine {
         let task = match *event {
             Event::Close => return Some(self.close()),
             Event::Use { task, .. }
+            | Event::Queue { task }
             | Event::Move { task, .. }
             | Event::Exec { task, .. }
             | Event::SetUid { task, .. }
@@ -180,6 +198,7 @@ impl Machine {
         let child = Ident { ppid: tgid, ..own };
         match *event {
             Event::Use { used, .. } => self.uses(task, used),
+            Event::Queue { .. } => sample.state = MicroState::Lat,
             Event::Move { group, .. } => self.moves(task, group),
             Event::Exec { command, .. } if sample.key.is_leader() => {
                 sample.ident.comm = Comm::new(COMMANDS[command].as_bytes());
@@ -202,17 +221,21 @@ impl Machine {
     }
 
     fn uses(&mut self, task: u64, used: Figures) {
-        let Some(task) = self.tasks.get_mut(&task) else { return };
-        let group = task.sample.ident.cgroup_id.expect("all are in one");
-        let sum = task.used.entry(group).or_default();
-        for (counter, at) in COUNTED {
-            task.sample.counters.bump(counter, used[at]);
-            sum[at] += used[at];
-        }
+        let Some(running) = self.tasks.get_mut(&task) else { return };
+        running.sample.state = MicroState::Sleep;
+        running.book(used);
         let [run_ns, lat_ns, throttle_ns, ..] = used;
-        self.at_ns += run_ns + lat_ns + throttle_ns;
         self.cpu.task_ns += run_ns;
         self.cpu.idle_ns += lat_ns + throttle_ns;
+        self.pass(run_ns + lat_ns + throttle_ns);
+    }
+
+    /// Time passes. Tasks in the queue wait, without an event.
+    fn pass(&mut self, ns: u64) {
+        self.at_ns += ns;
+        for task in self.tasks.values_mut().filter(|task| task.sample.state == MicroState::Lat) {
+            task.book([0, ns, 0, 0, 0]);
+        }
     }
 
     /// As in bpf/ledger/move.h.
@@ -268,7 +291,7 @@ impl Machine {
     }
 
     fn close(&mut self) -> Snapshot {
-        self.at_ns += 1_000;
+        self.pass(1_000);
         self.cpu.idle_ns += 1_000;
         if self.opened {
             self.truth.push(Grouping::MACHINE.into_iter().map(|by| (by, self.sums(by))).collect());

@@ -7,9 +7,9 @@ mod machine;
 mod roads;
 
 use exactop_model::ledger::snapshot::GroupMove;
-use exactop_model::owner::{charge, Charge, Grouping, Owner};
+use exactop_model::owner::{charge, share, Charge, Grouping, Owner};
 use exactop_model::{Book, Books, Counter, Snapshot, Window};
-use machine::{event, Event, Machine};
+use machine::{event, Event, Machine, NOT_MEASURED};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
@@ -85,7 +85,8 @@ fn charged(history: &History, by: Grouping, charge: Rule<'_>) -> Sums {
     let mut sums = Sums::new();
     history.windows(|window, book| {
         charge(window, book, by, &mut |owner, charge| {
-            let of = |counter| charge.counters.get(counter).expect("the machine knows all");
+            let of = |counter| charge.counters.get(counter).expect("the machine knows it");
+            assert_eq!(charge.counters.get(NOT_MEASURED), None, "never measured");
             let counters =
                 [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs, Counter::Dispatches];
             let [run, lat, throttle, dispatches] = counters.map(of);
@@ -110,6 +111,16 @@ fn one_move_dropped(
     let mut window = window.clone();
     window.moves.pop();
     rightly(&window, book, by, post);
+}
+
+/// A broken rule: forgets tasks that waited throughout, without an event.
+fn waits_forgotten(
+    window: &Window,
+    book: &Book,
+    by: Grouping,
+    post: &mut dyn FnMut(Owner, &Charge<'_>),
+) {
+    share(window, [], &mut |share| post(share.owner(by, book), &share.charge));
 }
 
 /// A broken rule: moves times, but no counts.
@@ -142,11 +153,13 @@ fn taken_before_given(
         let nothing = (exactop_model::Counters::zero(), 0);
         let sum = sums.entry(owner).or_insert(nothing);
         sum.0.add(charge.counters);
+        sum.0.forget(NOT_MEASURED);
         sum.1 += charge.exited;
     });
     for moved in moves {
         for (counter, ns) in moved.used.known() {
-            let nothing = (exactop_model::Counters::zero(), 0);
+            let mut nothing = (exactop_model::Counters::zero(), 0);
+            nothing.0.forget(NOT_MEASURED);
             let to = &mut sums.entry(Owner::Group(Some(moved.to))).or_insert(nothing).0;
             let there = to.get(counter).expect("known");
             let ns = ns.min(there);
@@ -202,6 +215,23 @@ fn a_rule_that_drops_a_move_is_refused() {
     let refused = TestRunner::deterministic()
         .run(&events(), |(events, order)| agrees(&History::of(&events, order), &one_move_dropped));
     assert!(refused.is_err(), "the check does not see a move that was dropped");
+}
+
+#[test]
+fn a_rule_that_forgets_waits_of_whole_windows_is_refused() {
+    let refused = TestRunner::deterministic()
+        .run(&events(), |(events, order)| agrees(&History::of(&events, order), &waits_forgotten));
+    assert!(refused.is_err(), "the check does not see waits that were forgotten");
+}
+
+#[test]
+fn a_wait_of_whole_windows_is_charged_by_every_route() {
+    let events = [Event::Queue { task: 0 }, Event::Close, Event::Close];
+    let history = History::of(&events, 0);
+    let sums = charged(&history, Grouping::Unit, &rightly);
+    assert_eq!(sums["a.service"][1], 3_000, "three windows of 1,000 ns");
+    agrees(&history, &rightly).expect("all keys");
+    roads::all(&history).expect("all roads");
 }
 
 #[test]

@@ -316,11 +316,11 @@ fn metrics(history: &History) -> Result<(), TestCaseError> {
 fn scraped(window: &Window, book: &Book, labels: &[Grouping], set: &[Grouping]) -> (Sums, u64) {
     let settings = Settings { by: set.to_vec(), groups: 1_000, ..Settings::default() };
     let mut metrics = Metrics::new(settings, Clock::new(WALL.into()));
-    metrics.advance(window, book, &BookNames(book));
+    let before_ns = window.t0_ns.saturating_sub(window.length_ns());
+    let before = Window { t0_ns: before_ns, t1_ns: window.t0_ns, ..window.clone() };
+    metrics.advance(&before, book, &BookNames(book));
     metrics.look();
-    let length_ns = window.length_ns();
-    let again = Window { t0_ns: window.t1_ns, t1_ns: window.t1_ns + length_ns, ..window.clone() };
-    metrics.advance(&again, book, &BookNames(book));
+    metrics.advance(window, book, &BookNames(book));
     let page = String::from_utf8(metrics.render(Format::Prometheus)).expect("UTF-8");
     let (mut sums, mut exited) = (Sums::new(), 0);
     for line in page.lines().filter(|line| line.starts_with("exactop_group_")) {

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// and exited.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
-    /// Counters. An unknown CPU time counts as 0 in sums, as in the books.
+    /// Counters. An unknown CPU time counts as 0 in sums, as in the books. A part that was used in
+    /// another group knows the same counters as the whole.
     pub counters: &'a Counters,
     /// 1 for the own part of a task with an event in the window, else 0.
     pub tasks: u64,
@@ -181,11 +182,16 @@ fn rows_in_order(
     tasks.chain(exits.into_iter().map(|(_, place, id)| (place, id))).collect()
 }
 
-/// Moves what both have from `left` and `has` into the result.
+/// Moves what both have from `left` and `has` into the result. A counter that `has` does not know
+/// is unknown in the part, too.
 fn take(left: &mut Counters, has: &mut Counters) -> Counters {
     let mut taken = Counters::zero();
     for &counter in Counter::ALL {
-        let part = left.get(counter).zip(has.get(counter)).map_or(0, |(a, b)| a.min(b));
+        let Some(there) = has.get(counter) else {
+            taken.forget(counter);
+            continue;
+        };
+        let part = left.get(counter).map_or(0, |moved| moved.min(there));
         taken.bump(counter, part);
         left.bump(counter, part.wrapping_neg());
         has.bump(counter, part.wrapping_neg());
