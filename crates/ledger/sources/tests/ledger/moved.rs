@@ -8,6 +8,7 @@ use exactop_model::ledger::window::Window;
 use exactop_model::owner::{charge, Grouping, Owner};
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
+use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_workloads::workloads::{PipePingPong, Spin};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs;
@@ -264,4 +265,44 @@ fn processes_that_exited() {
     assert!(ours[0].run_ns > ours[1].run_ns, "three times as much was done there: {ours:?}");
     let exited = |group: &Group| used(&books, &window, group).exited;
     assert_eq!((exited(&groups[0]), exited(&groups[1])), (0, 3), "they exited where they were");
+}
+
+/// CPU time, user time and system time that the ledger charged to a group, ns.
+fn charged(books: &Books, window: &Window, group: &Group) -> [u64; 3] {
+    let mut sums = [0; 3];
+    charge(window, &books.book, Grouping::Cgroup, &mut |owner, charge| {
+        if owner == Owner::Group(Some(group.id())) {
+            let counters = [Counter::RunNs, Counter::UserNs, Counter::SystemNs];
+            let of = |counter| charge.counters.get(counter).expect("the ledger measures it");
+            sums.iter_mut().zip(counters.map(of)).for_each(|(sum, ns)| *sum += ns);
+        }
+    });
+    sums
+}
+
+/// A process computes in one group, and then has the kernel fill memory in the other one.
+#[test]
+fn user_and_system_time_stay_where_they_were_used() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some(groups) = groups() else { return };
+    let split = SplitOptions { split: MeasurePolicy::Always, ..SplitOptions::default() };
+    let mut books = Books::open(&Options { split, ..Options::default() });
+    let [enter, leave] = [0, 1].map(|i: usize| {
+        groups[i].procs().map(|file| format!("echo $$ > {};", file.display())).concat()
+    });
+    let compute = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done;";
+    let fill = "exec dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none";
+    let Used { window, .. } = window_of(&mut books, &groups, || {
+        let script = format!("{enter} {compute} {leave} {fill}");
+        let status = Command::new("sh").arg("-c").arg(&script).status();
+        assert!(status.expect("a shell").success());
+    });
+    let [computed, filled] = [0, 1].map(|i: usize| charged(&books, &window, &groups[i]));
+    println!("run, user and system time: {computed:?}, then {filled:?}");
+    for [run, user, system] in [computed, filled] {
+        assert_eq!(user + system, run, "{computed:?} {filled:?}");
+    }
+    // The shell computes without calls; dd does nothing else.
+    assert!(computed[1] > 4 * filled[1], "user time: {computed:?} {filled:?}");
+    assert!(filled[2] > 4 * computed[2], "system time: {computed:?} {filled:?}");
 }
