@@ -131,6 +131,7 @@ test-web: cargo ## Hold the page against a real browser (Debian's Chromium, head
 	    target/axe/bin/python3 -m pip install --quiet --no-deps axe-playwright-python
 	EXACTOP_TEST_WEB=1 EXACTOP_TEST_AXE=$$(find $(CURDIR)/target/axe -name axe.min.js | head -n 1) \
 	    $(CARGO) test -p exactop-web --test browser -- --nocapture
+	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop --test service browsed:: -- --nocapture --test-threads 1
 
 SECONDS ?= 600
 
@@ -145,6 +146,7 @@ test-prometheus: cargo ## Let a real Prometheus scrape the daemon for SECONDS (d
 test-soak: SECONDS = 1800
 test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go, and a session look at two storms: what they hold stays as it was (as root)
 	EXACTOP_TEST_STORM_SECONDS=30 $(CARGO) test --release -p exactop --test command storms:: -- --nocapture
+	EXACTOP_TEST_STORM_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop-sources --test ledger ghosts:: -- --nocapture --test-threads 1
 	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
 
 .PHONY: test-memory

@@ -48,14 +48,19 @@ impl Session {
         let account = |name: &str| books[name].as_u64().expect("ns");
         let named = account("tasks_ns") + account("exited_ns");
         assert_eq!(tasks + exited, named, "rows and books of {}", window["window"]);
+        assert_eq!(window["window"]["unlisted_ns"], 0, "{}", window["window"]);
         window
     }
 
-    /// Closes windows while `storm` runs.
-    fn beside(&self, mut storm: Child) {
+    /// Closes windows while `storm` runs, which ends with this exit code after thousands of exits.
+    fn beside(&self, mut storm: Child, code: i32) {
+        let mut exited = 0;
         loop {
-            self.window();
-            if storm.try_wait().expect("a child").is_some() {
+            let window = self.window();
+            exited += window["system"]["exited"].as_u64().expect("a count");
+            if let Some(status) = storm.try_wait().expect("a child") {
+                assert_eq!(status.code(), Some(code), "the storm");
+                assert!(exited >= 1_000, "a storm of {exited} exits");
                 return;
             }
         }
@@ -156,9 +161,10 @@ mod alone {
         session.window();
         let group = Group::make();
         let forks = "while :; do /bin/true; done";
-        session.beside(group.run(&format!("timeout {seconds} sh -c '{forks} & {forks}'")));
+        // timeout(1) exits with 124.
+        session.beside(group.run(&format!("timeout {seconds} sh -c '{forks} & {forks}'")), 124);
         settles(&session);
-        session.beside(group.run(&format!("stress-ng --vforkmany 4 --timeout {seconds}s")));
+        session.beside(group.run(&format!("stress-ng --vforkmany 4 --timeout {seconds}s")), 0);
         settles(&session);
     }
 }

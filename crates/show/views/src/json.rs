@@ -126,6 +126,7 @@ pub(crate) fn window(frame: &Frame) -> Json {
         "t1_ns": frame.t1_ns,
         "cpus": frame.cpus.len(),
         "exact": frame.exact,
+        "unlisted_ns": frame.unlisted_ns,
         "state": frame.state.name(),
         "missed_switches": frame.missed_switches,
         "repaired": repaired(&frame.repaired),

@@ -5,6 +5,7 @@ pub mod belonging;
 pub mod holdings;
 pub mod named_sums;
 pub mod row;
+pub mod unlisted;
 pub mod value;
 
 use crate::cgroups::Groups;
@@ -68,6 +69,10 @@ pub struct Frame {
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
     pub exited: Vec<Row>,
+    /// Time of the books' tasks and exited tasks that no row had, ns; it is a row of its own
+    /// ([`unlisted`]). Below 0: more than one row had the time. Not 0: a fault in exactop, and the
+    /// window is inexact.
+    pub unlisted_ns: i64,
     /// Time of threads that exited in the window and is part of their living process's row, ns. The
     /// books count it as exited tasks.
     pub exited_in_rows_ns: u64,
@@ -183,16 +188,22 @@ impl Frame {
         } else {
             builder.process_rows(&options.still);
         }
-        let exited = builder.exited_rows();
+        let mut exited = builder.exited_rows();
         builder.credit_parents(&exited);
         let books = Books::from_window(window);
-        builder.assert_partition(&exited, &books);
+        let unlisted_ns = unlisted::unlisted_ns(&books, builder.rows.iter().chain(&exited));
+        // In every build with assertions, so in every test.
+        debug_assert_eq!(unlisted_ns, 0, "the rows of a window and its books: {books:?}");
+        exited.extend(unlisted::row(unlisted_ns));
         if !options.threads {
             builder.page_rows(options.threads_of);
         }
         let exited_in_rows_ns = builder.exited_in_rows_ns();
         let rows = builder.rows;
-        let state = WindowState::from_window(window, &books);
+        let state = match unlisted_ns {
+            0 => WindowState::from_window(window, &books),
+            _ => WindowState::Inexact,
+        };
         Frame {
             t0_ns: window.t0_ns,
             t1_ns: window.t1_ns,
@@ -206,6 +217,7 @@ impl Frame {
             cpus: cpu_rows(window),
             watch: window.end.watch,
             rows,
+            unlisted_ns,
             exited_in_rows_ns,
             died: sees_exits.then(|| died(window)),
             exited,
@@ -421,17 +433,6 @@ impl Builder<'_> {
     fn exited_in_rows_ns(&self) -> u64 {
         let in_rows = self.in_rows.iter().map(|&at| &self.window.exited[at]);
         in_rows.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
-    }
-
-    /// Checks with the books that each nanosecond of the tasks' accounts is in one row. Runs in
-    /// every build with assertions, so in every test.
-    fn assert_partition(&self, exited: &[Row], books: &Books) {
-        let run = self.rows.iter().chain(exited).filter_map(|row| row.delta.get(Counter::RunNs));
-        debug_assert_eq!(
-            run.fold(0, u64::wrapping_add),
-            books.tasks_ns.wrapping_add(books.exited_ns),
-            "the rows of a window and its books: {books:?}"
-        );
     }
 
     fn page_rows(&mut self, tgid: Option<u32>) {
