@@ -76,7 +76,7 @@ fn a_page_in_a_fork_storm_fills_its_picture_and_makes_no_requests() {
     assert!(complaints.is_empty(), "{complaints:#?}");
 }
 
-/// The row of sums as drawn, by headings, with the expected CPU time.
+/// The row of sums as drawn, by headings, with the expected CPU time and exits.
 const SUMMED: &str = r"(() => {
   exactop.address.go({ unit: 'time' });
   exactop.show();
@@ -88,6 +88,7 @@ const SUMMED: &str = r"(() => {
     pids: [...exactop.model.rows.values()].map(row => row.pid),
     run_ns: [...exactop.model.rows.values()].reduce((sum, row) => sum + row.sum(exactop.model.column('run_ns'), 0, exactop.model.n), 0),
     expected: exactop.table.text(RUN_NS, exactop.model.column('run_ns')),
+    exits: exactop.table.text(EXITS, exactop.model.column('exited')),
   };
 })()";
 
@@ -145,19 +146,23 @@ fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
     assert_eq!(recorder.0.wait().expect("an end").code(), Some(130));
     run(&["replay", log, "--html", file.to_str().expect("UTF-8")]).fine();
     let page = counted(log.as_ref());
-    let groups =
-        page.iter().filter(|(name, _)| name.starts_with("exactop_group_cpu_seconds_total"));
-    let run_ns: i128 = groups.map(|(_, ns)| ns).sum();
+    let of_groups = |family: &str| -> i128 {
+        page.iter().filter(|(name, _)| name.starts_with(family)).map(|(_, value)| value).sum()
+    };
+    let run_ns = of_groups("exactop_group_cpu_seconds_total");
+    let exits = of_groups("exactop_group_exited_processes_total");
     browser.look(1200, 900, false);
     browser.open_file(&file);
-    let told = browser.ask(&SUMMED.replace("RUN_NS", &run_ns.to_string()));
+    let asked = SUMMED.replace("RUN_NS", &run_ns.to_string());
+    let told = browser.ask(&asked.replace("EXITS", &exits.to_string()));
     let pids = told["pids"].as_array().expect("rows");
     assert!(pids.contains(&zombie.pid().into()), "no row of the zombie: {told}");
     assert_eq!(told["run_ns"].to_string(), run_ns.to_string(), "{told}");
     assert_eq!(told["sums"]["RUN"], told["expected"], "{run_ns} ns of /metrics; {told}");
-    assert!(run_ns > 0);
+    assert_eq!(told["sums"]["EXIT"], told["exits"], "{exits} exits of /metrics; {told}");
+    assert!(run_ns > 0 && exits > 0);
     let sum = |column: &str| told["sums"][column].as_str().expect("a column").to_string();
-    for column in ["BLOCK", "STEAL", "DISP", "ICX", "EXIT"] {
+    for column in ["BLOCK", "STEAL", "DISP", "ICX"] {
         assert!(sum(column).starts_with(|c: char| c.is_ascii_digit()), "{column}: {told}");
     }
     // Without a tick the user of the time is unknown: all rows with ticks have at least this.

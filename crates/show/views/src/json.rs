@@ -93,7 +93,10 @@ impl Serialize for OneRow<'_> {
         map.serialize_entry("kind", kind(self.row.kind))?;
         if self.row.kind == RowKind::Exited {
             map.serialize_entry("exited_processes", &self.row.exited_processes)?;
-            map.serialize_entry("exited_tasks", &self.row.exited_tasks)?;
+            // The column has the same name and figure.
+            if !self.columns.iter().any(|column| column.name == "exited_tasks") {
+                map.serialize_entry("exited_tasks", &self.row.exited_tasks)?;
+            }
         }
         for column in self.columns {
             map.serialize_entry(column.name, &Cell((column.value)(self.row, self.context)))?;

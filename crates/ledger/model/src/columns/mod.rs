@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 pub use unit::Unit;
 pub use values::{command, policy};
 use values::{
-    counter, cpu_part, disk_rate, known, living, named, of_children, own_share, priority, state,
-    text,
+    counter, cpu_part, disk_rate, exited, known, living, named, of_children, own_share, priority,
+    state, text,
 };
 
 /// Columns of the live view.
@@ -534,13 +534,15 @@ columns! {
     );
     Exited = column!(
         "exited", "EXIT", Count, Events,
-        help: "Exited in the window: processes of an exited group, threads of a living process.",
+        help: "Processes that exited in the window.",
         source: "ledger: the last sched_switch of a dead task / procfs: -",
-        value: |row, _| match row.kind {
-            RowKind::Exited => Value::Known(Datum::Count(row.exited_count())),
-            _ if row.children.is_none() => Value::Missing(Missing::Source),
-            _ => Value::Known(Datum::Count(row.exited_tasks)),
-        },
+        value: |row, _| exited(row, row.exited_processes),
+    );
+    ExitedTasks = column!(
+        "exited_tasks", "EXITT", Count, Events,
+        help: "Tasks that exited in the window, threads of a living process included.",
+        source: "ledger: the last sched_switch of a dead task / procfs: -",
+        value: |row, _| exited(row, row.exited_tasks),
     );
     CgroupId = column!(
         "cgroup_id", "CGID", Id, Identity,

@@ -34,6 +34,14 @@ pub(super) fn known(figure: Result<u64, Missing>, datum: fn(u64) -> Datum) -> Va
     figure.map_or_else(Value::Missing, |n| Value::Known(datum(n)))
 }
 
+/// A number of exits; unknown if the source sees none.
+pub(super) fn exited(row: &Row, number: u64) -> Value {
+    match (row.kind, row.children) {
+        (RowKind::Exited, _) | (_, Some(_)) => Value::Known(Datum::Count(number)),
+        _ => Value::Missing(Missing::Source),
+    }
+}
+
 pub(super) fn disk_rate(row: &Row, of: fn(&DiskRate) -> f64) -> Value {
     let bytes = |rate: &DiskRate| Value::Known(Datum::Bytes(of(rate).max(0.0) as u64));
     row.detail.disk.as_ref().map_or_else(|why| Value::Missing(*why), bytes)
@@ -94,8 +102,11 @@ pub fn policy(policy: u32) -> &'static str {
 /// Text of the COMMAND column, escaped for the terminal.
 pub fn command(row: &Row, command_line: bool) -> String {
     if row.kind == RowKind::Exited {
-        let what = if row.exited_processes == 0 { " (threads)" } else { "" };
-        return format!("{} x{}{what}", row.ident.comm, row.exited_count());
+        return match (row.exited_processes, row.exited_tasks) {
+            (0, 0) => row.ident.comm.to_string(),
+            (0, threads) => format!("{} x{threads} (threads)", row.ident.comm),
+            (processes, _) => format!("{} x{processes}", row.ident.comm),
+        };
     }
     match &row.detail.cmdline {
         // The name of a kernel worker in /proc, which says what the worker does.

@@ -299,7 +299,10 @@ impl TableRow<'_> {
 
     fn exited_command(&self, labelled: bool, width: usize) -> String {
         let Entry { line, row, .. } = self.entry;
-        let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
+        let threads = match (row.exited_processes, row.exited_tasks) {
+            (0, 1..) => " (threads)",
+            _ => "",
+        };
         let prefix = &line.prefix;
         let comm = row.ident.comm;
         match labelled {
