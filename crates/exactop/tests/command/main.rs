@@ -26,6 +26,8 @@ mod live;
 mod load;
 mod made_up_proc;
 #[cfg(feature = "bpf")]
+mod names;
+#[cfg(feature = "bpf")]
 mod on_demand;
 mod options;
 mod page;

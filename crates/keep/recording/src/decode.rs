@@ -3,8 +3,8 @@
 use crate::bounds::{Payload, Room};
 use crate::error::FrameError;
 use crate::rows::{
-    blame_of, cpu_of, detail_of, exit_of, group_move_of, group_name_of, machine_of, task_of,
-    ticks_of_cpu, DetailKey, Details, Facts, PageData,
+    blame_of, cpu_of, detail_of, exit_of, group_move_of, group_name_of, leader_name_of, machine_of,
+    task_of, ticks_of_cpu, DetailKey, Details, Facts, PageData,
 };
 use crate::schema::{Table, TableId};
 use crate::state::State;
@@ -66,6 +66,8 @@ impl Decoder {
         now.moves = moves.collect::<Result<_, _>>()?;
         let groups = rows(TableId::GroupName).map(|r| group_name_of(r, strings));
         now.groups = groups.collect::<Result<_, _>>()?;
+        let leader_names = rows(TableId::LeaderName).map(|r| leader_name_of(r, strings));
+        now.leader_names = leader_names.collect::<Result<_, _>>()?;
         if now.blame.is_some() {
             now.blame = Some(blame_of(|which| &tables[which as usize], strings)?);
         }

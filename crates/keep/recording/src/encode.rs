@@ -3,8 +3,8 @@
 use crate::bounds::{Payload, Room, CELLS};
 use crate::error::FrameError;
 use crate::rows::{
-    blame, cpu, detail, detail_of, exit, group_move, group_name, machine, task, ticks_row,
-    DetailKey, Facts, PageData,
+    blame, cpu, detail, detail_of, exit, group_move, group_name, leader_name, machine, task,
+    ticks_row, DetailKey, Facts, PageData,
 };
 use crate::schema::TableId;
 use crate::state::State;
@@ -87,6 +87,10 @@ impl Encoder {
                 (0..).zip(&now.moves).map(|(n, moved)| group_move(n, moved, s)).collect(),
             ),
             (TableId::GroupName, now.groups.iter().map(|group| group_name(group, s)).collect()),
+            (
+                TableId::LeaderName,
+                now.leader_names.iter().map(|name| leader_name(*name, s)).collect(),
+            ),
         ];
         tables.extend(now.blame.iter().flat_map(|book| blame(book, s)));
         tables

@@ -59,6 +59,7 @@ pub(crate) enum TableId {
     Blame,
     PartySize,
     WaitSize,
+    LeaderName,
 }
 
 impl TableId {
@@ -110,6 +111,7 @@ pub fn tables() -> &'static [Table] {
             table("blame", "place", blame()),
             table("party_size", "party", party_wait()),
             table("wait_size", "place", wait_size()),
+            table("leader_name", "tgid", columns(Type::Text, "comm").collect()),
         ]
     });
     &TABLES

@@ -21,7 +21,7 @@
 //!   `gone` for single exits.
 //! - `tree.rs`: all descendants of a command; `tree/slowest` the slowest of them.
 //! - `cgroups.rs`: control groups over windows. `group_names.rs`: their names, delivered with
-//!   snapshots.
+//!   snapshots; `leader_names.rs`: those of processes.
 //! - `details/`, `system/`: values of rows and of the header.
 //! - `holdings/`: environments and open files.
 //! - `probe/`: checks for `exactop doctor`.
@@ -41,6 +41,7 @@ mod group_names;
 pub mod holdings;
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 mod kernel_programs;
+mod leader_names;
 #[cfg(feature = "bpf")]
 pub mod ledger;
 #[cfg(feature = "bpf")]

@@ -96,6 +96,7 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
         exited: Vec::new(),
         moves: Vec::new(),
         groups: Vec::new(),
+        leader_names: Vec::new(),
         cpus: Vec::new(),
         watch,
         born,

@@ -392,6 +392,9 @@ impl Builder<'_> {
         let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
         let Some(head) = head else { return };
         let mut row = self.row(RowKind::Process, head);
+        if leader.is_none() {
+            row.ident.comm = self.book.leader(&head.sample).ident.comm;
+        }
         row.threads =
             head.sample.threads.or(Some(all().map(|task| task.sample.threads.unwrap_or(1)).sum()));
         for task in all().filter(|task| !std::ptr::eq(*task, head)) {

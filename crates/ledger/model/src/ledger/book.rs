@@ -9,7 +9,7 @@ use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::difference::{difference, interrupts_are_measured};
 use crate::ledger::errors::ErrorKind;
 use crate::ledger::group_names::GroupNames;
-use crate::ledger::key::AccountId;
+use crate::ledger::key::{AccountId, Comm, Ident, TaskKey};
 use crate::ledger::named::{GroupName, Named};
 use crate::ledger::snapshot::{ExitSample, MicroState, ProcessRef, Snapshot, TaskSample};
 use crate::ledger::window::{Census, ExitDelta, TaskDelta, Window};
@@ -30,6 +30,15 @@ impl LastSample {
     fn counters_at(&self, at_ns: u64) -> Counters {
         self.sample.counters_after(at_ns.saturating_sub(self.as_of_ns))
     }
+}
+
+/// What represents a process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Leader {
+    pub account: AccountId,
+    pub key: TaskKey,
+    pub ident: Ident,
 }
 
 /// A process in the book.
@@ -81,6 +90,8 @@ pub struct Book {
     /// Tasks that wait for a CPU or a quota as of the last snapshot.
     waiting: FxHashSet<AccountId>,
     groups: GroupNames,
+    /// Names of processes whose leader was never seen, by tgid.
+    leader_names: FxHashMap<u32, Comm>,
     /// Number of counters of tasks and exited groups that decreased so far. The source counts the
     /// decreases that it sees.
     backwards: u64,
@@ -114,6 +125,9 @@ impl Book {
             tasks.extend(task);
         }
         self.close_accounts(gone, snapshot.complete);
+        let mut leader_names = std::mem::take(&mut snapshot.leader_names);
+        leader_names.retain(|(tgid, _)| self.processes.contains_key(tgid));
+        self.leader_names.extend(leader_names);
         self.groups.add(std::mem::take(&mut snapshot.groups), || {
             self.tasks.values().filter_map(|known| known.sample.ident.cgroup_id).collect()
         });
@@ -236,6 +250,7 @@ impl Book {
         }
         if entry.tasks.is_empty() {
             self.processes.remove(&sample.key.tgid);
+            self.leader_names.remove(&sample.key.tgid);
         }
     }
 
@@ -308,11 +323,21 @@ impl Book {
         self.tasks.get(&account).map(|k| &k.sample)
     }
 
-    /// The sample that represents the task's process: its leader's, else that of the task with the
-    /// lowest account.
-    pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
-        let head = self.process(task.key.tgid).and_then(ProcessEntry::head);
-        head.and_then(|account| self.task(account)).unwrap_or(task)
+    /// What represents the task's process: its leader. If the leader was never seen, it is the task
+    /// with the lowest account, under the process's name if a source gave it.
+    pub fn leader(&self, task: &TaskSample) -> Leader {
+        let TaskSample { account, key, ident, .. } = *task;
+        let of_no_process = || Leader { account, key, ident };
+        self.leader_of(task.key.tgid).unwrap_or_else(of_no_process)
+    }
+
+    /// What represents a process ([`Book::leader`]); `None`: no such process.
+    pub fn leader_of(&self, tgid: u32) -> Option<Leader> {
+        let entry = self.process(tgid)?;
+        let TaskSample { account, key, ident, .. } = *self.task(entry.head()?)?;
+        let name = self.leader_names.get(&tgid).filter(|_| entry.leader.is_none());
+        let comm = name.copied().unwrap_or(ident.comm);
+        Some(Leader { account, key, ident: Ident { comm, ..ident } })
     }
 
     /// The leader of a process, if this process still lives and its leader was seen.
@@ -362,6 +387,8 @@ impl Book {
         whole.tasks = accounts.filter_map(|&account| self.as_of(account, whole.at_ns)).collect();
         whole.exited = self.exits.values().copied().collect();
         whole.groups = self.groups.all();
+        whole.leader_names = self.leader_names.iter().map(|(&tgid, &comm)| (tgid, comm)).collect();
+        whole.leader_names.sort_unstable();
         whole.complete = true;
         // A book adds its own count on top of the source's.
         let backwards = &mut whole.errors.0[ErrorKind::Backwards as usize];

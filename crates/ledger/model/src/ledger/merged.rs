@@ -9,7 +9,7 @@ use crate::blame::Blame;
 use crate::ledger::book::{life_in, Book};
 use crate::ledger::counters::Counters;
 use crate::ledger::joined::ended;
-use crate::ledger::key::AccountId;
+use crate::ledger::key::{AccountId, Comm};
 use crate::ledger::named::GroupName;
 use crate::ledger::provenance::{Degraded, Provenance, Quality};
 use crate::ledger::snapshot::{ExitSample, GroupMove, Snapshot, TaskSample};
@@ -37,6 +37,8 @@ pub struct Merged {
     moves: FxHashMap<(u64, u64), (GroupMove, bool)>,
     /// Groups that were named since the last take.
     groups: Vec<Arc<GroupName>>,
+    /// Names of processes that were given since the last take.
+    leader_names: Vec<(u32, Comm)>,
     /// Lowest quality of interrupt time since the last take.
     irq: Option<Quality>,
     /// Detail that is missing in a snapshot since the last take; the outer `None`: no snapshot since.
@@ -72,6 +74,7 @@ impl Merged {
         self.gone.extend(self.book.ending(&snapshot));
         self.exited.extend(snapshot.exited.iter().map(|exit| (exit.account, *exit)));
         self.groups.extend(snapshot.groups.iter().cloned());
+        self.leader_names.extend(&snapshot.leader_names);
         let irq = snapshot.provenance.irq;
         if self.irq.is_none() || irq == Quality::Missing {
             self.irq = Some(irq);
@@ -162,6 +165,7 @@ impl Merged {
         };
         now.tasks.sort_unstable_by_key(|task| task.account.0);
         now.groups = std::mem::take(&mut self.groups);
+        now.leader_names = std::mem::take(&mut self.leader_names);
         now.gone = std::mem::take(&mut self.gone);
         let mut exited: Vec<_> = std::mem::take(&mut self.exited).into_values().collect();
         exited.append(&mut self.ended);

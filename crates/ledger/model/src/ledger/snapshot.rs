@@ -303,6 +303,9 @@ pub struct Snapshot {
     /// Names of control groups that are new since the snapshot before; the first snapshot with
     /// names has all known ones. Empty if no reader needs names.
     pub groups: Vec<Arc<GroupName>>,
+    /// Names of processes, by tgid, whose leader the source does not see: those that are new or
+    /// another since the snapshot before.
+    pub leader_names: Vec<(u32, Comm)>,
     pub cpus: Vec<CpuSample>,
     /// The process whose time on each CPU the source counts from this instant on.
     pub watch: Option<u32>,
@@ -337,6 +340,7 @@ impl Snapshot {
             exited: Vec::new(),
             moves: Vec::new(),
             groups: Vec::new(),
+            leader_names: Vec::new(),
             cpus: Vec::new(),
             watch: None,
             born: None,

@@ -23,7 +23,7 @@ pub use labels::{
 };
 pub use session::Session;
 
-use crate::ledger::book::{Book, ProcessEntry};
+use crate::ledger::book::Book;
 use crate::ledger::key::{Comm, Ident};
 use crate::ledger::named::{GroupName, UNKNOWN};
 use crate::ledger::snapshot::{ExitSample, ProcessRef, TaskSample};
@@ -61,8 +61,7 @@ pub trait OwnerNames {
 
 impl OwnerNames for Book {
     fn command(&self, tgid: u32) -> Option<Comm> {
-        let head = self.process(tgid).and_then(ProcessEntry::head)?;
-        self.task(head).map(|head| head.ident.comm)
+        self.leader_of(tgid).map(|leader| leader.ident.comm)
     }
 
     fn group(&self, id: u64) -> Option<&GroupName> {

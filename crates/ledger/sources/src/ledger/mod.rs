@@ -396,6 +396,7 @@ impl Source for Ledger {
             exited,
             moves,
             groups: Vec::new(),
+            leader_names: Vec::new(),
             cpus,
             // Tree 0 is our own children. The CPUs' sum over the trees of readers is not used.
             watch: self.watch.or(self.follows_own.then_some(0)),

@@ -6,6 +6,7 @@ use super::{memory, OwnPrograms, Session};
 use crate::cgroups::GroupsBeside;
 use crate::error::SourceError;
 use crate::group_names::GroupNames;
+use crate::leader_names::LeaderNames;
 use crate::source::Source;
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::Pooling;
@@ -27,6 +28,7 @@ impl Session {
             watched: WatchedProcess::by(Box::new(OwnPrograms)),
             groups: GroupsBeside::default(),
             names: GroupNames::default(),
+            leader_names: LeaderNames::open(root)?,
             tap: None,
             memory: None,
             spare: memory::Spare::default(),
@@ -57,6 +59,7 @@ impl Session {
     /// Leaves names to the source, which delivers them with its snapshots.
     pub fn names_are_told(&mut self) {
         self.names.leave_to_source();
+        self.leader_names.leave_to_source();
     }
 
     /// Attaches programs for the watched process through `attaches` from now on.

@@ -18,6 +18,7 @@ pub use watched::{Attached, Attaches};
 use crate::cgroups::GroupsBeside;
 use crate::error::SourceError;
 use crate::group_names::GroupNames;
+use crate::leader_names::LeaderNames;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::source::{FollowedProcess, Request, Source};
 use crate::system::SystemReader;
@@ -41,6 +42,7 @@ pub struct Session {
     watched: WatchedProcess,
     groups: GroupsBeside,
     names: GroupNames,
+    leader_names: LeaderNames,
     /// The tap that gets everything.
     tap: Option<Box<dyn Tap>>,
     /// The tap that keeps the last windows. For it alone, the session measures nothing more.
@@ -113,6 +115,7 @@ impl Session {
         let degraded = &mut snapshot.provenance.degraded;
         *degraded = Degraded::in_either(*degraded, Some(self.degraded));
         self.names.tell(&mut snapshot);
+        self.leader_names.tell(&mut snapshot, &self.book);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();
         if let Some(tap) = &mut self.tap {

@@ -258,7 +258,7 @@ impl Filling {
             let line = &mut self.lines[place.number as usize];
             if line.cells.is_empty() {
                 line.is_kernel = head.ident.kthread;
-                line.words = words(who, &head.ident, Some(head.account), moment);
+                line.words = words(who, &book.leader(head).ident, Some(head.account), moment);
             }
             for task in process.tasks.iter().filter_map(|&task| book.still(task, window.t0_ns)) {
                 let figures = of_still(&task, &self.columns);

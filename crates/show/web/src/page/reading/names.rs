@@ -86,8 +86,7 @@ fn shortened(text: &[u8], most: usize) -> String {
 }
 
 fn name(pid: u32, book: &Book) -> Option<String> {
-    let leader = book.process(pid)?.leader?;
-    Some(book.task(leader)?.ident.comm.to_string())
+    Some(book.leader_of(pid)?.ident.comm.to_string())
 }
 
 /// Updates names; known ones stay known.

@@ -11,7 +11,7 @@ use exactop_model::blame::{Blame, Party};
 use exactop_model::ledger::snapshot::{Outside, ProcessRef};
 use exactop_model::ledger::system::System;
 use exactop_model::{
-    AccountId, Counter, Counters, CpuSample, ExitSample, Ident, Snapshot, TaskKey, TaskSample,
+    AccountId, Comm, Counter, Counters, CpuSample, ExitSample, Ident, Snapshot, TaskKey, TaskSample,
 };
 use parties::Parties;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -122,6 +122,7 @@ impl Filter {
             // Moves and groups carry the host's names.
             moves: Vec::new(),
             groups: Vec::new(),
+            leader_names: self.leader_names(now),
             cpus: now.cpus.iter().map(cpu).collect(),
             watch: None,
             born: None,
@@ -232,6 +233,12 @@ impl Filter {
         }
         let session = self.session(exit.session);
         Some(Family { account: self.account(), of, ancestors, session })
+    }
+
+    /// Names of processes inside, by their numbers in the namespace.
+    fn leader_names(&self, now: &Snapshot) -> Vec<(u32, Comm)> {
+        let inside = |(tgid, name): &(u32, Comm)| Some((self.processes.get(tgid)?.tgid, *name));
+        now.leader_names.iter().filter_map(inside).collect()
     }
 
     /// The book with the victims inside. All parties outside are one culprit.
