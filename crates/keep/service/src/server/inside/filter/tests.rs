@@ -136,6 +136,14 @@ fn below(account: u64, above: &[(u32, u64)], run_ns: u64) -> ExitSample {
 }
 
 #[test]
+fn only_processes_inside_get_a_name() {
+    let [inside, outside] = [&b"inside"[..], b"outside"].map(Comm::new);
+    let leader_names = vec![(21_002, inside), (50, outside), (51, outside)];
+    let now = Snapshot { leader_names, ..changed(1, &[(21_002, 5), (50, 70)], &[], &[]) };
+    assert_eq!(Filter::default().filtered(&now, &Some3).leader_names, [(1, inside)]);
+}
+
+#[test]
 fn a_task_outside_stays_outside() {
     let mut filter = Filter::default();
     let everyone = NumbersFn(|key: &TaskKey| Some((key.tgid, key.tid)));
