@@ -3,6 +3,7 @@
 //!
 //! Figures differ between runs; the invariants of every screen do not ([`screen`]).
 
+mod at_once;
 mod commands;
 mod endings;
 mod help;

@@ -152,7 +152,7 @@ impl App {
                 match self.past {
                     // Pressure is read at both ends of a window, but a paused view keeps its
                     // window.
-                    None if self.shows_pressure && !self.paused => Action::Refresh,
+                    None if self.shows_pressure && !self.paused => self.attaching(),
                     _ => Action::Draw,
                 }
             }
@@ -170,7 +170,7 @@ impl App {
 
     pub(super) fn on_table(&mut self, command: KeyCommand) -> Action {
         match command {
-            KeyCommand::Threads => self.toggle(|s| &mut s.threads),
+            KeyCommand::Threads => self.switch_threads(),
             KeyCommand::Microstates => self.switch_columns(),
             KeyCommand::Tree => self.toggle(|s| &mut s.tree),
             KeyCommand::FoldToggle | KeyCommand::Fold | KeyCommand::Unfold => self.on_fold(command),
@@ -247,6 +247,16 @@ impl App {
         let flag = flag(&mut self.settings);
         *flag = !*flag;
         self.rearranged()
+    }
+
+    /// Switches between threads and processes. A source that reads one of them has no figures of the
+    /// other yet.
+    fn switch_threads(&mut self) -> Action {
+        let action = self.toggle(|s| &mut s.threads);
+        match self.frame().is_some_and(|frame| !frame.provenance.source.keeps_books()) {
+            true => self.attaching(),
+            false => action,
+        }
     }
 
     fn switch_command_lines(&mut self) -> Action {

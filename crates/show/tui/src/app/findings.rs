@@ -72,7 +72,7 @@ impl App {
             Leads::Totals(by) => self.open_sums_by(by),
             Leads::Process(key) => {
                 self.page = Page::Process(ProcessPage::new(key));
-                self.rearranged()
+                self.attaching()
             }
             Leads::Cpus => {
                 self.settings.per_cpu = AutoSwitch::Always;

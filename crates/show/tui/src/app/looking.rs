@@ -17,6 +17,7 @@ impl App {
             self.complain(format!("no idle time owed: {}", escape_str(why)));
         }
         self.note_recent(&frame);
+        self.note_ran_on(&frame);
         let threads = self.settings.threads && self.process_page().is_none();
         self.arrange(frame, threads, read);
         self.note_tracked();

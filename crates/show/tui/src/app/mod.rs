@@ -23,6 +23,7 @@ mod palette;
 pub mod past;
 pub mod process;
 pub mod question;
+pub(crate) mod ran_on;
 mod recent;
 mod scroll;
 pub mod select;
@@ -106,6 +107,8 @@ pub struct App {
     pub(crate) recent: Recent,
     /// Windows of the selected task.
     pub(crate) tracked: tracked::Tracked,
+    /// CPUs of the process whose page was open last.
+    pub(crate) ran_on: Option<ran_on::RanOn>,
     /// Dimension of the totals on their page, or at its next opening.
     pub(crate) sums_by: Grouping,
     /// Sort orders of the pages of groups and of totals, once the user chose them.
@@ -142,6 +145,7 @@ impl App {
             past: None,
             recent: Recent::default(),
             tracked: tracked::Tracked::default(),
+            ran_on: None,
             sums_by: Grouping::PAGES[0],
             groups_order: None,
             sums_order: None,

@@ -6,6 +6,7 @@ use super::text::{cell, cut, pack, put, Piece};
 use super::theme::{Ink, Theme};
 use super::view::View;
 use crate::app::process::{ProcessPage, Shows};
+use crate::app::ran_on::{cpu_shares, CpuShare};
 use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::columns::sort::SortBy;
@@ -217,29 +218,28 @@ impl View<'_> {
     }
 
     /// The CPUs on which the process ran, the most used first. They are known from the window after
-    /// the page was opened.
+    /// the page was opened; until then those of an earlier opening stay.
     fn runs_on(&self) -> Option<Line<'static>> {
         // A recording may hold those of another process.
         if self.frame.watch.is_some_and(|watched| watched != self.row.key.tgid) {
             return None;
         }
-        let all = self.frame.cpus.iter().filter_map(|c| {
-            let time = &c.account.time;
-            Some((time.cpu, time.watched_ns?, time.watched_dispatches))
-        });
-        let mut all: Vec<_> = all.collect();
-        let total: u64 = all.iter().map(|c| c.1).sum();
+        let (mut all, mut age) = (cpu_shares(self.frame), None);
+        if let Some(ran) = self.app.ran_on(self.page.key).filter(|_| all.is_empty()) {
+            (all, age) = (ran.cpus.clone(), self.old(ran.t1_ns));
+        }
+        let total: u64 = all.iter().map(|share| share.ns).sum();
         if all.is_empty() {
             let sees = self.frame.provenance.source == SourceKind::Ledger;
             let wait = self.piece(9, Ink::Dim, "shown from the next window on");
             return sees.then(|| self.named("ran on", vec![wait], ""));
         }
-        all.retain(|c| c.1 > 0);
-        all.sort_by_key(|c| std::cmp::Reverse(c.1));
+        all.retain(|share| share.ns > 0);
+        all.sort_by_key(|share| std::cmp::Reverse(share.ns));
         let mut pieces: Vec<Piece> = all
             .iter()
             .zip((0..200u8).rev())
-            .map(|(&(cpu, ns, dispatches), rank)| {
+            .map(|(&CpuShare { cpu, ns, dispatches }, rank)| {
                 let share = percent(ns as f64 * 100.0 / total as f64);
                 let times = dispatches.map(|n| format!(" ({} times)", thousands(n)));
                 let text = format!("cpu{cpu} {share} %{}", times.unwrap_or_default());
@@ -249,6 +249,7 @@ impl View<'_> {
         if pieces.is_empty() {
             pieces.push(self.piece(9, Ink::Dim, "no CPU: it did not run in this window"));
         }
+        pieces.extend(age.map(|age| self.piece(0, Ink::Dim, age)));
         Some(self.named("ran on", pieces, "  "))
     }
 

@@ -25,8 +25,12 @@ impl View<'_> {
     /// Age of figures that belong to an earlier window than the frame: they stay until newer ones
     /// exist.
     pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
+        self.old(t1_ns).map(|old| format!("{old}; the next window has new figures"))
+    }
+
+    /// The same in two words.
+    pub(super) fn old(&self, t1_ns: u64) -> Option<String> {
         let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
-        (age_ns >= OLD_NS)
-            .then(|| format!("{} old; the next window has new figures", duration(age_ns)))
+        (age_ns >= OLD_NS).then(|| format!("{} old", duration(age_ns)))
     }
 }
