@@ -41,7 +41,7 @@ pub(crate) fn booked(
 }
 
 /// Waits by pair since the start; the largest pairs have a series of their own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WaitsBy {
     places: Places<Pair, u128>,
     /// True once a window had a blame book.

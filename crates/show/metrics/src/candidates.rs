@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Candidates<K> {
     size: usize,
     scores: FxHashMap<K, f64>,

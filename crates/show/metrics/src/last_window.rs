@@ -1,6 +1,9 @@
 //! The counters as of the last window that closed. One thread counts, others serve pages and send
 //! reports.
 //!
+//! Pages and reports are made from the counters of one window without the lock, so that no window
+//! waits for them. A window that closes meanwhile counts in a copy.
+//!
 //! A page shows the last window. A scrape requests a newer window, and uses it if it closes
 //! quickly; a slow window delays no scrape.
 
@@ -14,7 +17,7 @@ use exactop_model::{Book, Degraded, Window};
 use hyper::body::Bytes;
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a requested window. It begins with the first request; later requests wait only
@@ -22,13 +25,23 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(250);
 
 struct State {
-    metrics: Metrics,
+    /// The counters; a page or a report in progress shares them.
+    metrics: Arc<Metrics>,
     /// When the pending window was requested.
     asked: Option<Instant>,
     /// Pages of the last window, each made at its first request.
     pages: Vec<(Format, Bytes)>,
     /// Counters with new settings, which the next window uses.
     next: Option<Metrics>,
+}
+
+impl State {
+    /// Prepares for a reader, and returns the counters; `None` before the first window closes.
+    fn look(&mut self) -> Option<Arc<Metrics>> {
+        self.metrics.boundary_ns()?;
+        Arc::make_mut(&mut self.metrics).look();
+        Some(Arc::clone(&self.metrics))
+    }
 }
 
 /// The counters, and the request to the thread that closes windows.
@@ -56,6 +69,7 @@ impl LastWindow {
         fresh_ns: u64,
         wake: impl Fn() + Send + Sync + 'static,
     ) -> LastWindow {
+        let metrics = Arc::new(metrics);
         let state = State { metrics, asked: None, pages: Vec::new(), next: None };
         LastWindow {
             state: Mutex::new(state),
@@ -81,7 +95,7 @@ impl LastWindow {
         let settings = {
             let mut state = self.state();
             if let Some(next) = state.next.take() {
-                state.metrics = next;
+                state.metrics = Arc::new(next);
             }
             state.metrics.settings().clone()
         };
@@ -90,9 +104,10 @@ impl LastWindow {
         let booked = blamed::booked(window, book, &settings, names);
         let sized = sized::sized(window, book, &settings, names);
         let mut state = self.state();
-        state.metrics.count(window, groups, booked, sized);
-        state.metrics.set_exporting(exporting);
-        state.metrics.set_degraded(degraded);
+        let metrics = Arc::make_mut(&mut state.metrics);
+        metrics.count(window, groups, booked, sized);
+        metrics.set_exporting(exporting);
+        metrics.set_degraded(degraded);
         state.asked = None;
         state.pages.clear();
         drop(state);
@@ -110,15 +125,12 @@ impl LastWindow {
         if let Some((_, page)) = state.pages.iter().find(|(of, _)| *of == format) {
             return Some(page.clone());
         }
-        let at_ns = state.metrics.boundary_ns()?;
-        state.metrics.look();
-        let families = state.metrics.page();
-        let clock = *state.metrics.clock();
+        let metrics = state.look()?;
         drop(state);
-        // Written without the lock, because many groups take a while.
-        let page = Bytes::from(crate::text::write(&families, &clock, format));
+        // Made without the lock, because many groups take a while.
+        let page = Bytes::from(metrics.render(format));
         let mut state = self.state();
-        if state.metrics.boundary_ns() == Some(at_ns) {
+        if state.metrics.boundary_ns() == metrics.boundary_ns() {
             state.pages.push((format, page.clone()));
         }
         Some(page)
@@ -126,12 +138,14 @@ impl LastWindow {
 
     /// Makes a report for a collector; `None` before the first window closes.
     pub fn report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
-        apply_report(self.newest(), report)
+        let metrics = self.newest().look()?;
+        Some(report(&metrics))
     }
 
     /// Makes a report of the last window.
     pub fn last_report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
-        apply_report(self.state(), report)
+        let metrics = self.state().look()?;
+        Some(report(&metrics))
     }
 
     /// Locks the state, with a window that just ended if it closes in time.
@@ -150,15 +164,6 @@ impl LastWindow {
         let waited = self.closed.wait_timeout_while(state, left, is_same);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
-}
-
-fn apply_report<T>(
-    mut state: MutexGuard<'_, State>,
-    report: impl FnOnce(&Metrics) -> T,
-) -> Option<T> {
-    state.metrics.boundary_ns()?;
-    state.metrics.look();
-    Some(report(&state.metrics))
 }
 
 /// CLOCK_MONOTONIC, the clock of boundaries.

@@ -18,7 +18,7 @@ use exactop_model::{Book, Degraded, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
 /// The counters of a daemon since its start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Metrics {
     settings: Settings,
     clock: Clock,

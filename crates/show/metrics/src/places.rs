@@ -63,7 +63,7 @@ pub(crate) struct Series<V> {
     score: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Places<K, V> {
     /// Most groups with a place.
     groups: usize,

@@ -51,7 +51,7 @@ pub(crate) fn sized(
 }
 
 /// Histograms by group since the start; the groups that waited longest have series of their own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WaitSizes {
     places: Places<String, Waits>,
     in_flight_ns: i128,
