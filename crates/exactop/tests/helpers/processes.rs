@@ -47,6 +47,36 @@ impl Drop for Load {
     }
 }
 
+/// Stops one thread of a process, like a read that never ends. The thread that stops it must also
+/// drop this.
+pub struct Stopped(i32);
+
+impl Stopped {
+    pub fn thread(tid: u32) -> Stopped {
+        let tid = i32::try_from(tid).expect("a thread");
+        let none = std::ptr::null_mut::<libc::c_void>();
+        // SAFETY: these requests take no addresses, and nothing else traces the thread.
+        unsafe {
+            assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, none, none), 0, "PTRACE_SEIZE");
+            assert_eq!(
+                libc::ptrace(libc::PTRACE_INTERRUPT, tid, none, none),
+                0,
+                "PTRACE_INTERRUPT"
+            );
+            assert_eq!(libc::waitpid(tid, std::ptr::null_mut(), libc::__WALL), tid, "it stops");
+        }
+        Stopped(tid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let none = std::ptr::null_mut::<libc::c_void>();
+        // SAFETY: this request takes no addresses.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.0, none, none) };
+    }
+}
+
 /// Sends a signal by its number.
 pub fn send(pid: u32, signal: i32) {
     let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process");

@@ -1,7 +1,7 @@
 //! Host names over HTTP, the probes, and the daemon's own figures on the page.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::TERM;
+use crate::helpers::processes::{Stopped, TERM};
 use crate::helpers::run::without_ledger;
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
@@ -49,6 +49,28 @@ fn the_daemon_answers_to_its_own_names_and_reports_closed_windows() {
         let (status, body) = ask(port, path, "evil.example");
         assert_eq!((status, body.contains("exactop_")), (403, false), "{path}: {body}");
     }
+    assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
+}
+
+#[test]
+fn the_daemon_is_not_ready_while_its_reader_closes_no_window() {
+    if without_ledger() {
+        return;
+    }
+    let (mut daemon, port) = start("");
+    // It listens after it has given up its rights.
+    page(port);
+    let ready = || ask(port, "/readyz", "localhost");
+    wait::until("a window that closed", || ready().0 == 200);
+    // The reader is the first thread; the server of the page runs on.
+    let stopped = Stopped::thread(daemon.load.pid());
+    wait::until("a daemon that is not ready", || ready().0 == 503);
+    let (status, why) = ready();
+    assert_eq!(status, 503, "no window can close: {why}");
+    let limit = " s, and 3 s are the limit: see the log of the daemon\n";
+    assert!(why.starts_with("no window has closed for ") && why.ends_with(limit), "{why}");
+    drop(stopped);
+    wait::until("the next window", || ready().0 == 200);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
 }
 

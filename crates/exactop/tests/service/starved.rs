@@ -1,7 +1,7 @@
 //! A daemon on an overloaded machine: priorities of its threads, and waits between them.
 
 use crate::daemon::{parsed, Daemon};
-use crate::helpers::processes::{children, Load, TERM};
+use crate::helpers::processes::{children, Load, Stopped, TERM};
 use crate::helpers::run::{command, run, without_ledger};
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
@@ -105,35 +105,6 @@ fn an_own_session_gets_a_raised_priority() {
     });
     let own = fs::read_to_string("/proc/self/autogroup").expect("it is there");
     assert!(!own.trim().ends_with("nice -10"), "ours is another: {own}");
-}
-
-/// Stops one thread of a process, like a read that never ends.
-struct Stopped(i32);
-
-impl Stopped {
-    fn thread(tid: u32) -> Stopped {
-        let tid = i32::try_from(tid).expect("a thread");
-        let none = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: these requests take no addresses, and nothing else traces the thread.
-        unsafe {
-            assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, none, none), 0, "PTRACE_SEIZE");
-            assert_eq!(
-                libc::ptrace(libc::PTRACE_INTERRUPT, tid, none, none),
-                0,
-                "PTRACE_INTERRUPT"
-            );
-            assert_eq!(libc::waitpid(tid, std::ptr::null_mut(), libc::__WALL), tid, "it stops");
-        }
-        Stopped(tid)
-    }
-}
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        let none = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: this request takes no addresses.
-        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.0, none, none) };
-    }
 }
 
 #[test]

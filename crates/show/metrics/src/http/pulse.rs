@@ -101,4 +101,23 @@ mod tests {
         // With windows of one second, ten missing ones are no reason for a restart.
         assert_eq!((pulse.alive_at(after(59)), pulse.alive_at(after(61)).is_err()), (Ok(()), true));
     }
+
+    #[test]
+    fn three_intervals_without_a_window_are_ready_and_a_nanosecond_more_is_not() {
+        const NS: Duration = Duration::from_nanos(1);
+        let pulse = Pulse::new(Duration::from_secs(10));
+        pulse.closes();
+        let closed = pulse.change(|beat| beat.closed).expect("a window closed");
+        for interval in [Duration::from_millis(100), Duration::from_secs(10)] {
+            pulse.set_interval(interval);
+            let last = closed + 3 * interval;
+            assert_eq!(pulse.ready_at(last), Ok(()), "{interval:?}");
+            assert!(pulse.ready_at(last + NS).is_err(), "{interval:?}");
+        }
+        // The next window makes it ready again.
+        let again = closed + Duration::from_secs(60);
+        assert!(pulse.ready_at(again).is_err());
+        pulse.change(|beat| beat.closed = Some(again));
+        assert_eq!(pulse.ready_at(again), Ok(()));
+    }
 }
