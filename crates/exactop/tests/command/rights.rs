@@ -1,16 +1,21 @@
 //! Rights of a running exactop, compared with the table of docs/explanation/security.md.
 
 use crate::helpers::processes::Load;
-use crate::helpers::rights::{documented, each_thread_has, field, of};
+use crate::helpers::rights::{await_threads, documented, each_thread_has, field, of};
 #[cfg(feature = "bpf")]
 use crate::helpers::run::without_ledger;
 use crate::helpers::run::{command, run};
+#[cfg(feature = "bpf")]
+use crate::run::groups;
 use exactop_testkit::wait;
 use rustix::fd::OwnedFd;
 use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use serde_json::Value;
 #[cfg(feature = "bpf")]
 use std::fs;
+use std::net::TcpListener;
+#[cfg(feature = "bpf")]
+use std::path::PathBuf;
 use std::process::Stdio;
 
 /// A command whose first output blocks: the pipe is full.
@@ -45,12 +50,22 @@ impl Stuck {
 
 /// Starts a command, and compares each of its threads with the document.
 fn check(words: &[&str], command: &str, source: &str) {
+    check_threads(words, command, source, &[]);
+}
+
+/// Same, once it has threads of these names.
+fn check_threads(words: &[&str], command: &str, source: &str, names: &[&str]) {
     let mut stuck = Stuck::start(words);
     stuck.await_fence(words);
     let expected = documented(command, source);
     let pid = stuck.pid();
+    await_threads(&pid, names);
     assert_eq!(of(&pid), expected, "{words:?}");
-    assert!(each_thread_has(&pid, expected) > 0, "{words:?}");
+    let threads = each_thread_has(&pid, expected);
+    assert!(!threads.is_empty(), "{words:?}");
+    for name in names {
+        assert!(threads.iter().any(|thread| thread == name), "{words:?}: {name}: {threads:?}");
+    }
 }
 
 #[test]
@@ -73,7 +88,7 @@ fn commands_with_a_source_of_root_keep_the_documented_rights() {
     }
     let trace = tempfile::tempdir().expect("a directory");
     let trace = trace.path().join("trace");
-    check(&["--json", "-d", "0.1"], "`--json`", "ledger");
+    check_threads(&["--json", "-d", "0.1"], "`--json`", "ledger", &["exactop-growth"]);
     check(&["-b", "--source", "snapshot", "-d", "0.1"], "`-b`", "snapshot");
     check(&["-b", "--source", "taskstats", "-d", "0.1"], "`-b`", "taskstats");
     check(&["prstat", "-m", "1"], "`prstat`", "ledger");
@@ -81,6 +96,7 @@ fn commands_with_a_source_of_root_keep_the_documented_rights() {
     check(&["wakeups", "0.1"], "`wakeups`", "");
     check(&["waits", "0.1"], "`waits`", "");
     check(&["moves", "0.1"], "`moves`", "");
+    check(&["switches", "0.1"], "`switches`", "");
     check(&["owed", "0.1"], "`owed`", "");
     check(&["web", "--token", "--listen", "127.0.0.1:0"], "`web`", "ledger");
     let log = tempfile::tempdir().expect("a directory");
@@ -98,19 +114,60 @@ fn commands_that_read_recordings_keep_the_documented_rights() {
     let (log, tables) = (path("log"), path("tables"));
     run(&["--json", "-n", "3", "-d", "0.1", "--source", "procfs", "--record", &log]).fine();
     run(&["export", "parquet", &log, "-o", &tables]);
+    // It takes connections into its queue, and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let store = format!("http://{}", silent.local_addr().expect("its address"));
     for (words, command) in [
         (&["replay", &log, "-b"][..], "`replay -b`"),
         (&["report", &log], "`report`"),
         (&["diff", &log, &log], "`diff`"),
         (&["record", "list", &log], "`record list`"),
         (&["record", "verify", &log], "`record verify`"),
+        (&["record", "cut", "-t", "1h ago+1h", &log, "-o", &path("part")], "`record cut`"),
+        (&["replay", &log, "--html", &path("page.html")], "`replay --html`"),
         (&["export", "parquet", &log, "-o", &path("others")], "`export`"),
+        (&["export", "clickhouse", "--to", &store, &log], "`export`"),
         (&["fleet", "check", "--from", &tables], "`fleet`"),
         (&["fleet", "report", "--from", &tables], "`fleet`"),
         (&["web", "--replay", &log, "--listen", "127.0.0.1:0"], "`web`"),
     ] {
         check(words, command, "");
     }
+}
+
+/// A control group for a test, removed at the end.
+#[cfg(feature = "bpf")]
+struct Group(PathBuf);
+
+#[cfg(feature = "bpf")]
+impl Group {
+    fn new() -> Option<Group> {
+        let group = groups()?.join(format!("exactop-test-rights-{}", std::process::id()));
+        std::fs::create_dir(&group).ok()?;
+        Some(Group(group))
+    }
+
+    /// True if it has limits of the cpu controller.
+    fn has_limits(&self) -> bool {
+        ["cpu.weight", "cpu.shares"].iter().any(|name| self.0.join(name).exists())
+    }
+}
+
+#[cfg(feature = "bpf")]
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+#[cfg(feature = "bpf")]
+fn a_command_that_sets_limits_keeps_the_documented_rights() {
+    let Some(group) = Group::new().filter(Group::has_limits) else {
+        return eprintln!("left out: no control group with limits can be made");
+    };
+    let path = group.0.to_str().expect("UTF-8");
+    check(&["cgroups", "set", path, "--weight", "200"], "`cgroups set`", "");
 }
 
 #[test]

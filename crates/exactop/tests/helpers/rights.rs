@@ -1,5 +1,6 @@
 //! The rights that docs/explanation/security.md lists for a command, and those that a process has.
 
+use exactop_testkit::wait;
 use std::fs;
 
 const DOCUMENT: &str = include_str!("../../../../docs/explanation/security.md");
@@ -56,13 +57,25 @@ pub fn of(process: &str) -> Capabilities {
     Capabilities { effective: hexadecimal("CapEff:"), permitted: hexadecimal("CapPrm:") }
 }
 
+/// Waits until the process has threads of these names: a thread takes its name after its start.
+pub fn await_threads(pid: &str, names: &[&str]) {
+    let has = |name: &str| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
+        let mut told = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        told.any(|told| told.trim_end() == name)
+    };
+    for name in names {
+        wait::until(&format!("a thread {name}"), || has(name));
+    }
+}
+
 /// Checks that no thread of a process has more, and that no program that it starts gets more.
-/// Returns the number of threads.
-pub fn each_thread_has(pid: &str, expected: Capabilities) -> usize {
+/// Returns the names of the threads.
+pub fn each_thread_has(pid: &str, expected: Capabilities) -> Vec<String> {
     let is_root = rustix::process::geteuid().is_root();
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
     let statuses = tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
-    let mut threads = 0;
+    let mut threads = Vec::new();
     for status in statuses {
         let name = line(&status, "Name:");
         let set = |set: &str| u64::from_str_radix(&line(&status, set), 16).expect("hexadecimal");
@@ -73,7 +86,7 @@ pub fn each_thread_has(pid: &str, expected: Capabilities) -> usize {
         assert!(!is_root || beyond(set("CapBnd:")) == 0, "thread {name} can get more");
         assert_eq!(line(&status, "NoNewPrivs:"), "1", "thread {name}");
         assert_eq!(line(&status, "Seccomp:"), "2", "thread {name}");
-        threads += 1;
+        threads.push(name);
     }
     threads
 }

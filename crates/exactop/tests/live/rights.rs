@@ -1,7 +1,8 @@
 //! Rights of the live view, at rest and during an action.
 
 use crate::helpers::processes::{children, is_over, send, Load, KILL};
-use crate::helpers::rights::{documented, each_thread_has, field, of, Capabilities};
+use crate::helpers::rights::{await_threads, documented, each_thread_has, field, of, Capabilities};
+use crate::helpers::run::run;
 use crate::helpers::terminal::Terminal;
 use exactop_testkit::wait;
 use std::path::Path;
@@ -12,7 +13,25 @@ fn the_live_view_keeps_the_documented_rights() {
     let pid = terminal.child().to_string();
     terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
     assert_eq!(of(&pid), documented("live view", "procfs"));
-    assert!(each_thread_has(&pid, documented("live view", "procfs")) > 0);
+    assert!(!each_thread_has(&pid, documented("live view", "procfs")).is_empty());
+}
+
+#[test]
+fn the_live_view_of_a_recording_keeps_the_documented_rights() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let log = dir.path().join("log");
+    let log = log.to_str().expect("UTF-8");
+    run(&["--json", "-n", "3", "-d", "0.1", "--source", "procfs", "--record", log]).fine();
+    let terminal = Terminal::new(100, 30, &[]);
+    terminal.start(&format!("replay {log}"));
+    let pid = terminal.child().to_string();
+    terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
+    let expected = documented("live view of a recording", "");
+    assert_eq!(of(&pid), expected);
+    // It reads keys once it has given up its rights.
+    await_threads(&pid, &["keyboard"]);
+    let threads = each_thread_has(&pid, expected);
+    assert!(threads.iter().any(|name| name == "keyboard"), "{threads:?}");
 }
 
 /// With an ordinary user it keeps none.
@@ -60,7 +79,7 @@ fn the_restricted_view_still_signals_and_saves_settings() {
     terminal.wait("what it has at rest", |t| {
         (of(&t.child().to_string()).effective & !at_rest.effective == 0).then_some(())
     });
-    assert!(each_thread_has(&pid, at_rest) > 0);
+    assert!(!each_thread_has(&pid, at_rest).is_empty());
     terminal.keys(&["W"]);
     terminal.wait("the settings", |t| t.config().exists().then_some(()));
 }

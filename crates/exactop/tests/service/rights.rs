@@ -2,12 +2,15 @@
 //! writes.
 
 use crate::daemon::Daemon;
-use crate::helpers::rights::{documented, each_thread_has, of};
+use crate::helpers::rights::{await_threads, documented, each_thread_has, of};
 use crate::helpers::run::{run, without_ledger};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{lchown, symlink, PermissionsExt};
 use std::os::unix::net::UnixStream;
+
+/// Threads of a daemon with a page of metrics and a collector.
+const THREADS: [&str; 5] = ["exactop", "exactop-growth", "exactop-names", "metrics", "otlp"];
 
 #[test]
 fn each_thread_of_the_daemon_keeps_the_documented_rights() {
@@ -17,9 +20,14 @@ fn each_thread_of_the_daemon_keeps_the_documented_rights() {
     let daemon = Daemon::start(&["--metrics", "127.0.0.1:0", "--otlp", "http://127.0.0.1:9"]);
     let expected = documented("`daemon`", "ledger");
     let pid = daemon.load.pid().to_string();
+    // The page's and the sender's threads start after the daemon has given up its rights, the
+    // others before.
+    await_threads(&pid, &THREADS);
     assert_eq!(of(&pid), expected);
     let threads = each_thread_has(&pid, expected);
-    assert!(threads >= 3, "the page's and the sender's are among them: {threads}");
+    for name in THREADS {
+        assert!(threads.iter().any(|thread| thread == name), "{name}: {threads:?}");
+    }
 }
 
 #[test]
