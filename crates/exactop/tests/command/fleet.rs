@@ -147,6 +147,36 @@ fn a_dead_store_is_reported_during_the_wait_and_then_fails() {
     }
 }
 
+/// Checks that a command gives up a store that takes no connection after its own time: the words
+/// name at least the seconds that it was given, and the time without the option is shorter.
+fn gives_up_after_its_own_time(words: &[&str], stores: usize) {
+    const SECONDS: u64 = 4;
+    let (_listener, _waiting, port) = full();
+    let url = format!("http://127.0.0.1:{port}");
+    let limit = format!("{SECONDS}s");
+    let urls = vec![&*url; stores];
+    let done = run(&[words, &urls, &["--connect-timeout", &limit]].concat());
+    is_dead(&done, "timeout: connect");
+    let (_, after) = done.err.rsplit_once("(1 attempt in ").expect("its time");
+    let seconds = after.split(' ').next().and_then(|seconds| seconds.parse::<u64>().ok());
+    assert!(seconds >= Some(SECONDS), "{}", done.err);
+}
+
+#[test]
+fn a_check_gives_up_a_dead_store_after_its_own_connect_timeout() {
+    gives_up_after_its_own_time(&["fleet", "check", "--from"], 1);
+}
+
+#[test]
+fn a_report_gives_up_a_dead_store_after_its_own_connect_timeout() {
+    gives_up_after_its_own_time(&["fleet", "report", "--from"], 1);
+}
+
+#[test]
+fn a_comparison_gives_up_a_dead_store_after_its_own_connect_timeout() {
+    gives_up_after_its_own_time(&["diff"], 2);
+}
+
 /// With ten thousand hosts one file is always half copied: that is a finding, and all others are
 /// read.
 #[test]
