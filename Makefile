@@ -197,13 +197,29 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 # Hosts and hours of the demonstration fleet, and its faults.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
 
-.PHONY: fleet-demo
-fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report, opened where there is a screen
+.PHONY: fleet-simulator
+fleet-simulator: build fleet-python
 	@# Together with the command: so the simulator finds every shared crate compiled as make build left it.
 	$(CARGO) build --release -p exactop -p exactop-fleet-sim --features exactop/static
+
+.PHONY: fleet-demo
+fleet-demo: fleet-simulator ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report, opened where there is a screen
 	rm -rf target/fleet-demo
 	target/release/exactop-fleet-sim books $(FLEET) -o target/fleet-demo/books
 	target/fleet/bin/python3 crates/fleet/scripts/demo.py target/release/exactop target/fleet-demo --open
+
+# Longest time of the demonstration without its build, s.
+DEMO_SECONDS = 180
+
+.PHONY: test-fleet-demo
+test-fleet-demo: fleet-simulator ## Run fleet-demo without a screen: it succeeds within DEMO_SECONDS (default 180), the build apart
+	@begin=$$(date +%s); \
+	env -u DISPLAY -u WAYLAND_DISPLAY $(MAKE) --no-print-directory fleet-demo || exit; \
+	seconds=$$(($$(date +%s) - begin)); \
+	echo "make fleet-demo took $$seconds s"; \
+	[ $$seconds -le $(DEMO_SECONDS) ] || { \
+	  echo "exactop: make fleet-demo took $$seconds s, and DEMO_SECONDS is $(DEMO_SECONDS): look for what became slow" >&2; \
+	  exit 1; }
 
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops

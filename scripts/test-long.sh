@@ -26,6 +26,7 @@ audit             -                 network
 test-metrics      -                 network
 test-web          -                 -
 test-fleet        -                 network
+test-fleet-demo   -                 network
 test-collector    -                 root go network
 test-packages     -                 root network
 test-regressions  -                 root
