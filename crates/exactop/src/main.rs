@@ -58,7 +58,7 @@ fn run() -> Result<(), Failure> {
         // --help and --version print to standard output and succeed.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
         Err(error) => {
-            let failure = wrong_use::from_clap(&error, &help, &cli::below(&subcommand));
+            let failure = wrong_use::from_clap(&error, &args, &help, &cli::below(&subcommand));
             return Err(if prstat::is_meant(&args) { prstat::failed(failure) } else { failure });
         }
     };

@@ -1,16 +1,18 @@
 //! Errors of the command line as one line: the argument, and the nearest right one or the help.
 
 use crate::failure::Failure;
+use crate::options::needs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::Error;
 use exactop_model::text::did_you_mean::nearest;
+use std::ffi::OsString;
 
 /// Longer lists of commands are not printed in a line.
 const LISTED: usize = 12;
 
-/// Turns clap's error into one line; `help` is the command line that prints the help. `below`:
-/// commands that may follow at this place.
-pub fn from_clap(error: &Error, help: &str, below: &[String]) -> Failure {
+/// Turns clap's error about `args` into one line; `help` is the command line that prints the help.
+/// `below`: commands that may follow at this place.
+pub fn from_clap(error: &Error, args: &[OsString], help: &str, below: &[String]) -> Failure {
     let see = format!("see '{help}'");
     let remedy = |near: Option<String>| {
         near.map_or_else(|| see.clone(), |near| format!("did you mean '{near}'?"))
@@ -24,9 +26,9 @@ pub fn from_clap(error: &Error, help: &str, below: &[String]) -> Failure {
             format!("no option '{arg}': {}", remedy(first(error, ContextKind::SuggestedArg)))
         }
         (ErrorKind::UnknownArgument, Some(arg)) => format!("unexpected argument '{arg}': {see}"),
-        (ErrorKind::MissingRequiredArgument, Some(_)) => {
+        (ErrorKind::MissingRequiredArgument, Some(_)) => needs::unmet(args).unwrap_or_else(|| {
             format!("{} missing: {see}", all(error, ContextKind::InvalidArg).join(", "))
-        }
+        }),
         (ErrorKind::ArgumentConflict, Some(arg)) => {
             match all(error, ContextKind::PriorArg).first() {
                 Some(prior) if *prior != arg => {

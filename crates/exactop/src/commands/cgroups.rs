@@ -53,7 +53,7 @@ struct Set {
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// Set cpu.weight, 1 to 10000; in v1 cpu.shares, where weight 100 is 1024
-    #[arg(long, value_name = "W", value_parser = weight, required_unless_present = "max")]
+    #[arg(long, value_name = "W", value_parser = weight)]
     weight: Option<u64>,
     /// Set the quota: 40%, 400000/1000000 (microseconds) or max
     #[arg(long, value_name = "QUOTA[/PERIOD]")]
@@ -64,9 +64,10 @@ struct Set {
 pub const NOTES: &str = "\
 %CPU, %USR, %SYS: CPU time by the kernel's count of the group (cpu.stat; v1: cpuacct). LEDGER%: the same
 by the ledger. SHARE: per cent of the machine. LAT%, THR%: time in which its tasks waited for a CPU, or
-for a new quota, in per cent of the window, summed over tasks. THROTTLED, PERIODS: periods that were
-throttled, and all periods (cpu.stat). MAX: CPUs that the quota allows. PSI%: time in which some task
-waited for a CPU (cpu.pressure). A group's figures include the groups below it.
+for a new quota, in per cent of the window, summed over tasks. THROTTLED: the kernel's count of throttled
+time, summed over CPUs. PERIODS: 19/20 means that the quota ran out in 19 of 20 periods (cpu.stat). MAX:
+CPUs that the quota allows. PSI%: time in which some task waited for a CPU (cpu.pressure). A group's
+figures include the groups below it.
 With --replay, LEDGER%, SHARE, LAT% and THR% come from the recorded windows. The kernel's own figures are
 recorded only while a live view with --record shows groups; else they are -.
 
@@ -124,6 +125,9 @@ fn recorded(windows: &mut Windows) -> Result<Option<Ended<Groups>>, Failure> {
 }
 
 fn change(options: &Set) -> Result<(), Failure> {
+    if options.weight.is_none() && options.max.is_none() {
+        return Err(Failure::usage("no limit to set: give --weight, --max or both"));
+    }
     rights::reduce(Role::Limit, Origin::None, &[]);
     let (name, before, after) =
         set(&options.path, options.weight, options.max).map_err(Failure::failed)?;

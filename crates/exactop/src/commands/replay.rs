@@ -47,7 +47,8 @@ pub struct ReplayArgs {
 
 /// Options of the live view that replay refuses, because the windows are already measured.
 fn hidden_if_measuring(option: Arg) -> Arg {
-    const MEASURING: [&str; 7] = ["delay", "source", "socket", "record", "split", "irq", "budget"];
+    const MEASURING: [&str; 8] =
+        ["delay", "source", "socket", "record", "split", "irq", "budget", "blame"];
     let is_one = MEASURING.contains(&option.get_id().as_str());
     match is_one {
         true => option.hide(true),

@@ -5,6 +5,7 @@ mod examples;
 mod tests;
 
 use crate::cli::Cli;
+use crate::options::needs;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use examples::EXAMPLES;
 use std::ffi::OsString;
@@ -49,7 +50,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Columns and order", &["sort", "columns", "preset"]),
-    ("Source", &["source", "socket", "split", "irq", "budget", "exact_split", "replay"]),
+    ("Source", &["source", "socket", "split", "irq", "budget", "exact_split", "blame", "replay"]),
     ("Recording", &["record", "dir", "keep", "max_size", "sync", "host"]),
     ("Store", &["from", "database", "login", "ca", "patience", "connect_timeout"]),
     ("Conditions", &["nice", "cpus", "sched", "weight", "max", "cgroup"]),
@@ -82,6 +83,7 @@ fn completed(path: &str, command: Command) -> Command {
         let path = format!("{path} {name}");
         command.mut_subcommand(name, |below| completed(path.trim_start(), below))
     });
+    let command = needs::required(command);
     let options = command.get_arguments().filter(|arg| is_listed(arg)).count();
     let command = match options > FEW {
         true => command.mut_args(under_heading),

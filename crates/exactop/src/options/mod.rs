@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod looking;
+pub mod needs;
 pub mod of_recording;
 pub mod pace;
 pub mod parse;

@@ -17,7 +17,7 @@ pub struct PlaceArgs {
     /// record']
     #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
-    /// Same, named as 'exactop record' names it
+    /// Read this recording: the same as the argument
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
     dir: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ pub struct OfRecording {
     pub replay: Option<PathBuf>,
     /// With --replay: print from the window that holds this time on: '14:03', 'yesterday 14:00',
     /// '2h ago', RFC 3339, or boot; with +LENGTH a time range: '03:05+15m'
-    #[arg(short, long, alias = "at", value_name = "FROM[+LENGTH]", requires = "replay")]
+    #[arg(short, long, alias = "at", value_name = "FROM[+LENGTH]")]
     pub time: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
-use super::typed::{FigureSource, PtopArgs, WatchArgs, AUTO};
+use super::typed::{FigureSource, PtopArgs, WaitBook, WatchArgs, AUTO};
 use super::{config, preset};
 use crate::failure::Failure;
 use exactop_model::columns::filter::Filter;
@@ -140,6 +140,7 @@ impl OutputMode {
             ("--split", typed.split != MeasurePolicy::WhileCheap),
             ("--irq", typed.irq != MeasurePolicy::WhileCheap),
             ("--budget", typed.budget != DEFAULT_BUDGET),
+            ("--blame", typed.blame != WaitBook::On),
         ];
         if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
             return Err(Failure::usage(format!(

@@ -62,6 +62,7 @@ fn a_missing_process_is_named() {
 #[test]
 fn a_wrong_option_of_prstat_points_to_its_own_help() {
     run(&["prstat", "--bogus"]).refused(1, "no option '--bogus': see 'exactop prstat --help'");
+    run(&["prstat", "--time", "x"]).refused(1, "prstat: --time x needs --replay <DIR|FILE>");
 }
 
 #[test]

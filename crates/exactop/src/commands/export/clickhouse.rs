@@ -65,18 +65,18 @@ impl StoreArgs {
     /// # Errors
     /// Such an option was given.
     pub fn nothing(&self) -> Result<(), Failure> {
-        let is_said = [
-            self.database.is_some(),
-            self.login.is_some(),
-            self.ca.is_some(),
-            self.patience.is_some(),
-            self.connect_timeout.is_some(),
+        let of_store = [
+            ("--database", self.database.is_some()),
+            ("--login", self.login.is_some()),
+            ("--ca", self.ca.is_some()),
+            ("--patience", self.patience.is_some()),
+            ("--connect-timeout", self.connect_timeout.is_some()),
         ];
-        match is_said.contains(&true) {
-            false => Ok(()),
-            true => Err(Failure::usage(
-                "--database, --login, --ca, --patience and --connect-timeout apply only to a store: write https://HOST:8443",
-            )),
+        match of_store.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::usage(format!(
+                "{option} needs a store: write https://HOST:8443, or leave {option} out"
+            ))),
         }
     }
 

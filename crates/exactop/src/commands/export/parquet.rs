@@ -50,10 +50,11 @@ impl ParquetArgs {
     /// Makes the directory; for a URL it reads all files that the connection needs.
     fn target(&self) -> Result<Target<'_>, Failure> {
         let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
-            if self.login.is_some() || self.ca.is_some() {
-                return Err(Failure::usage(
-                    "--login and --ca need a URL, and --output is a directory: leave them out",
-                ));
+            let of_url = [("--login", self.login.is_some()), ("--ca", self.ca.is_some())];
+            if let Some((option, _)) = of_url.iter().find(|(_, given)| *given) {
+                return Err(Failure::usage(format!(
+                    "{option} needs a URL, and --output is a directory: leave {option} out"
+                )));
             }
             let into = Directory::open_or_make(&self.output).map_err(Failure::failed)?;
             return Ok(Target::Here(&self.output, into));

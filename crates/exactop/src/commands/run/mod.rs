@@ -37,7 +37,7 @@ pub struct RunArgs {
     #[arg(id = "run_user", long = "user", value_name = "USER")]
     user: Option<String>,
     /// With --user: leave HOME, SHELL, USER and LOGNAME unchanged
-    #[arg(long, requires = "run_user")]
+    #[arg(long)]
     keep_env: bool,
     /// Deny new rights to the command and to all programs that it starts, also setuid ones (prctl(2))
     #[arg(long)]
@@ -77,11 +77,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = crate::options::parse::count, conflicts_with_all = ["posix", "format", "gate", "record"])]
     repeat: Option<u64>,
     /// With --repeat: do N uncounted runs first, under each condition
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat", value_parser = crate::options::parse::number::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = crate::options::parse::number::<u64>)]
     warmup: u64,
     /// With --repeat: compare these conditions in turns, such as 'nice=0' 'nice=5 cpus=0'; other
     /// conditions on the command line hold for all
-    #[arg(long, value_name = "CONDITION", num_args = 1.., requires = "repeat", value_parser = condition::parse)]
+    #[arg(long, value_name = "CONDITION", num_args = 1.., value_parser = condition::parse)]
     compare: Vec<condition::Labelled>,
     /// The command and its arguments; after -- if it begins with -
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]

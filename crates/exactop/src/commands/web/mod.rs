@@ -67,7 +67,7 @@ pub struct WebArgs {
     replay: Option<PathBuf>,
     /// With --replay: show from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or
     /// boot; with +LENGTH a time range: '03:05+15m'
-    #[arg(short, long, value_name = "FROM[+LENGTH]", requires = "replay")]
+    #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: Option<String>,
 }
 
