@@ -154,15 +154,15 @@ const TABLE: Explanation = Explanation {
         ),
         (
             "columns",
-            "%CPU is CPU time, CPU+ adds the exited rows below, LAT% is time spent waiting for a \
-             CPU.",
+            "%CPU is CPU time, CPU+ adds the exited rows below. LAT% is the part of its own time \
+             that the row waited for a CPU.",
         ),
         MARKS,
     ],
     keys: [
         ENTER_PROCESS,
         ("!", "list the findings, each with the figures behind it"),
-        ("1", "show who uses the CPU; 2 who waits, 3 who is starved, 4 throttled, 5 moved, 6 new"),
+        ("1", "show who uses the CPU; 2 who waits, 3 for whom, 4 throttled groups, 5 moves, 6 new tasks"),
     ],
 };
 
@@ -175,7 +175,11 @@ const THREADS: Explanation = Explanation {
             "One thread each. PID is the thread's own id. COMMAND has its own name, in braces \
              unless it is the process's first thread.",
         ),
-        ("columns", "%CPU is CPU time, 100 is one CPU. LAT% is time spent waiting for a CPU."),
+        (
+            "columns",
+            "%CPU is CPU time, 100 is one CPU. LAT% is the part of its time that the thread waited \
+             for a CPU.",
+        ),
         WINDOW_LINE,
         MARKS,
     ],
@@ -250,13 +254,13 @@ const INCIDENT: Explanation = Explanation {
         ("2", "Who waits: LAT% for a CPU, THR for its quota, LCK for a lock, BLK for a disk."),
         (
             "3",
-            "Who starves whom. LATP_NS is time in which the task could run but another ran. Enter: \
-             \"ran then\" names the others.",
+            "Who starves whom: control groups, the longest wait for a CPU first. KEPT OFF BY names \
+             who had the CPU meanwhile.",
         ),
-        ("4", "Which control groups their quota throttled."),
+        ("4", "Which control groups their quota throttled, the longest time first."),
         ("5", "Who moves between CPUs. Enter: \"moved by\" says why."),
         ("6", "What is new since the mark (m): tasks, and processes with more threads."),
-        ("columns", "o chooses, moves and sorts the columns of each set. W saves them."),
+        ("columns", "1, 2, 5 and 6 have columns of their own: o chooses and sorts them, W saves them."),
         MARKS,
     ],
     keys: [
@@ -394,7 +398,7 @@ const COLUMNS: Explanation = Explanation {
         ("*", "This column sorts the table."),
         ("> or ⇕", "The selected column. ⇕: the arrows move it to another place."),
         ("below", "The meaning of the selected column, its name, and where each source takes it."),
-        ("set", "The keys 1 to 6 and S have columns of their own. W saves each set."),
+        ("set", "The keys 1, 2, 5, 6 and S have columns of their own. W saves each set."),
         ("width", "A narrow screen leaves out columns that do not fit."),
     ],
     keys: [
@@ -431,6 +435,7 @@ const TOTALS: Explanation = Explanation {
         ("LAT%", "Time in which its tasks waited for a CPU; 200 is two tasks all the time."),
         ("THR%", "Time in which its tasks were throttled because a quota was used up."),
         ("MAX", "The CPUs that the tightest quota allows; max is no quota."),
+        ("KEPT OFF BY", "Who had the CPU while its tasks waited, and the share of the wait."),
         ("below", "A line for each name that waited long for a CPU or for its quota."),
     ],
     keys: [

@@ -156,7 +156,7 @@ bindings! {
         Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "show the tree, in which CPU+ sums the whole branch";
         WhoUses: [ch('1')], "show who uses the CPU; 1 to 6 again, or Esc: the usual columns";
         WhoWaits: [ch('2')], "show who waits: for a CPU, a quota, a lock, a disk";
-        WhoStarves: [ch('3')], "show who starves whom: time spent preempted; Enter: which tasks ran then";
+        WhoStarves: [ch('3')], "show who starves whom: groups that wait for a CPU, and who had it; Enter: the group's processes";
         WhoIsThrottled: [ch('4')], "show the groups that their quota throttled";
         WhoMoves: [ch('5')], "show who moves between CPUs; Enter: why";
         WhatIsNew: [ch('6')], "show what is new since the mark";
