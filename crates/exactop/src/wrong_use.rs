@@ -26,9 +26,10 @@ pub fn from_clap(error: &Error, args: &[OsString], help: &str, below: &[String])
             format!("no option '{arg}': {}", remedy(first(error, ContextKind::SuggestedArg)))
         }
         (ErrorKind::UnknownArgument, Some(arg)) => format!("unexpected argument '{arg}': {see}"),
-        (ErrorKind::MissingRequiredArgument, Some(_)) => needs::unmet(args).unwrap_or_else(|| {
-            format!("{} missing: {see}", all(error, ContextKind::InvalidArg).join(", "))
-        }),
+        (ErrorKind::MissingRequiredArgument, Some(_)) => needs::unmet(crate::help::command(), args)
+            .unwrap_or_else(|| {
+                format!("{} missing: {see}", all(error, ContextKind::InvalidArg).join(", "))
+            }),
         (ErrorKind::ArgumentConflict, Some(arg)) => {
             match all(error, ContextKind::PriorArg).first() {
                 Some(prior) if *prior != arg => {

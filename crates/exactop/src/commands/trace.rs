@@ -35,7 +35,7 @@ pub struct TraceArgs {
     /// Write to this file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Size of the buffer between two reads, in MiB; a power of two
+    /// Set the size of the buffer between two reads, in MiB; a power of two
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = buffer)]
     buffer: u32,
 }

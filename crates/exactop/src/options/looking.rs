@@ -20,14 +20,18 @@ pub enum Programs {
 /// Words of `--source`.
 const PROGRAMS: &[Word<Programs>] = &[
     ("auto", Programs::Auto, "The daemon's programs if it serves, else own ones"),
-    ("daemon", Programs::Daemon, "Those of 'exactop daemon', over its socket; for its group"),
+    (
+        "daemon",
+        Programs::Daemon,
+        "Those of 'exactop daemon', over its socket; for users in the group exactop",
+    ),
     ("own", Programs::Own, "Own programs, attached while the command runs; needs privileges"),
 ];
 
 /// Programs to read.
 #[derive(Clone, Debug, Args)]
 pub struct LookingArgs {
-    /// Use these programs
+    /// Take the figures from these BPF programs
     #[arg(long, value_parser = parse::one_of(PROGRAMS), default_value = "auto")]
     source: Programs,
     /// Use the daemon's socket at this path

@@ -1,7 +1,6 @@
 //! Options that need another option. clap refuses them without it; it names only the missing one,
 //! so [`unmet`] finds the option that needs it.
 
-use crate::help;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsString;
@@ -25,9 +24,10 @@ fn pairs(command: &Command) -> impl Iterator<Item = (&'static str, &'static str)
     NEEDS.iter().copied().filter(move |(option, needed)| has(option) && has(needed))
 }
 
-/// The error of the first option on the command line that lacks the one that it needs.
-pub fn unmet(args: &[OsString]) -> Option<String> {
-    let mut command = help::command().ignore_errors(true);
+/// The error of the first option in `args` that lacks the one that it needs. `command`: the whole
+/// command line.
+pub fn unmet(command: Command, args: &[OsString]) -> Option<String> {
+    let mut command = command.ignore_errors(true);
     let matches = command.try_get_matches_from_mut(args).ok()?;
     let (mut command, mut matches) = (&command, &matches);
     while let Some((name, below)) = matches.subcommand() {

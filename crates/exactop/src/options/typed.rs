@@ -28,7 +28,7 @@ pub const SOURCES: &[Word<FigureSource>] = &[
     (
         "daemon",
         FigureSource::Daemon,
-        "The ledger of 'exactop daemon', over its socket; for its group",
+        "The ledger of 'exactop daemon', over its socket; for users in the group exactop",
     ),
     ("ledger", FigureSource::Own(Choice::Ledger), "BPF events, exact; needs privileges"),
     (

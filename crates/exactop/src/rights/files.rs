@@ -47,12 +47,12 @@ impl Fenced {
             Fenced::Partly(version) => (
                 Measure::Partly(format!("{version} does not know all of these limits")),
                 "part of the protection: limits of later versions, such as truncation, TCP and devices",
-                "Linux 6.12 or newer",
+                "use Linux 6.12 or newer",
             ),
             Fenced::Not(why) => (
                 Measure::Off(why),
                 GUARD,
-                "a kernel with landlock among the modules of its boot parameter lsm=",
+                "use a kernel with landlock among the modules of its boot parameter lsm=",
             ),
             Fenced::LeftOut => (
                 Measure::Off("left out: /proc hides processes, and would hide all of them".into()),

@@ -112,14 +112,14 @@ impl Reduced {
                 "capabilities dropped after attaching",
                 self.capabilities,
                 "protection: an attacker who takes over exactop can do what root can",
-                "a container or a filter that allows capset(2) and prctl(2)",
+                "use a container or a filter that allows capset(2) and prctl(2)",
             ),
             line(
                 "no_new_privs",
                 "no new privileges",
                 self.no_new_privs,
                 "protection: set-user-ID programs would give rights back",
-                "a container or a filter that allows prctl(2)",
+                "use a container or a filter that allows prctl(2)",
             ),
             line("landlock", "files limited by landlock", files, files_lose, files_remedy),
             line(
@@ -127,7 +127,7 @@ impl Reduced {
                 "system calls limited by seccomp",
                 self.calls,
                 "protection: an attacker who takes over exactop can make every system call",
-                "a kernel with CONFIG_SECCOMP_FILTER",
+                "use a kernel with CONFIG_SECCOMP_FILTER",
             ),
         ]
     }

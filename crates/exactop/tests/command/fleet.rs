@@ -73,7 +73,7 @@ fn a_fleet_check_ends_with_its_findings() {
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");
     is_dead(&of(&["http://127.0.0.1:1"]), "Connection refused");
     for said in OF_A_STORE {
-        of(&[&[text(&books)], said].concat()).refused(2, "apply only to a store");
+        of(&[&[text(&books)], said].concat()).refused(2, &format!("{} needs a store: ", said[0]));
     }
 }
 
@@ -241,7 +241,7 @@ fn a_report_of_many_machines_has_every_form() {
     store(&["ftp://store"]).refused(2, "write https://HOST:8443");
     store(&["https://store", "--login", "/nonexistent"]).refused(1, "/nonexistent");
     for said in OF_A_STORE {
-        of(said).refused(2, "apply only to a store");
+        of(said).refused(2, &format!("{} needs a store: ", said[0]));
     }
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
 }
@@ -288,10 +288,14 @@ fn two_time_ranges_of_many_machines_are_compared() {
     let halves = ["-a", "2025-10-09T08:55:07Z+10s", "-b", "2025-10-09T08:55:17Z+1h", text(&books)];
     let told = of(&[text(&books), text(&others)]).fine();
     assert!(told.contains("9 hosts compared with 9 others."), "{told}");
-    assert!(told.contains(", to 0 ns.") && told.contains("Nothing beyond noise"), "{told}");
+    assert!(
+        told.contains(" sum to the change of busy time, ") && told.contains("Nothing beyond noise"),
+        "{told}"
+    );
     let told = of(&halves).fine();
     assert!(
-        told.contains("9 hosts, each compared with itself.") && told.contains(", to 0 ns."),
+        told.contains("9 hosts, each compared with itself.")
+            && told.contains(" sum to the change of busy time, "),
         "{told}"
     );
     let told = of(&[&halves[..], &["--json", "--by", "unit"]].concat()).fine();
@@ -314,7 +318,7 @@ fn two_time_ranges_of_many_machines_are_compared() {
     is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
     for said in OF_A_STORE {
-        of(&[&halves[..], said].concat()).refused(2, "apply only to a store");
+        of(&[&halves[..], said].concat()).refused(2, &format!("{} needs a store: ", said[0]));
     }
     // A recording of one machine refuses the options for many.
     let recording = dir.path().join("recording");

@@ -102,7 +102,7 @@ fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     pages_until(port, &first, 3);
     let terminal = Terminal::new(120, 20, &["XDG_CONFIG_HOME=/nonexistent"]);
     terminal.start(&format!("-d 0.5 --source daemon --socket {}", daemon.socket().display()));
-    terminal.shows("no history, brief rows, thread rows · daemon at its memory bound");
+    terminal.shows("no history, exit rows, thread rows · daemon at its memory bound");
     for window in look() {
         closes(&window);
         assert_eq!(window["source"]["degraded"], json!(["history", "brief", "threads"]));
@@ -142,8 +142,8 @@ fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     let lines: Vec<String> = lines
         .map(|line| line.split([':', '(']).next().expect("words").trim().to_string())
         .collect();
-    let order = ["drops history", "drops brief rows", "drops rows of threads"];
-    let back = ["restores rows of threads", "restores brief rows", "restores history"];
+    let order = ["drops history", "drops exit rows", "drops rows of threads"];
+    let back = ["restores rows of threads", "restores exit rows", "restores history"];
     assert_eq!(lines, [order, back].concat(), "{said}");
     assert!(daemon.verified().code == Some(0), "{}", daemon.verified().err);
 }

@@ -7,6 +7,7 @@ use crate::sums::seconds;
 use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::statistics::CONFIDENCE;
+use exactop_sums::text::sum_of_changes;
 
 /// Makes the page; lists at most `most` rows of each kind.
 pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
@@ -114,10 +115,7 @@ fn come_to(difference: &Difference) -> String {
     let rows: i128 = difference.rows.iter().map(|row| row.delta_ns).sum();
     let unnamed = difference.unnamed.delta_ns;
     let busy = difference.delta(Side::busy_ns);
-    let mut text = format!(
-        "Rows {rows} ns and unnamed {unnamed} ns are the change of busy time, {busy} ns, to {} ns.",
-        busy - rows - unnamed
-    );
+    let mut text = sum_of_changes(rows, unnamed, busy);
     let residual = difference.b.sums.residual_ns - difference.a.sums.residual_ns;
     if residual != 0 {
         text += &format!(" The books do not close: residual {residual} ns.");

@@ -116,7 +116,7 @@ fn closes(difference: Difference) -> Difference {
     let rows: i128 = difference.all().map(|row| row.delta_ns).sum();
     assert_eq!(rows, difference.delta(Side::busy_ns));
     let text = page(&difference, 10, &|ns| ns.to_string()).text();
-    assert!(text.contains(" ns, to 0 ns."), "{text}");
+    assert!(text.contains(" sum to the change of busy time, "), "{text}");
     let told: serde_json::Value = serde_json::from_str(&json(&difference)).expect("JSON");
     assert_eq!(told["verdict"], difference.verdict().name());
     assert_eq!(told["books"]["busy_delta_ns"], difference.delta(Side::busy_ns).to_string());

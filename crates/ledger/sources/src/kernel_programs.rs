@@ -65,8 +65,8 @@ pub(crate) const NO_CPU_DEAD: &str =
     "the instant a CPU goes offline; the window in which it does may not close";
 /// Lost without one kind of interrupt.
 pub(crate) const NO_INTERRUPTS: &str =
-    "IRQ: the time of the kinds that are not there stays part of the task or the idle time they \
-     hit, and a wake-up they give seems to come from whom they hit";
+    "IRQ: the time of these interrupts counts as that of the interrupted task or idle time, and \
+     their wake-ups seem to come from that task";
 /// Lost without `on_attach`.
 pub(crate) const NO_ATTACH: &str =
     "the instant a task changes its control group: what it used since its last event counts for \

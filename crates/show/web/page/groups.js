@@ -198,7 +198,7 @@ class GroupsView {
       ['MAY USE', 'CPUs that the tightest quota on the way to it allows'], ['WEIGHT', 'cpu.weight of the group itself'],
       ['WAITED', 'For a CPU, % of the time it wanted to run'], ['THROTTLED', 'By a quota, % of the time it wanted to run'],
       ['PERIODS', 'Periods in which its quota ran out, of all periods'], ['KERNEL', 'CPUs by the kernel’s own count (cpu.stat)'], ['PSI', 'Time in which some task waited for a CPU, % (cpu.pressure)'],
-      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs more than in the first stretch']] : []),
+      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs more than in the first time range']] : []),
     ];
     const rows = lines.slice(0, GROUP_ROWS).map(node => {
       const { sums, may } = node, share = ns => sums.wanted ? percent(ns / sums.wanted) : sums.wanted === 0 ? '0' : NONE;

@@ -42,7 +42,7 @@ class PairsView {
 
   words(sums, one, length) {
     const whole = this.model.lengthNs(one);
-    const missing = length === whole ? '' : length === 0 ? ' No blame book was kept in that time.' : ` The book tells of ${percent(length / whole, 0)} % of that time.`;
+    const missing = length === whole ? '' : length === 0 ? ' No blame book was kept in that time.' : ` The blame book covers ${percent(length / whole, 0)} % of that time.`;
     const left = sums.victims.length - VICTIMS;
     $('pairs-told').textContent = `Each line is a waiting time and its parts in %, by who had the CPU meanwhile.${left > 0 ? ` ${count(left)} others waited less.` : ''}${missing}`;
   }
@@ -56,7 +56,7 @@ class PairsView {
     };
     const head = culprit => part('th', { scope: 'col', title: culprit.name }, open(culprit.name, culprit.kind));
     const heads = [part('th', { scope: 'col', text: 'WHO WAITED' }), part('th', { scope: 'col', text: 'MS/S', title: 'Waits for a CPU and for a quota, ms in each second of which the book tells' }),
-      ...(before ? [part('th', { scope: 'col', text: 'CHANGE', title: 'ms/s more than in the first stretch' })] : []),
+      ...(before ? [part('th', { scope: 'col', text: 'CHANGE', title: 'ms/s more than in the first time range' })] : []),
       ...culprits.map(head), rest.length ? part('th', { scope: 'col', text: 'others' }) : null];
     const lines = sums.victims.slice(0, VICTIMS).map(victim => {
       const cell = ns => {

@@ -200,7 +200,7 @@ class Table {
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
     this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
     const left = this.all - members.length;
-    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others ${this.state.fresh && this.mark ? 'are not new' : 'do not match'}` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second stretch less the first, counts per second' : ''}`;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others ${this.state.fresh && this.mark ? 'are not new' : 'do not match'}` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second time range less the first, counts per second' : ''}`;
   }
 
   // If a sum is unknown, shows its known part as a lower bound.

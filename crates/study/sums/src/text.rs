@@ -160,16 +160,21 @@ fn books(difference: &Difference) -> String {
     let rows: i64 = difference.rows.iter().map(|row| row.delta_ns).sum();
     let unnamed = difference.unnamed.delta_ns;
     let busy = difference.delta(|s| s.accounts.busy_ns());
-    let _ = writeln!(
-        out,
-        "Rows {rows} ns and unnamed {unnamed} ns are the change of busy time, {busy} ns, to {} ns.",
-        busy - rows - unnamed
-    );
+    let _ = writeln!(out, "{}", sum_of_changes(rows.into(), unnamed.into(), busy.into()));
     let residual = b.accounts.residual_ns - a.accounts.residual_ns;
     if residual != 0 {
         let _ = writeln!(out, "The books do not close: residual {residual} ns.");
     }
     out
+}
+
+/// Compares the changes of all rows and of unnamed time with that of busy time, all in ns.
+pub fn sum_of_changes(rows: i128, unnamed: i128, busy: i128) -> String {
+    let parts = format!("Rows {rows} ns and unnamed {unnamed} ns sum to");
+    match rows + unnamed {
+        sum if sum == busy => format!("{parts} the change of busy time, {busy} ns."),
+        sum => format!("{parts} {sum} ns, but busy time changed by {busy} ns."),
+    }
 }
 
 fn rows(rows: &[&Row], most: usize, per: Per) -> String {

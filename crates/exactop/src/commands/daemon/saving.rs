@@ -57,7 +57,7 @@ fn words(change: Change, used: u64, bound: u64) -> String {
     };
     let what = match detail {
         Detail::History => "history: windows for slow readers",
-        Detail::Brief => "brief rows: processes that exited",
+        Detail::Brief => "exit rows: processes that exited",
         Detail::Threads => "rows of threads",
     };
     let (used, bound) = (used >> 20, bound >> 20);

@@ -7,10 +7,10 @@ use exactop_sums::{Grouping, Least, Per, Work};
 /// The two time ranges and the measure.
 #[derive(Debug, Args)]
 pub struct How {
-    /// The first time range: '02:00+10m', '2h ago+30m' [default: all of it]
+    /// Compare this time range: '02:00+10m', '2h ago+30m' [default: all of it]
     #[arg(short, value_name = "FROM[+LENGTH]")]
     pub a: Option<String>,
-    /// The second time range
+    /// Compare it with this time range [default: all of it]
     #[arg(short, value_name = "FROM[+LENGTH]")]
     pub b: Option<String>,
     /// Sum CPU time by this

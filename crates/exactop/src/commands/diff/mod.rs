@@ -36,7 +36,7 @@ pub struct DiffArgs {
     /// path is both sides
     #[arg(value_name = "DIR|FILE|URL", num_args = 0..=2)]
     paths: Vec<PathBuf>,
-    /// Compare two time ranges of this recording, as 'exactop record' names it
+    /// Compare two time ranges of this recording: the same as the argument
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "paths")]
     dir: Option<PathBuf>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ const FAR: Duration = Duration::from_secs(1_000_000_000);
 /// Options of `exactop load matmul`.
 #[derive(Debug, Args)]
 pub struct Matmul {
-    /// Rows and columns, 1 to 65536
+    /// Set the number of rows and columns, 1 to 65536
     #[arg(value_name = "N", value_parser = crate::options::parse::number::<usize>)]
     size: usize,
     /// Use N threads [default: one for each CPU]

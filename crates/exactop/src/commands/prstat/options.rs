@@ -52,7 +52,7 @@ pub struct PrstatArgs {
     /// Show only these processes
     #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true, help_heading = ROWS)]
     pids: Vec<u32>,
-    /// Show only what is or last was on these CPUs
+    /// Show only processes that are, or last were, on these CPUs
     #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',', value_parser = parse::number::<u32>, help_heading = ROWS)]
     cpus: Vec<u32>,
     /// Show users as numbers

@@ -394,10 +394,10 @@ fn speaks(hello: &Hello) -> Result<(), String> {
     match hello.format >= FORMAT {
         true => Ok(()),
         false => Err(format!(
-            "format {} is too old: this daemon is exactop {} and sends format {FORMAT}, and you are exactop {}: use the daemon's version",
+            "this reader (exactop {}) reads format {}, the daemon (exactop {}) sends format {FORMAT}: use the daemon's version",
+            escape_str(&hello.exactop),
             hello.format,
             env!("CARGO_PKG_VERSION"),
-            escape_str(&hello.exactop),
         )),
     }
 }

@@ -92,9 +92,9 @@ fn an_old_format_is_refused_with_the_versions() {
     let said = last_words(&old);
     let version = env!("CARGO_PKG_VERSION");
     for words in [
-        "format 0 is too old".to_string(),
-        format!("exactop {version} and sends format {FORMAT}"),
-        "you are exactop 0.0".into(),
+        "reads format 0, ".to_string(),
+        format!("the daemon (exactop {version}) sends format {FORMAT}"),
+        "this reader (exactop 0.0".into(),
     ] {
         assert!(said.contains(&words), "{words}: {said}");
     }

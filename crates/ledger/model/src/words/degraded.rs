@@ -8,10 +8,10 @@ pub const REASON: &str = "daemon at its memory bound";
 /// Why it is unknown if a daemon dropped detail.
 pub const UNKNOWN: &str = "an earlier version did not state it";
 
-/// `history, brief rows, thread rows`; `None` where nothing is missing.
+/// `history, exit rows, thread rows`; `None` where nothing is missing.
 pub fn missing(degraded: Degraded) -> Option<String> {
     let words = degraded.names().map(|name| match name {
-        "brief" => "brief rows",
+        "brief" => "exit rows",
         "threads" => "thread rows",
         other => other,
     });
@@ -19,7 +19,7 @@ pub fn missing(degraded: Degraded) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// `Missing: history, brief rows (daemon at its memory bound)`; `None` where nothing is missing.
+/// `Missing: history, exit rows (daemon at its memory bound)`; `None` where nothing is missing.
 pub fn line(degraded: Option<Degraded>) -> Option<String> {
     let Some(degraded) = degraded else {
         return Some(format!("Missing: unknown ({UNKNOWN})"));

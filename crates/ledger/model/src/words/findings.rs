@@ -73,7 +73,7 @@ pub fn behind(of: &Behind) -> String {
         Who::Own => format!("{part} own threads"),
         Who::Other(Culprit::Hidden) => format!("{part} behind {OTHER_USERS}"),
         Who::Other(Culprit::Idle) => format!("{part} on CPUs that woke up"),
-        Who::Other(Culprit::Brief) => format!("{part} brief waits"),
+        Who::Other(Culprit::Brief) => format!("{part} short waits"),
         Who::Other(Culprit::Interrupts) => format!("{part} interrupts"),
         Who::Other(Culprit::Steal) => format!("{part} steal"),
         Who::Other(_) => format!("{part} unknown"),

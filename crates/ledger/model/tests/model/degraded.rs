@@ -53,6 +53,6 @@ fn what_one_of_several_windows_does_not_state_is_unknown() {
 fn what_is_missing_is_named_in_order() {
     let degraded = Degraded::of_names(["brief", "of-a-later-version", "history"]);
     assert_eq!(degraded.names().collect::<Vec<_>>(), ["history", "brief"]);
-    assert_eq!(missing(degraded).as_deref(), Some("history, brief rows"));
+    assert_eq!(missing(degraded).as_deref(), Some("history, exit rows"));
     assert_eq!(missing(Degraded::default()), None);
 }

@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "a kernel that the ledger supports",
         vital: true,
         loses: "tested correctness of the ledger, or the ledger itself before Linux 5.15",
-        remedy: "a kernel that was tested: Linux 6.1, 6.12, 6.18, 7.2 or 7.3",
+        remedy: "use a kernel that was tested: Linux 6.1, 6.12, 6.18, 7.2 or 7.3",
         look: kernel_version,
     },
     Check {
@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "the kernel's type information",
         vital: true,
         loses: NO_LEDGER,
-        remedy: "a kernel built with CONFIG_DEBUG_INFO_BTF=y, and /sys mounted",
+        remedy: "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, and /sys mounted",
         look: |m| match &m.types {
             Ok(_) => (Available, "/sys/kernel/btf/vmlinux".into()),
             Err(why) => (Missing, why.clone()),
@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "scheduler tracepoints with types",
         vital: true,
         loses: NO_LEDGER,
-        remedy: "a kernel built with CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS",
+        remedy: "use a kernel built with CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS",
         look: |m| has_tracepoints(m, None, Missing),
     },
     Check {
@@ -94,7 +94,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "memory for BPF maps",
         vital: false,
         loses: "the ledger may not get its maps",
-        remedy: "raise the limit (ulimit -l unlimited), or Linux 5.11 or newer, where BPF memory \
+        remedy: "raise the limit (ulimit -l unlimited), or use Linux 5.11 or newer, where BPF memory \
                  is not counted against it",
         look: memlock,
     },
@@ -104,7 +104,7 @@ pub(super) const CHECKS: &[Check] = &[
         vital: false,
         loses: "%STL: stolen time stays part of the task or idle time that it was taken from; \
                 only the ticks per CPU in /proc/stat show it",
-        remedy: "a kernel built with CONFIG_PARAVIRT_TIME_ACCOUNTING=y; of no use outside of \
+        remedy: "use a kernel built with CONFIG_PARAVIRT_TIME_ACCOUNTING=y; of no use outside of \
                  virtual machines",
         look: steal,
     },
@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "the kernel's own count of switches (the witness)",
         vital: false,
         loses: "missed_switches (MISS): a missed context switch stays unknown",
-        remedy: "a kernel built with CONFIG_FAIR_GROUP_SCHED",
+        remedy: "use a kernel built with CONFIG_FAIR_GROUP_SCHED",
         look: witness,
     },
     Check {
@@ -121,7 +121,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "the tracepoint of CPUs that go offline",
         vital: false,
         loses: NO_CPU_DEAD,
-        remedy: "a kernel built with CONFIG_TRACEPOINTS",
+        remedy: "use a kernel built with CONFIG_TRACEPOINTS",
         look: |m| has_tracepoints(m, Some(NO_CPU_DEAD), Degraded),
     },
     Check {
@@ -130,7 +130,7 @@ pub(super) const CHECKS: &[Check] = &[
         vital: false,
         loses: NO_INTERRUPTS,
         remedy:
-            "x86 and a kernel built with CONFIG_TRACEPOINTS; elsewhere the kernel shows device \
+            "use x86 and a kernel built with CONFIG_TRACEPOINTS; elsewhere the kernel shows device \
                  interrupts and softirqs only",
         look: |m| has_tracepoints(m, Some(NO_INTERRUPTS), Degraded),
     },
@@ -139,7 +139,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "the tracepoint of page faults",
         vital: false,
         loses: NO_PAGE_FAULTS,
-        remedy: "an x86 kernel built with CONFIG_TRACEPOINTS",
+        remedy: "use an x86 kernel built with CONFIG_TRACEPOINTS",
         look: |m| has_tracepoints(m, Some(NO_PAGE_FAULTS), Degraded),
     },
     Check {
@@ -148,7 +148,7 @@ pub(super) const CHECKS: &[Check] = &[
         vital: false,
         loses: NO_UNTHROTTLE,
         remedy:
-            "a kernel built with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_CFS_BANDWIDTH",
+            "use a kernel built with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_CFS_BANDWIDTH",
         look: unthrottle,
     },
     Check {
@@ -163,7 +163,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "cgroup_cpu",
         what: "the cpu controller of cgroup v2",
         vital: false,
-        loses: "the cgroup's own limits and throttling as cgroup v2 has them",
+        loses: "limits and throttling of control groups as cgroup v2 has them",
         remedy: "boot with the unified hierarchy: systemd.unified_cgroup_hierarchy=1",
         look: cgroup_cpu,
     },
@@ -182,7 +182,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "run-queue wait in /proc",
         vital: false,
         loses: "LAT% from /proc; the ledger measures it itself",
-        remedy: "a kernel built with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or \
+        remedy: "use a kernel built with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or \
                  CONFIG_TASK_DELAY_ACCT)",
         look: |m| file(m, "self/schedstat"),
     },
@@ -190,8 +190,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "schedstats",
         what: "the kernel's scheduler statistics",
         vital: false,
-        loses: "nothing of the ledger: they only serve as a second check",
-        remedy: "sysctl kernel.sched_schedstats=1, in a kernel built with CONFIG_SCHEDSTATS",
+        loses: "nothing: exactop does not need them",
+        remedy: "run 'sysctl kernel.sched_schedstats=1', on a kernel built with CONFIG_SCHEDSTATS",
         look: |m| switch(m, "sys/kernel/sched_schedstats"),
     },
     Check {
@@ -201,15 +201,16 @@ pub(super) const CHECKS: &[Check] = &[
         loses:
             "the columns of delays (blkio_delay_ns and others) of the source taskstats; nothing of \
                 the ledger",
-        remedy: "sysctl kernel.task_delayacct=1, in a kernel built with CONFIG_TASK_DELAY_ACCT",
+        remedy: "run 'sysctl kernel.task_delayacct=1', on a kernel built with \
+                 CONFIG_TASK_DELAY_ACCT",
         look: |m| switch(m, "sys/kernel/task_delayacct"),
     },
     Check {
         id: "psi",
         what: "pressure stall information",
         vital: false,
-        loses: "nothing of the ledger: it only serves as a second check",
-        remedy: "boot with psi=1, a kernel built with CONFIG_PSI",
+        loses: "pressure: the live view's line (key b) and PSI% of control groups",
+        remedy: "boot a kernel built with CONFIG_PSI with the parameter psi=1",
         look: |m| file(m, "pressure/cpu"),
     },
 ];

@@ -230,7 +230,7 @@ pub(super) fn capability(machine: &Machine) -> Capability {
         vital: false,
         found,
         loses: lost.join("; "),
-        remedy: if there { String::new() } else { "a kernel that has them".into() },
+        remedy: if there { String::new() } else { "use a kernel that has them".into() },
     }
 }
 

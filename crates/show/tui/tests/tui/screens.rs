@@ -403,13 +403,13 @@ fn detail_that_the_daemon_gave_up_is_on_the_status_line_and_on_the_help_page() {
         show(&mut app, |frame| frame.provenance.degraded = Some(degraded));
         let page = picture(&app);
         assert!(
-            page.contains("no history, brief rows, thread rows · daemon at its memory bound"),
+            page.contains("no history, exit rows, thread rows · daemon at its memory bound"),
             "{page}"
         );
         press_all(&mut app, &[KeyCode::Char('h')]);
         show(&mut app, |frame| frame.provenance.degraded = Some(degraded));
         let help = picture(&app);
-        assert!(help.contains("Missing: history, brief rows, thread rows"), "{help}");
+        assert!(help.contains("Missing: history, exit rows, thread rows"), "{help}");
         show(&mut app, |frame| frame.provenance.degraded = None);
         let help = picture(&app);
         assert!(help.contains("Missing: unknown (an earlier version did not state it)"), "{help}");

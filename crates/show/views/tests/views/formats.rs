@@ -69,7 +69,7 @@ fn the_exactness_of_a_window_stands_above_its_rows() {
     let missing = shown(|frame| {
         frame.provenance.degraded = Some(Degraded { history: true, brief: true, threads: true });
     });
-    let line = "Missing: history, brief rows, thread rows (daemon at its memory bound)\n";
+    let line = "Missing: history, exit rows, thread rows (daemon at its memory bound)\n";
     assert!(missing.contains(line), "{missing}");
     let unknown = shown(|frame| frame.provenance.degraded = None);
     let line = "Missing: unknown (an earlier version did not state it)\n";

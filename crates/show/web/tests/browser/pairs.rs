@@ -47,7 +47,7 @@ fn the_matrix_has_the_parts_of_each_wait_and_leads_on() {
         }
     }
     let words = page.words("document.getElementById('pairs-told').textContent");
-    assert!(words.contains("The book tells of "), "{words}");
+    assert!(words.contains("The blame book covers "), "{words}");
     page.browser.picture("pairs");
     // A victim leads to its processes, and a link to the same view.
     let address = page.words("location.hash");

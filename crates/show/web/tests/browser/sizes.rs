@@ -85,7 +85,7 @@ fn each_cell_tells_the_count_of_its_window_and_bucket() {
     let Some(mut page) = open(&planted()) else { return };
     assert_eq!(wrong(&mut page.browser, 0), [[0; 2]; 0]);
     let words = page.words("document.getElementById('group-sizes-told').textContent");
-    assert!(words.contains("Histograms tell of 75 % of that time."), "{words}");
+    assert!(words.contains("Histograms cover 75 % of that time."), "{words}");
     page.browser.picture("sizes");
     // Groups below are part of a group.
     page.browser.ask("exactop.openGroup('path:/shop')");
