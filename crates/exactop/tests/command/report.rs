@@ -83,7 +83,7 @@ fn exports_write_only_to_their_target() {
         run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "give a directory, which");
     }
     let login = ["export", "parquet", "--to", text(&out), "--login", "x", text(&path)];
-    run(&login).refused(2, "need a URL");
+    run(&login).refused(2, "--login needs a URL");
     let elsewhere = ["export", "parquet", "-o", "/proc/nowhere", text(&path)];
     run(&elsewhere).refused(1, "/proc/nowhere");
 }
