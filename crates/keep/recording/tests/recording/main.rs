@@ -10,6 +10,7 @@ mod far;
 mod group_files;
 mod journeys;
 mod kept;
+mod leader_names;
 mod playback;
 mod replay;
 mod strange;

@@ -206,9 +206,6 @@ impl World {
         let mut cpus = self.cpus.clone();
         cpus[0].task_ns += self.extra_ns;
         cpus[0].idle_ns -= self.extra_ns;
-        let named = tasks.first().filter(|task| task.account.0.is_multiple_of(3));
-        let leader_names = named.map(|task| (task.key.tgid, Comm::new(b"leader")));
-        let leader_names = leader_names.into_iter().collect();
         let ticks = StatTicks { user: n, idle: 2 * n, ..StatTicks::default() };
         let source = if self.complete { SourceKind::Procfs } else { SourceKind::Ledger };
         let mut provenance = Provenance::new(source).with(Quality::Exact, &[Counter::RunNs]);
@@ -227,7 +224,7 @@ impl World {
             exited: self.exits.clone(),
             moves: self.moves.clone(),
             groups: Vec::new(),
-            leader_names,
+            leader_names: Vec::new(),
             cpus,
             watch: None,
             born: Some(self.accounts),
