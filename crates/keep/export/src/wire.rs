@@ -44,7 +44,8 @@ impl Patience {
             };
             let wait = after.unwrap_or(pause).min(self.longest);
             if begun.elapsed() + wait > self.all {
-                let seconds = begun.elapsed().as_secs();
+                // The client rounds its limit down: 4 s end after 3.999 s.
+                let seconds = begun.elapsed().as_secs_f64().round() as u64;
                 return Err(StoreError::Away { attempts, seconds, last: why });
             }
             sleep(wait);
