@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::machine;
+use crate::options::looking::no_socket;
 use crate::options::resolved::SourceOptions;
-use crate::options::typed::{FigureSource, AUTO};
+use crate::options::typed::{FigureSource, AUTO, SOURCES};
 use crate::recorded::{self, Shared};
 use crate::rights::{self, ExtraAccess, Origin, Role};
 use exactop_model::on_demand::Subject;
@@ -71,6 +72,10 @@ fn opened(options: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), 
         }
         let session = at(root).map_err(|error| unopened(Choice::Procfs, error))?;
         return Ok((session, Origin::Procfs));
+    }
+    if options.socket.is_some() && !matches!(options.whose, AUTO | FigureSource::Daemon) {
+        let word = SOURCES.iter().find(|(_, source, _)| *source == options.whose);
+        return Err(no_socket(word.map_or("auto", |(word, ..)| word)));
     }
     let socket = options.socket.as_deref().unwrap_or(SOCKET.as_ref());
     match options.whose {

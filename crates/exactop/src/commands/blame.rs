@@ -210,7 +210,7 @@ pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
     are_there(None, &typed.look.pid)?;
     let open = || match typed.floor {
         Some(_) => book.own(),
-        None => typed.look.looking.places().open(|socket| book.on_socket(socket), || book.own()),
+        None => typed.look.looking.places()?.open(|socket| book.on_socket(socket), || book.own()),
     };
     let interval_ns = pace.interval_ns();
     typed.look.show(pace, open, |session| book.next(session, interval_ns), &forms)

@@ -108,7 +108,7 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
                 .map_err(Failure::failed)
         };
         let own = || GroupWindows::open().map(Opened::own).map_err(Failure::failed);
-        look.looking.places().open(on, own)
+        look.looking.places()?.open(on, own)
     };
     look.show(pace, open, |groups| Ok::<_, CgroupError>(groups.window()), &forms)
 }

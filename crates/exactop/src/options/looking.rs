@@ -77,16 +77,27 @@ impl LookingArgs {
     }
 
     /// The places that the options ask for.
-    pub fn places(&self) -> Places {
+    ///
+    /// # Errors
+    /// A socket was given, and programs that are not behind it.
+    pub fn places(&self) -> Result<Places, Failure> {
         let socket = self.socket.as_deref().unwrap_or(Path::new(SOCKET));
-        match self.source {
+        Ok(match self.source {
+            Programs::Own if self.socket.is_some() => return Err(no_socket("own")),
             Programs::Own => Places::Own,
             Programs::Daemon => Places::Socket(socket.into()),
             Programs::Auto if self.socket.is_some() => Places::Socket(socket.into()),
             Programs::Auto if socket.exists() => Places::Either(socket.into()),
             Programs::Auto => Places::Own,
-        }
+        })
     }
+}
+
+/// The refusal of a socket beside a source that reads none; `source` is its word.
+pub fn no_socket(source: &str) -> Failure {
+    Failure::usage(format!(
+        "--source {source} reads no socket: leave --socket out, or take --source daemon"
+    ))
 }
 
 impl Places {
@@ -112,7 +123,7 @@ mod tests {
     use super::*;
 
     fn places(source: Programs, socket: Option<&str>) -> Places {
-        LookingArgs { source, socket: socket.map(PathBuf::from) }.places()
+        LookingArgs { source, socket: socket.map(PathBuf::from) }.places().expect("they fit")
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl OutputMode {
 pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     let mut watch = typed.watch;
     if watch.preset.is_some() || watch.columns.is_some() {
-        return Err(Failure::usage("ptop has its own columns: leave --preset and --columns out"));
+        return Err(Failure::usage("the columns are fixed: leave --preset and --columns out"));
     }
     watch.draws = !watch.print.is_plain();
     watch.print.batch = true;

@@ -3,7 +3,7 @@
 use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
-use clap::Args;
+use clap::{Arg, Args};
 use exactop_model::columns::filter::Filter;
 use exactop_model::owner::Grouping;
 use exactop_sources::session::Choice;
@@ -134,7 +134,7 @@ pub struct WatchArgs {
         value_parser = parse::by(&Grouping::MACHINE),
         conflicts_with_all = [
             "pid", "user", "filter", "hide_idle", "threads", "command_line", "per_cpu", "sort",
-            "columns", "preset", "rows", "width"
+            "rows", "width"
         ]
     )]
     pub by: Option<Grouping>,
@@ -157,14 +157,14 @@ pub struct WatchArgs {
     #[arg(short = 'O', long)]
     pub list_fields: bool,
     /// Show these columns, separated by commas; 'exactop columns' lists them
-    #[arg(long, value_name = "LIST", value_parser = parse::columns, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", value_parser = parse::columns, allow_hyphen_values = true, conflicts_with = "by")]
     pub columns: Option<Columns>,
     /// True if windows are drawn over each other on a terminal.
     #[arg(skip)]
     pub draws: bool,
     /// Use the columns and the order of this preset: top, prstat, ptop, or your own in the
     /// configuration
-    #[arg(long, value_name = "NAME", conflicts_with = "columns")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["columns", "by"])]
     pub preset: Option<String>,
     /// Take the figures from this source
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
@@ -192,8 +192,9 @@ pub struct WatchArgs {
     pub proc_root: Option<PathBuf>,
 }
 
-/// Options of the precise top.
+/// Options of the precise top. `--columns` and `--preset` are refused with the reason.
 #[derive(Debug, Args)]
+#[command(mut_args(hidden_if_of_columns))]
 pub struct PtopArgs {
     #[command(flatten)]
     pub watch: WatchArgs,
@@ -205,4 +206,12 @@ pub struct PtopArgs {
     /// Print this number of windows, then exit
     #[arg(value_parser = parse::windows, conflicts_with_all = ["iterations", "once"])]
     pub count: Option<u64>,
+}
+
+fn hidden_if_of_columns(arg: Arg) -> Arg {
+    let is_of_columns = ["columns", "preset"].iter().any(|id| arg.get_id() == id);
+    match is_of_columns {
+        true => arg.hide(true),
+        false => arg,
+    }
 }

@@ -35,9 +35,9 @@ pub struct ParquetArgs {
     /// For a URL: trust the certificates (PEM) in this file [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// For a URL: retry an unreachable server for this time
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
-    patience: Duration,
+    /// For a URL: retry an unreachable server for this time [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = time::stretch)]
+    patience: Option<Duration>,
 }
 
 /// Where the files go.
@@ -50,7 +50,11 @@ impl ParquetArgs {
     /// Makes the directory; for a URL it reads all files that the connection needs.
     fn target(&self) -> Result<Target<'_>, Failure> {
         let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
-            let of_url = [("--login", self.login.is_some()), ("--ca", self.ca.is_some())];
+            let of_url = [
+                ("--login", self.login.is_some()),
+                ("--ca", self.ca.is_some()),
+                ("--patience", self.patience.is_some()),
+            ];
             if let Some((option, _)) = of_url.iter().find(|(_, given)| *given) {
                 return Err(Failure::usage(format!(
                     "{option} needs a URL, and --output is a directory: leave {option} out"
@@ -68,7 +72,8 @@ impl ParquetArgs {
         }
         let address = Address::read(url).map_err(Failure::usage)?;
         let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
-        let patience = Patience { all: self.patience, ..Patience::default() };
+        let usual = Patience::default();
+        let patience = Patience { all: self.patience.unwrap_or(usual.all), ..usual };
         let objects = Objects::new(&address, login.as_ref(), self.ca.as_deref(), patience);
         Ok(Target::There(Box::new(objects.map_err(Failure::failed)?), address.port()))
     }

@@ -56,7 +56,7 @@ impl Show<'_> {
     /// The failure, or the signal that ended the command.
     pub fn run(&self) -> Result<(), Failure> {
         let own = || on_demand::open(self.ask.what, &self.ask.choice());
-        self.run_with(self.look.looking.places(), own, |_| ())
+        self.run_with(self.look.looking.places()?, own, |_| ())
     }
 
     /// Prints windows from these places and programs; `see` also gets each window.

@@ -56,7 +56,7 @@ pub fn run(
         return look.print(pace.windows, windows, |windows| book.recorded(windows), &forms);
     }
     are_there(None, &look.pid)?;
-    let open = || look.looking.places().open(|socket| book.on_socket(socket), || book.own());
+    let open = || look.looking.places()?.open(|socket| book.on_socket(socket), || book.own());
     let interval_ns = pace.interval_ns();
     look.show(pace, open, |session| book.next(session, interval_ns), &forms)
 }

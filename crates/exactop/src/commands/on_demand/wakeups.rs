@@ -56,7 +56,7 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
         let SubjectWindow::Wakeups(window) = window else { return };
         found |= !herds(window).is_empty();
     };
-    let places = places(typed.look.looking.places(), work_ns)?;
+    let places = places(typed.look.looking.places()?, work_ns)?;
     show.run_with(places, || Wakeups::open_with(&options).map(boxed), see)?;
     match found && typed.check {
         true => Err(Failure::Found),

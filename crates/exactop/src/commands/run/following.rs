@@ -25,7 +25,7 @@ pub struct Follower(Result<Box<Tree>, String>);
 /// # Errors
 /// Two options conflict.
 pub fn checked(ledger: &LookingArgs, exact_split: bool) -> Result<(), Failure> {
-    match ledger.places() {
+    match ledger.places()? {
         Places::Socket(_) if exact_split => Err(Failure::usage(SPLIT_OF_ITS_OWN)),
         _ => Ok(()),
     }
@@ -41,7 +41,7 @@ impl Follower {
         let tap = || recorder.map(Shared::tap);
         let own = || Tree::open(typed.exact_split, tap()).map_err(|error| error.to_string());
         let on = |socket: &Path| on_socket(socket, tap());
-        let places = match typed.ledger.places() {
+        let places = match typed.ledger.places()? {
             Places::Either(_) if typed.exact_split => Places::Own,
             places => places,
         };
