@@ -136,21 +136,26 @@ test-web: cargo ## Hold the page against a real browser (Debian's Chromium, head
 SECONDS ?= 600
 
 .PHONY: test-prometheus
-test-prometheus: cargo ## Let a real Prometheus scrape the daemon for SECONDS (default 600) of a fork storm, beside node_exporter and process-exporter (as root)
+test-prometheus: worker ## Let a real Prometheus scrape the daemon for SECONDS (default 600) of a fork storm, beside node_exporter and process-exporter (as root)
 	@scripts/deps.sh test
 	scripts/exporters.sh target/exporters
 	EXACTOP_TEST_EXPORTERS=$(CURDIR)/target/exporters EXACTOP_TEST_SECONDS=$(SECONDS) \
 	    $(CARGO) test --release -p exactop --test service scraped:: -- --nocapture
 
+.PHONY: worker
+# A program that makes the loads of tests. cargo test builds no program of another package.
+worker: cargo
+	$(CARGO) build --release -p exactop-workloads
+
 .PHONY: test-soak
 test-soak: SECONDS = 1800
-test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go, and a session look at two storms: what they hold stays as it was (as root)
+test-soak: worker ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go, and a session look at two storms: what they hold stays as it was (as root)
 	EXACTOP_TEST_STORM_SECONDS=30 $(CARGO) test --release -p exactop --test command storms:: -- --nocapture
 	EXACTOP_TEST_STORM_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop-sources --test ledger ghosts:: -- --nocapture --test-threads 1
 	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
 
 .PHONY: test-memory
-test-memory: cargo ## Let a daemon and its page fit into 512 MiB beside 30,000 tasks, a fork storm, scrapes and readers (as root; kernel.pid_max of 40000 or more)
+test-memory: worker ## Let a daemon and its page fit into 512 MiB beside 30,000 tasks, a fork storm, scrapes and readers (as root; kernel.pid_max of 40000 or more)
 	$(CARGO) test --release -p exactop --test service memory:: -- --ignored --nocapture
 
 .PHONY: test-collector
@@ -268,18 +273,18 @@ fuzz: cargo ## Fuzz every target for FUZZ_SECONDS (default 600), as many at once
 PAIRS ?= 20
 
 .PHONY: test-regressions
-test-regressions: cargo ## Compare PAIRS of recordings of a steady load (default 20), and one with something planted (as root, 8 minutes)
+test-regressions: worker ## Compare PAIRS of recordings of a steady load (default 20), and one with something planted (as root, 8 minutes)
 	EXACTOP_PAIRS=$(PAIRS) $(CARGO) test --release -p exactop --test command regressions:: -- --ignored --nocapture
 
 .PHONY: test-postgres
-test-postgres: cargo ## Name the busy neighbour of a PostgreSQL server, with its share of the server's waits (as root)
+test-postgres: worker ## Name the busy neighbour of a PostgreSQL server, with its share of the server's waits (as root)
 	@scripts/deps.sh postgres
 	$(CARGO) test --release -p exactop --test command postgres:: -- --ignored --nocapture
 
 KILLS ?= 1000
 
 .PHONY: test-kills
-test-kills: cargo ## Kill a recorder KILLS times (default 1000) in a fork storm (as root, 10 minutes)
+test-kills: worker ## Kill a recorder KILLS times (default 1000) in a fork storm (as root, 10 minutes)
 	EXACTOP_KILLS=$(KILLS) $(CARGO) test --release -p exactop --test command kills:: -- --nocapture
 
 .PHONY: hostile
