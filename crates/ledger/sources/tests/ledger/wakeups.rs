@@ -226,6 +226,7 @@ fn a_hidden_wakeup_is_reported_without_an_invented_waker() {
     let chains: u64 = window.edges.iter().map(|edge| edge.chains).sum();
     let unseen = window.losses.unseen;
     println!("{wakeups} wake-ups, {chains} chains, {unseen} wake-ups unseen");
-    assert!((wakeups / 20..=wakeups / 4).contains(&unseen), "{unseen} of {wakeups}");
+    // One in ten is hidden. A hidden one is unseen only if its thread had left its CPU before it.
+    assert!((wakeups / 50..=wakeups / 4).contains(&unseen), "{unseen} of {wakeups}");
     assert!(chains <= wakeups + 8, "a chain begins with a wake-up: {chains} {wakeups}");
 }
