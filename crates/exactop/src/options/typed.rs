@@ -3,7 +3,7 @@
 use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
-use clap::{Arg, Args};
+use clap::Args;
 use exactop_model::columns::filter::Filter;
 use exactop_model::owner::Grouping;
 use exactop_sources::session::Choice;
@@ -194,7 +194,8 @@ pub struct WatchArgs {
 
 /// Options of the precise top. `--columns` and `--preset` are refused with the reason.
 #[derive(Debug, Args)]
-#[command(mut_args(hidden_if_of_columns))]
+#[command(mut_arg("columns", |option| option.hide(true)))]
+#[command(mut_arg("preset", |option| option.hide(true)))]
 pub struct PtopArgs {
     #[command(flatten)]
     pub watch: WatchArgs,
@@ -206,12 +207,4 @@ pub struct PtopArgs {
     /// Print this number of windows, then exit
     #[arg(value_parser = parse::windows, conflicts_with_all = ["iterations", "once"])]
     pub count: Option<u64>,
-}
-
-fn hidden_if_of_columns(arg: Arg) -> Arg {
-    let is_of_columns = ["columns", "preset"].iter().any(|id| arg.get_id() == id);
-    match is_of_columns {
-        true => arg.hide(true),
-        false => arg,
-    }
 }

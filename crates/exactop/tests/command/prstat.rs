@@ -42,6 +42,9 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["-x"], "'-x'"),
     (&["-m", "--source", "procfs"], "-m needs the ledger"),
     (&["-mL", "--proc-root", "/proc"], "-m needs the ledger"),
+    (&["--source", "procfs", "--socket", "s"], "--source procfs reads no socket"),
+    (&["-m", "--source", "ledger", "--socket", "s"], "--source ledger reads no socket"),
+    (&["-m", "--socket", "/nonexistent/s"], "/nonexistent/s"),
 ];
 
 #[test]

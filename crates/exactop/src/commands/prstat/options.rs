@@ -308,7 +308,10 @@ impl PrstatArgs {
         });
         SourceOptions {
             whose: match self.source {
-                FigureSource::Own(_) if self.microstates => FigureSource::Own(Choice::Ledger),
+                // A named socket is meant.
+                FigureSource::Own(_) if self.microstates && self.socket.is_none() => {
+                    FigureSource::Own(Choice::Ledger)
+                }
                 whose => whose,
             },
             socket: self.socket.clone(),
