@@ -6,6 +6,7 @@ use super::losses::Losses;
 use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::TaskRef;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -117,22 +118,45 @@ pub struct SyscallWindow {
     pub losses: Losses,
 }
 
+/// A row with its errors and dispatches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRow {
+    /// The row.
+    pub row: SyscallRow,
+    /// Its errors, the most frequent first.
+    pub failures: Vec<Failures>,
+    /// Dispatches of its process or thread; 0 if the row sums all.
+    pub dispatches: u64,
+}
+
+/// The ids of a thread or process, without its names.
+fn ids(who: &Option<TaskRef>) -> Option<(u32, Option<u32>)> {
+    who.map(|who| (who.tgid, who.tid))
+}
+
 impl SyscallWindow {
-    /// The rows by total time, then by number of calls, calls in flight and name.
-    pub fn longest_first(&self) -> Vec<SyscallRow> {
+    /// The rows by total time, then by number of calls, calls in flight and name; each with its
+    /// errors and dispatches.
+    pub fn longest_first(&self) -> Vec<CallRow> {
         let mut rows = self.rows.clone();
         let rank = |r: &SyscallRow| (r.total_ns, r.calls, r.in_flight);
         rows.sort_by(|a, b| rank(b).cmp(&rank(a)).then((a.who, a.nr).cmp(&(b.who, b.nr))));
-        rows
-    }
-
-    /// The errors of a row, the most frequent first.
-    pub fn failures_of(&self, row: &SyscallRow) -> Vec<Failures> {
-        let whose = |who: &Option<TaskRef>| who.map(|who| (who.tgid, who.tid));
-        let same = |f: &&Failures| f.nr == row.nr && whose(&f.who) == whose(&row.who);
-        let mut failures: Vec<Failures> = self.failures.iter().filter(same).copied().collect();
-        failures.sort_by_key(|f| (std::cmp::Reverse(f.count), f.errno));
-        failures
+        // One pass for all rows: a window with thousands of rows has as many failures.
+        let mut failures: FxHashMap<_, Vec<Failures>> = FxHashMap::default();
+        for one in &self.failures {
+            failures.entry((ids(&one.who), one.nr)).or_default().push(*one);
+        }
+        let mut dispatches: FxHashMap<_, u64> = FxHashMap::default();
+        for one in &self.dispatches {
+            *dispatches.entry(ids(&Some(one.who))).or_default() += one.count;
+        }
+        let enriched = |row: SyscallRow| {
+            let mut failures = failures.remove(&(ids(&row.who), row.nr)).unwrap_or_default();
+            failures.sort_by_key(|f| (std::cmp::Reverse(f.count), f.errno));
+            let dispatches = dispatches.get(&ids(&row.who)).copied().unwrap_or(0);
+            CallRow { row, failures, dispatches }
+        };
+        rows.into_iter().map(enriched).collect()
     }
 
     /// Adds each row to the row of the same thread and call.
@@ -142,18 +166,11 @@ impl SyscallWindow {
         failures: impl IntoIterator<Item = Failures>,
         dispatches: impl IntoIterator<Item = Dispatches>,
     ) {
-        let whose = |who: &Option<TaskRef>| who.map(|who| (who.tgid, who.tid));
-        merge(&mut self.rows, rows, |row| (whose(&row.who), row.nr), SyscallRow::add);
-        let key = |one: &Failures| (whose(&one.who), one.nr, one.errno);
+        merge(&mut self.rows, rows, |row| (ids(&row.who), row.nr), SyscallRow::add);
+        let key = |one: &Failures| (ids(&one.who), one.nr, one.errno);
         merge(&mut self.failures, failures, key, |sum, one| sum.count += one.count);
         let key = |one: &Dispatches| (one.who.tgid, one.who.tid);
         merge(&mut self.dispatches, dispatches, key, |sum, one| sum.count += one.count);
-    }
-
-    /// Dispatches of a row's process or thread.
-    pub fn dispatches_of(&self, who: &TaskRef) -> u64 {
-        let same = |d: &&Dispatches| (d.who.tgid, d.who.tid) == (who.tgid, who.tid);
-        self.dispatches.iter().filter(same).map(|d| d.count).sum()
     }
 }
 

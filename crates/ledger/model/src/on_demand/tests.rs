@@ -50,6 +50,13 @@ fn sorted(looked: SubjectWindow) -> SyscallWindow {
     window
 }
 
+/// The errors of system call 1.
+fn errors(window: &SyscallWindow, of: Option<TaskRef>) -> Vec<Failures> {
+    let rows = window.longest_first().into_iter();
+    let ours = rows.filter(|call| call.row.who == of && call.row.nr == SyscallNr(1));
+    ours.flat_map(|call| call.failures).collect()
+}
+
 #[test]
 fn two_windows_of_calls_merge_into_one() {
     let mut looked =
@@ -62,8 +69,8 @@ fn two_windows_of_calls_merge_into_one() {
     assert_eq!((window.t0_ns, window.t1_ns), (1, 3));
     assert_eq!(window.rows[0].oldest_ns, Some(2), "that of the later window");
     assert_eq!(window.dispatches[0].count, 3);
-    let row = SyscallRow::new(Some(who(5, 5)), SyscallNr(1));
-    let failed: Vec<_> = window.failures_of(&row).iter().map(|f| (f.name(), f.count)).collect();
+    let failed: Vec<_> =
+        errors(&window, Some(who(5, 5))).iter().map(|f| (f.name(), f.count)).collect();
     assert_eq!(failed, [("EAGAIN".to_string(), 3)]);
     let all = Losses { lost: 3, skipped: Some(2), unseen: 4, tables_bytes: Some(2), left_out: 0 };
     assert_eq!(window.losses, all);
@@ -95,7 +102,7 @@ fn each_reader_has_its_choice_and_the_sums_are_the_same() {
         let calls = calls.iter().map(|&nr| SyscallNr(nr)).collect();
         let choice = Choice { by: SyscallsBy::Call, pids: pids.into(), calls };
         let window = sorted(looked.visible_to(&choice, all));
-        let failed = window.failures_of(&SyscallRow::new(None, SyscallNr(1)));
+        let failed = errors(&window, None);
         failed.iter().map(|f| (f.errno, f.count)).collect::<Vec<_>>()
     };
     assert_eq!(failed(&[], &[]), [(2, 1), (11, 1)]);

@@ -63,22 +63,23 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
     assert_eq!(calls.who.map(|w| w.tgid), Some(std::process::id()));
     let statx = row(&window, "statx", Some(tid)).expect("its row");
     assert_eq!((statx.calls, statx.errors), (FAILURES, FAILURES));
-    let failed = window.failures_of(statx);
-    let failed: Vec<_> = failed.iter().map(|f| (f.name(), f.count)).collect();
+    let rows = window.longest_first();
+    let failed = rows.iter().find(|call| call.row == *statx).map(|call| &call.failures);
+    let failed: Vec<_> = failed.expect("its row").iter().map(|f| (f.name(), f.count)).collect();
     assert_eq!(failed, [("ENOENT".to_string(), FAILURES)]);
     // A running thread may have a failure between the reading of rows and of errors.
-    for row in window.rows.iter().filter(|row| row.who.and_then(|who| who.tid) == Some(tid)) {
-        let by_error: u64 = window.failures_of(row).iter().map(|f| f.count).sum();
-        assert_eq!(by_error, row.errors, "{row:?}");
+    for call in rows.iter().filter(|call| call.row.who.and_then(|who| who.tid) == Some(tid)) {
+        let by_error: u64 = call.failures.iter().map(|f| f.count).sum();
+        assert_eq!(by_error, call.row.errors, "{call:?}");
     }
     let sleep = row(&window, "clock_nanosleep", Some(tid)).expect("its row");
     assert!(sleep.max_ns >= Some(30_000_000), "{sleep:?}");
     // exit() does not return, but counts.
     assert_eq!(row(&window, "exit", Some(tid)).map(|r| r.calls), Some(1));
-    let who = calls.who.expect("a thread");
     // It slept once, so it has two dispatches; but a kernel may hide a switch
     // (docs/explanation/accuracy.md).
-    assert!(window.dispatches_of(&who) >= 1, "{:?}", window.dispatches);
+    let dispatches = rows.iter().find(|call| call.row == *calls).map(|call| call.dispatches);
+    assert!(dispatches >= Some(1), "{:?}", window.dispatches);
 
     let next = source.window().expect("a window");
     assert_eq!(row(&next, "getppid", Some(tid)), None, "nothing is counted twice");

@@ -4,7 +4,7 @@ use super::figures::{joined, widths};
 use super::text::{cut, put, wrapped};
 use super::theme::Ink;
 use super::view::View;
-use exactop_model::on_demand::syscalls::SyscallWindow;
+use exactop_model::on_demand::syscalls::{CallRow, SyscallWindow};
 use exactop_model::text::escape::harmless;
 use exactop_model::words::units::{duration, rate, thousands};
 use exactop_model::words::{losses, syscalls};
@@ -45,13 +45,13 @@ fn table(view: &View, calls: &SyscallWindow, y: u16, buf: &mut Buffer) {
     let width = usize::from(buf.area.width);
     let room = usize::from(view.end_y.saturating_sub(y + 1));
     let rows = calls.longest_first();
-    let name = rows.iter().map(|row| row.nr.to_string().width()).max().unwrap_or(0).max(12);
+    let name = rows.iter().map(|call| call.row.nr.to_string().width()).max().unwrap_or(0).max(12);
     let top = view.page.top.min(rows.len().saturating_sub(room.max(1)));
     let shown = rows.iter().skip(top).take(room);
     let texts: Vec<Vec<String>> = shown
-        .map(|row| {
+        .map(|CallRow { row, failures, .. }| {
             let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
-            let failed = syscalls::failed(&calls.failures_of(row));
+            let failed = syscalls::failed(failures);
             let call = format!("{:<name$}  {failed}", row.nr.to_string());
             vec![
                 thousands(row.calls),

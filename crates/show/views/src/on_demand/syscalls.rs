@@ -4,7 +4,7 @@ use super::losses;
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{Layout, Text};
 use crate::Sheet;
-use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::syscalls::{CallRow, Failures, SyscallWindow, SyscallsBy};
 use exactop_model::words::plural::counted;
 use exactop_model::words::{syscalls::failed, syscalls::UNSEEN, units::rate};
 use exactop_model::{Datum, Value as Shown};
@@ -13,31 +13,33 @@ use serde_json::{json, Value};
 /// Version of the JSON schema; raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
-    Figure::new("PID", "pid", |_, row| count(row.who.map(|w| w.tgid.into()))),
-    Figure::machine_only("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),
-    Figure::new("NAME", "comm", |_, row| word(row.who.map(|w| w.comm.to_string()))),
-    Figure::shown("NAME/TID", |_, row| word(row.who.map(|w| w.to_string()))),
-    Figure::shown("DISP/s", |window, row| {
-        word(row.who.map(|who| rate(window.dispatches_of(&who), window.seconds())))
+const FIGURES: &[Figure<SyscallWindow, CallRow>] = &[
+    Figure::new("PID", "pid", |_, call| count(call.row.who.map(|w| w.tgid.into()))),
+    Figure::machine_only("tid", |_, call| count(call.row.who.and_then(|w| w.tid).map(u64::from))),
+    Figure::new("NAME", "comm", |_, call| word(call.row.who.map(|w| w.comm.to_string()))),
+    Figure::shown("NAME/TID", |_, call| word(call.row.who.map(|w| w.to_string()))),
+    Figure::shown("DISP/s", |window, call| {
+        word(call.row.who.map(|_| rate(call.dispatches, window.seconds())))
     }),
-    Figure::machine_only("syscall", |_, row| word(row.nr.name().map(String::from))),
-    Figure::machine_only("nr", |_, row| Shown::Known(Datum::Int(row.nr.0.into()))),
-    Figure::new("CALLS", "calls", |_, row| count(row.calls)),
-    Figure::shown("CALLS/s", |window, row| word(rate(row.calls, window.seconds()))),
-    Figure::machine_only("untimed", |_, row| count(row.untimed)),
-    Figure::new("ERRORS", "errors", |_, row| count(row.errors)),
-    Figure::shown("TOTAL", |_, row| ns((row.calls > row.untimed).then_some(row.total_ns))),
-    Figure::machine_only("total_ns", |_, row| ns(row.total_ns)),
-    Figure::new("MEAN", "mean_ns", |_, row| ns(row.mean_ns())),
-    Figure::new("MAX", "max_ns", |_, row| ns(row.max_ns)),
-    Figure::new("IN", "in_flight", |_, row| count(row.in_flight)),
-    Figure::machine_only("oldest_in_flight_ns", |_, row| ns(row.oldest_ns)),
-    Figure::shown("SYSCALL", |_, row| word(row.nr.to_string())),
-    Figure::shown("FAILED WITH", |window, row| word(failed(&window.failures_of(row)))),
-    Figure::csv("errnos", |window, row| {
-        let told = |f: &Failures| format!("{}:{}", f.name(), f.count);
-        word(window.failures_of(row).iter().map(told).collect::<Vec<_>>().join(" "))
+    Figure::machine_only("syscall", |_, call| word(call.row.nr.name().map(String::from))),
+    Figure::machine_only("nr", |_, call| Shown::Known(Datum::Int(call.row.nr.0.into()))),
+    Figure::new("CALLS", "calls", |_, call| count(call.row.calls)),
+    Figure::shown("CALLS/s", |window, call| word(rate(call.row.calls, window.seconds()))),
+    Figure::machine_only("untimed", |_, call| count(call.row.untimed)),
+    Figure::new("ERRORS", "errors", |_, call| count(call.row.errors)),
+    Figure::shown("TOTAL", |_, call| {
+        ns((call.row.calls > call.row.untimed).then_some(call.row.total_ns))
+    }),
+    Figure::machine_only("total_ns", |_, call| ns(call.row.total_ns)),
+    Figure::new("MEAN", "mean_ns", |_, call| ns(call.row.mean_ns())),
+    Figure::new("MAX", "max_ns", |_, call| ns(call.row.max_ns)),
+    Figure::new("IN", "in_flight", |_, call| count(call.row.in_flight)),
+    Figure::machine_only("oldest_in_flight_ns", |_, call| ns(call.row.oldest_ns)),
+    Figure::shown("SYSCALL", |_, call| word(call.row.nr.to_string())),
+    Figure::shown("FAILED WITH", |_, call| word(failed(&call.failures))),
+    Figure::csv("errnos", |_, call| {
+        let text = |f: &Failures| format!("{}:{}", f.name(), f.count);
+        word(call.failures.iter().map(text).collect::<Vec<_>>().join(" "))
     }),
 ];
 
@@ -66,8 +68,8 @@ const LAYOUT: Layout = Layout {
 pub fn text(calls: &SyscallWindow, _: bool, sheet: Sheet) -> String {
     let sorted = calls.longest_first();
     let seconds = calls.seconds();
-    let total: u64 = sorted.iter().map(|r| r.calls).sum();
-    let errors: u64 = sorted.iter().map(|r| r.errors).sum();
+    let total: u64 = sorted.iter().map(|r| r.row.calls).sum();
+    let errors: u64 = sorted.iter().map(|r| r.row.errors).sum();
     let summary = format!(
         "Window {seconds:.3} s: {} ({} a second), {errors} failed",
         counted(total, "call"),
@@ -99,16 +101,16 @@ pub fn json(calls: &SyscallWindow, _: bool) -> String {
         })
         .collect();
     let rows = calls.longest_first();
-    let mut told = figure::objects(FIGURES, calls, &rows);
-    for (object, row) in told.iter_mut().zip(&rows) {
-        let errnos = calls.failures_of(row).into_iter().map(|f| (f.name(), f.count.into()));
+    let mut objects = figure::objects(FIGURES, calls, &rows);
+    for (object, row) in objects.iter_mut().zip(&rows) {
+        let errnos = row.failures.iter().map(|f| (f.name(), f.count.into()));
         object["errnos"] = Value::Object(errnos.collect());
     }
     let mut object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": calls.t0_ns, "t1_ns": calls.t1_ns },
         "by": by(calls.by),
-        "calls": told,
+        "calls": objects,
         "dispatches": dispatches,
     });
     losses::tell(&calls.losses, &mut object);
@@ -137,7 +139,7 @@ pub fn csv(calls: &SyscallWindow, _: bool) -> Vec<u8> {
 mod tests {
     use super::*;
     use exactop_model::on_demand::losses::Losses;
-    use exactop_model::on_demand::syscalls::Dispatches;
+    use exactop_model::on_demand::syscalls::{Dispatches, SyscallRow};
     use exactop_model::{Comm, SyscallNr, TaskRef};
 
     fn window(by: SyscallsBy) -> SyscallWindow {
