@@ -11,13 +11,13 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 
-/// A top for Linux that closes its books
+/// Show where every nanosecond of CPU time goes
 ///
 /// exactop charges every nanosecond of every CPU to an account, including the time of processes
-/// that exit between two looks. Every window shows that the accounts sum to the CPUs' time.
+/// that exit between two refreshes. Every window shows that the accounts sum to the CPUs' time.
 ///
 /// Without options, exactop shows the live view. Batch mode (-b, --json, --csv, --once) prints one
-/// window after the other. The first window is as long as the others, so its figures mean the same.
+/// window after the other. The first window has its full length, like all others.
 #[derive(Debug, Parser)]
 #[command(
     name = "exactop",

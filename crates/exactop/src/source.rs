@@ -110,8 +110,8 @@ fn on_socket(
     }
     let is_inside = remote.is_inside();
     let mut session = Session::new(remote, Path::new("/proc")).map_err(Failure::failed)?;
-    session.names_are_told();
-    session.look_by(Box::new(OnSocket { socket: socket.into(), is_inside }));
+    session.leave_names_to_source();
+    session.attach_through(Box::new(OnSocket { socket: socket.into(), is_inside }));
     Ok((session, Origin::Procfs))
 }
 

@@ -34,7 +34,7 @@ pub struct BlameArgs {
     /// Print victims and culprits as a matrix, in per cent of each victim's wait
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     matrix: bool,
-    /// Name no culprit of waits shorter than this, in microseconds [default: 5]; measures with own
+    /// Sum waits shorter than this as `brief`, in microseconds [default: 5]; attaches own BPF
     /// programs
     #[arg(long, value_name = "US", value_parser = parse::number::<u32>, conflicts_with = "replay")]
     floor: Option<u32>,
@@ -176,7 +176,7 @@ impl BlameArgs {
             form: Box::new(move |window, book, user| {
                 let time = (window.t0_ns, window.t1_ns);
                 let blamed = Blamed::new(window.blame.as_ref()?, time, by, book, user);
-                Some(blamed.of(shown(by, &pids, &groups, book, user)))
+                Some(blamed.retain_victims(shown(by, &pids, &groups, book, user)))
             }),
             no_daemon: "the source keeps no blame book: set 'enabled = true' in [blame] of the \
                         daemon's settings, or add --source own",

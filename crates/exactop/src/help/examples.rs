@@ -104,7 +104,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "blame",
         &[
-            ("exactop blame", "watch who keeps whose tasks off the CPU"),
+            ("exactop blame", "watch which groups keep others off the CPU"),
             ("exactop blame --by unit 1 10", "print ten seconds by systemd unit"),
         ],
     ),

@@ -58,7 +58,7 @@ pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     }
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
-        (line, with_nearest(error.message()))
+        (line, with_remedy(error.message()))
     })
 }
 
@@ -75,15 +75,15 @@ pub fn line_of_key(text: &str, key: &str) -> usize {
     line_at(text, value.span().start)
 }
 
-/// Reduces an error that lists all keys to the unknown key and the nearest known one.
-fn with_nearest(message: &str) -> String {
+/// An error with what to do: an unknown key has the nearest known one instead of a list of all.
+fn with_remedy(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match (message.starts_with("unknown field "), words.split_first()) {
         (true, Some((unknown, known))) => match nearest(unknown, known.iter().copied()) {
             Some(meant) => format!("unknown field `{unknown}`: did you mean `{meant}`?"),
             None => message.to_string(),
         },
-        _ => message.to_string(),
+        _ => format!("{message}: correct this line (KEY = VALUE)"),
     }
 }
 

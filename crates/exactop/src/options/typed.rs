@@ -100,7 +100,7 @@ pub const BLAME: &[Word<WaitBook>] = &[
 pub struct WatchArgs {
     #[command(flatten)]
     pub print: PrintArgs,
-    /// Exit with 3 if a window was inexact; windows of sources other than the ledger always are
+    /// Exit with 3 if a window was inexact; windows of other sources than the ledger always are
     /// (batch)
     #[arg(long)]
     pub check: bool,
@@ -123,7 +123,7 @@ pub struct WatchArgs {
     /// Show only this effective user, a name or a number; ! in front: all others
     #[arg(short, long, value_name = "[!]USER")]
     pub user: Option<String>,
-    /// Show only rows for which this holds: COLUMN followed by = (contains, or equals a number),
+    /// Show only rows that match this: COLUMN followed by = (contains, or equals a number),
     /// ==, !=, <, <=, > or >= and a value, such as 5, 100M or 5ms; ! in front negates. May be given
     /// several times
     #[arg(long, value_name = "EXPR", value_parser = parse::filter, allow_hyphen_values = true)]

@@ -95,6 +95,10 @@ fn presets_of_ones_own_are_in_the_configuration() {
         "{}",
         refused.err
     );
+    std::fs::write(&file, "[presets.mine]\ncolumns\n").expect("written");
+    let refused = with(&["-b", "--preset", "mine"]);
+    assert!(refused.err.contains("config.toml:2: key with no value"), "{}", refused.err);
+    assert!(refused.err.contains(": correct this line (KEY = VALUE)"), "{}", refused.err);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn verdict(difference: &Difference) -> String {
     let unit = difference.measure.per.unit();
     match difference.verdict() {
         Verdict::TooFewHosts => format!(
-            "With fewer than {} hosts {} a difference cannot be told from noise. Figures are {unit}.",
+            "With fewer than {} hosts {} a difference cannot be distinguished from noise. Figures are {unit}.",
             difference.basis.fewest(),
             if difference.basis.kind == BasisKind::Pairs { "in both" } else { "on a side" }
         ),

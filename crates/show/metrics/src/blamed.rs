@@ -3,7 +3,7 @@
 use crate::family::{Family, FamilyKind, Point, Unit, Value};
 use crate::places::Places;
 use crate::settings::Settings;
-use exactop_model::blame::rows::{Blamed, Kind};
+use exactop_model::blame::rows::{Blamed, CulpritKind};
 use exactop_model::owner::{Names, LABEL_LEFT, LABEL_OTHER};
 use exactop_model::text::escape::escape;
 use exactop_model::{Book, Window};
@@ -31,7 +31,7 @@ pub(crate) fn booked(
     for row in blamed.rows {
         for culprit in row.culprits {
             let name = match culprit.kind {
-                Kind::Group | Kind::Kernel | Kind::Other => culprit.culprit,
+                CulpritKind::Group | CulpritKind::Kernel | CulpritKind::Other => culprit.culprit,
                 kind => format!("~{}", kind.name()),
             };
             *pairs.entry((row.victim.clone(), name)).or_default() += u128::from(culprit.booked.ns);

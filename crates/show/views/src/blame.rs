@@ -128,7 +128,7 @@ pub fn csv(blamed: &Blamed) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::blame::rows::Kind;
+    use exactop_model::blame::rows::CulpritKind;
     use exactop_model::blame::{Booked, Waits};
     use exactop_model::owner::Grouping;
 
@@ -142,10 +142,10 @@ mod tests {
             victim: "/web".into(),
             waits: Waits { lat_ns: 412_000_000, dispatches: 9, in_flight_delta_ns: 12_000_000 },
             culprits: vec![
-                culprit("/batch", Kind::Group, 284_000_000),
-                culprit("/web", Kind::Own, 88_000_000),
-                culprit("brief", Kind::Brief, 20_000_000),
-                culprit("idle", Kind::Idle, 8_000_000),
+                culprit("/batch", CulpritKind::Group, 284_000_000),
+                culprit("/web", CulpritKind::Own, 88_000_000),
+                culprit("brief", CulpritKind::Brief, 20_000_000),
+                culprit("idle", CulpritKind::Idle, 8_000_000),
             ],
         };
         let (t0_ns, t1_ns) = (0, 1_000_000_000);

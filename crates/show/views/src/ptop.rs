@@ -259,7 +259,7 @@ fn of_nobody(page: &Page) -> Vec<Line> {
         ("exited, no ancestor lives", orphans),
         ("unnamed", Figures::unnamed(unnamed)),
         ("interrupts", only(books.irq_ns)),
-        ("stolen from nobody", only(books.steal_ns.map(|ns| ns.saturating_sub(stolen)))),
+        ("steal beside tasks", only(books.steal_ns.map(|ns| ns.saturating_sub(stolen)))),
     ] {
         if figures.total.known().is_some_and(|ns| ns > 0) && page.is_whole {
             lines.push(Line::bracketed(name, figures));

@@ -1,6 +1,6 @@
 //! Who kept whom off the CPU over a stretch, by the blame books of its windows.
 
-use exactop_model::blame::rows::{BlamedSums, CulpritRow, Kind, VictimRow};
+use exactop_model::blame::rows::{BlamedSums, CulpritKind, CulpritRow, VictimRow};
 use std::collections::BTreeMap;
 
 /// The blame books of a stretch's windows under its key, summed.
@@ -46,8 +46,8 @@ pub struct PairChange {
     pub victim: String,
     /// Who had the CPU meanwhile.
     pub culprit: String,
-    /// Kind of culprit.
-    pub kind: Kind,
+    /// CulpritKind of culprit.
+    pub kind: CulpritKind,
     /// Wait in the first range, ns.
     pub a_ns: u64,
     /// Wait in the second range, ns.
@@ -58,7 +58,7 @@ pub struct PairChange {
 
 /// All pairs of both sides, the largest change per second first.
 pub(crate) fn changes([a, b]: [&Pairs; 2]) -> Vec<PairChange> {
-    let mut both: BTreeMap<(&str, Kind, &str), [u64; 2]> = BTreeMap::new();
+    let mut both: BTreeMap<(&str, CulpritKind, &str), [u64; 2]> = BTreeMap::new();
     for (side, pairs) in [a, b].into_iter().enumerate() {
         for row in &pairs.rows {
             for CulpritRow { culprit, kind, booked } in &row.culprits {

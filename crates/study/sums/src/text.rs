@@ -107,7 +107,7 @@ fn verdict(difference: &Difference) -> String {
     let unit = difference.per.unit();
     match difference.verdict() {
         Verdict::TooFewWindows => format!(
-            "With fewer than {FEWEST} windows on a side a difference cannot be told from noise. \
+            "With fewer than {FEWEST} windows on a side a difference cannot be distinguished from noise. \
              Figures are {unit}."
         ),
         Verdict::NothingWeighed => format!(

@@ -54,9 +54,9 @@ fn by() -> impl TypedValueParser<Value = Sum> {
 /// The meaning of the lines, for `--help`.
 const NOTES: &str = "\
 SLP, LCK, BLK: sleep by system call, in per cent of the time of all threads of the process.
-THR: time without a CPU because the group's quota was used up, until the thread ran again. Run queue:
+THR: time without a CPU from the end of the group's quota until the thread ran again. Run queue:
 waits for a CPU after a wake-up and after a preemption, with the 99th percentile (from a log-linear
-histogram: at most a quarter too high) and the longest. Ran instead: the tasks that had that CPU
+histogram: at most 25 % too high) and the longest. Ran instead: the tasks that had that CPU
 meanwhile, within its last 32 switches. Woken by: the tasks that woke the thread, and how often.
 By a group, user or command: a bar for each size of waits for a CPU, and percentiles, at most twice too
 high and never above MAX. BEGAN: with a wake-up, or by losing the CPU (also if throttled). LAT is the

@@ -144,7 +144,7 @@ impl Condition {
         let there: Vec<String> =
             (0..CPUS).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string()).collect();
         Err(Failure::usage(format!(
-            "--cpus: none of these CPUs may be used here: choose among {}",
+            "--cpus: cannot use any of these CPUs here: choose among {}",
             there.join(",")
         )))
     }

@@ -35,7 +35,7 @@ pub fn run(
 ) -> Result<RunReport, Failure> {
     if let Some((nice, true)) = condition.niceness() {
         let asked = condition.nice.unwrap_or(0);
-        complain(&format!("niceness {asked} is out of range: using {nice}"));
+        complain(&format!("niceness {asked} is not within -20 and 19: using {nice}"));
     }
     let mut group = CommandGroup::from_condition(condition).map_err(ours)?;
     let mut follower = Follower::open(typed, recorder)?;

@@ -1,13 +1,13 @@
 //! The blame book under labels, for the fleet's tables.
 
-use super::rows::Kind;
+use super::rows::CulpritKind;
 use super::{Blame, Booked, Culprit, Party};
 use crate::ledger::book::Book;
 use crate::owner::{Grouping, Labels, Names, Naming, LABEL_OTHER};
 use rustc_hash::FxHashMap;
 
 /// A victim and its culprit. A culprit that is no task has no labels.
-pub type LabelledPair = (Labels, Kind, Labels);
+pub type LabelledPair = (Labels, CulpritKind, Labels);
 
 /// Distinct labels of parties, each with its number. A window has more pairs than parties, and fewer
 /// labels.
@@ -47,18 +47,22 @@ pub fn labelled_pairs(
         Distinct { naming, parties: FxHashMap::default(), numbers: FxHashMap::default() };
     let unknown = labels.number(Labels::all(by, LABEL_OTHER));
     let no_task = labels.number(Labels(vec![None; by.len()]));
-    let mut sums: FxHashMap<(usize, Kind, usize), Booked> = FxHashMap::default();
+    let mut sums: FxHashMap<(usize, CulpritKind, usize), Booked> = FxHashMap::default();
     for ((victim, culprit), booked) in &blame.pairs {
-        let victim = victim.as_ref().map_or(unknown, |party| labels.party(party));
+        let number = victim.as_ref().map_or(unknown, |party| labels.party(party));
         let (kind, culprit) = match culprit {
-            Culprit::Task(party) => match labels.party(party) {
-                number if number == victim => (Kind::Own, number),
-                number if party.kthread => (Kind::Kernel, number),
-                number => (Kind::Group, number),
-            },
+            Culprit::Task(party) => {
+                let culprit = labels.party(party);
+                let kind = match () {
+                    () if culprit == number && party.may_be_own_of(victim) => CulpritKind::Own,
+                    () if party.kthread => CulpritKind::Kernel,
+                    () => CulpritKind::Group,
+                };
+                (kind, culprit)
+            }
             other => (other.kind(), no_task),
         };
-        sums.entry((victim, kind, culprit)).or_default().add(booked);
+        sums.entry((number, kind, culprit)).or_default().add(booked);
     }
     let numbers = labels.numbers.into_iter();
     let by_number: FxHashMap<usize, Labels> = numbers.map(|(labels, n)| (n, labels)).collect();

@@ -44,6 +44,12 @@ impl Party {
         *self == Party::from_ident(leader)
     }
 
+    /// True if waits for this party may be for the victim's own owner. A kernel thread that keeps a
+    /// user's task from running is the kernel, also in one group or under one user.
+    pub(crate) fn may_be_own_of(&self, victim: &Option<Party>) -> bool {
+        !self.kthread || victim.is_some_and(|victim| victim.kthread)
+    }
+
     /// The identity of its tasks, as far as it decides their owner.
     pub(crate) fn ident(&self) -> Ident {
         Ident {

@@ -24,7 +24,7 @@ pub const OTHER_USERS: &str = "other users";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs)] // Their names say it; see `Culprit`.
-pub enum Kind {
+pub enum CulpritKind {
     /// Another owner.
     Group,
     /// The victim itself.
@@ -40,14 +40,14 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl CulpritKind {
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-impl Serialize for Kind {
+impl Serialize for CulpritKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
     }
@@ -59,7 +59,7 @@ pub struct CulpritRow {
     /// Name, escaped; of kernel threads their command name or pool.
     pub culprit: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: CulpritKind,
     /// What was booked to it.
     #[serde(flatten)]
     pub booked: Booked,
@@ -70,7 +70,7 @@ pub struct CulpritRow {
 pub struct VictimRow {
     /// Name, escaped.
     pub victim: String,
-    /// What its tasks waited.
+    /// Waits of its tasks.
     #[serde(flatten)]
     pub waits: Waits,
     /// Its culprits, the worst first.
@@ -78,7 +78,7 @@ pub struct VictimRow {
 }
 
 impl VictimRow {
-    /// What was booked of its waits, ns.
+    /// The part of its waits that has a culprit, ns.
     pub fn booked_ns(&self) -> u64 {
         self.culprits.iter().map(|culprit| culprit.booked.ns).sum()
     }
@@ -103,7 +103,7 @@ pub struct Blamed {
 #[derive(Debug, Default)]
 struct Sum {
     waits: Waits,
-    culprits: BTreeMap<(Kind, String), Booked>,
+    culprits: BTreeMap<(CulpritKind, String), Booked>,
 }
 
 /// The blame books of one window or more under a key, while they are summed.
@@ -132,13 +132,17 @@ impl BlamedSums {
         }
         for ((victim, culprit), booked) in &blame.pairs {
             let row = name(victim);
-            let told = match culprit {
-                Culprit::Task(party) if name(&Some(*party)) == row => (Kind::Own, row.clone()),
-                Culprit::Task(party) if party.kthread => (Kind::Kernel, pool(party, names)),
-                Culprit::Task(party) => (Kind::Group, name(&Some(*party))),
-                other => told(*other),
+            let kind_and_name = match culprit {
+                Culprit::Task(party)
+                    if party.may_be_own_of(victim) && name(&Some(*party)) == row =>
+                {
+                    (CulpritKind::Own, row.clone())
+                }
+                Culprit::Task(party) if party.kthread => (CulpritKind::Kernel, pool(party, names)),
+                Culprit::Task(party) => (CulpritKind::Group, name(&Some(*party))),
+                other => kind_and_name(*other),
             };
-            sums.entry(row).or_default().culprits.entry(told).or_default().add(booked);
+            sums.entry(row).or_default().culprits.entry(kind_and_name).or_default().add(booked);
         }
         self.windows += 1;
         self.residual_ns += blame.residual_ns();
@@ -168,7 +172,7 @@ impl Blamed {
 
     /// The book of some victims alone. The residual stays that of the whole book.
     #[must_use]
-    pub fn of(mut self, is_shown: impl Fn(&str) -> bool) -> Blamed {
+    pub fn retain_victims(mut self, is_shown: impl Fn(&str) -> bool) -> Blamed {
         self.rows.retain(|row| is_shown(&row.victim));
         self
     }
@@ -196,22 +200,22 @@ fn pool(party: &Party, names: &dyn OwnerNames) -> String {
 }
 
 impl Culprit {
-    /// Its kind. A task's is [`Kind::Group`]: without a key no owner is the victim.
-    pub fn kind(self) -> Kind {
+    /// Its kind. A task's is [`CulpritKind::Group`]: without a key no owner is the victim.
+    pub fn kind(self) -> CulpritKind {
         match self {
-            Culprit::Task(_) | Culprit::Hidden => Kind::Group,
-            Culprit::Interrupts => Kind::Interrupts,
-            Culprit::Steal => Kind::Steal,
-            Culprit::Idle => Kind::Idle,
-            Culprit::Throttled => Kind::Throttled,
-            Culprit::Brief => Kind::Brief,
-            Culprit::Older => Kind::Older,
-            Culprit::Other => Kind::Other,
+            Culprit::Task(_) | Culprit::Hidden => CulpritKind::Group,
+            Culprit::Interrupts => CulpritKind::Interrupts,
+            Culprit::Steal => CulpritKind::Steal,
+            Culprit::Idle => CulpritKind::Idle,
+            Culprit::Throttled => CulpritKind::Throttled,
+            Culprit::Brief => CulpritKind::Brief,
+            Culprit::Older => CulpritKind::Older,
+            Culprit::Other => CulpritKind::Other,
         }
     }
 }
 
-fn told(culprit: Culprit) -> (Kind, String) {
+fn kind_and_name(culprit: Culprit) -> (CulpritKind, String) {
     let kind = culprit.kind();
     let name = match culprit {
         Culprit::Other => LABEL_OTHER,
@@ -282,6 +286,27 @@ mod tests {
             [("batch", "group"), ("web", "own"), (pool, "kernel"), ("brief", "brief")]
         );
         assert_eq!(blamed.rows[1].victim, "~other");
+    }
+
+    /// The kworkers of this group and user are not the group and the user.
+    #[test]
+    fn a_kernel_thread_is_the_kernel_in_the_victims_own_group_and_user() {
+        let (shell, worker) = (party(b"sh", 0, false), party(b"kworker/0:1", 0, true));
+        let mut blame = Blame::default();
+        for victim in [shell, worker] {
+            blame.book(Some(victim), Culprit::Task(worker), Booked { ns: 5, times: 1 });
+        }
+        let kinds = |by| {
+            let rows = Blamed::new(&blame, (0, 1), by, &(), &mut |_| None).rows;
+            let mut kinds: Vec<_> =
+                rows.iter().flat_map(|row| &row.culprits).map(|c| c.kind.name()).collect();
+            kinds.sort_unstable();
+            kinds
+        };
+        // The worker's own wait for workers is for its own owner.
+        for by in [Grouping::Cgroup, Grouping::User, Grouping::Command] {
+            assert_eq!(kinds(by), ["kernel", "own"], "{by}");
+        }
     }
 
     #[test]

@@ -56,12 +56,11 @@ impl fmt::Display for MaxError {
                 "write per cent of a CPU (40%), microseconds (40000 or 400000/1000000), or max",
             ),
             MaxError::Period(us) => {
-                write!(f, "a period of {us} us: the kernel takes 1000 to 1000000")
+                write!(f, "a period of {us} us: write 1000 to 1000000 us")
             }
             MaxError::Quota(us) => write!(
                 f,
-                "a quota of {us} us: the kernel takes 1000 or more; a longer period allows smaller \
-                 shares"
+                "a quota of {us} us: write 1000 us or more; a longer period allows smaller shares"
             ),
         }
     }

@@ -14,14 +14,14 @@ const MOST: usize = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behind {
     /// The culprit.
-    pub who: Who,
+    pub who: CulpritOwner,
     /// Part of all booked waits but those for a quota, 0..1.
     pub part: f64,
 }
 
 /// A culprit of a program's waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Who {
+pub enum CulpritOwner {
     /// Another program, and the path of its control group, raw bytes, if it was read.
     Program(Comm, Option<Vec<u8>>),
     /// Threads of the program itself.
@@ -44,21 +44,21 @@ pub(crate) fn culprits(
         pairs.filter(|((_, culprit), _)| *culprit != Culprit::Throttled)
     };
     let victims: FxHashSet<Option<Party>> = booked().map(|((victim, _), _)| *victim).collect();
-    let mut sums: FxHashMap<Who, u64> = FxHashMap::default();
+    let mut sums: FxHashMap<CulpritOwner, u64> = FxHashMap::default();
     for ((_, culprit), booked) in booked() {
         let who = match culprit {
-            Culprit::Task(party) if victims.contains(&Some(*party)) => Who::Own,
-            Culprit::Task(party) if party.kthread => Who::Kernel(party.comm),
+            Culprit::Task(party) if victims.contains(&Some(*party)) => CulpritOwner::Own,
+            Culprit::Task(party) if party.kthread => CulpritOwner::Kernel(party.comm),
             Culprit::Task(party) => {
                 let path = book.group(party.cgroup_id).map(|group| group.path.clone());
-                Who::Program(party.comm, path)
+                CulpritOwner::Program(party.comm, path)
             }
-            other => Who::Other(*other),
+            other => CulpritOwner::Other(*other),
         };
         *sums.entry(who).or_default() += booked.ns;
     }
     let all_ns = sums.values().sum::<u64>().max(1);
-    let mut sums: Vec<(Who, u64)> = sums.into_iter().collect();
+    let mut sums: Vec<(CulpritOwner, u64)> = sums.into_iter().collect();
     sums.sort_by(|(who, ns), (other, less)| (Reverse(ns), who).cmp(&(Reverse(less), other)));
     let behind = |(who, ns)| Behind { who, part: ns as f64 / all_ns as f64 };
     sums.into_iter().take(MOST).map(behind).collect()
@@ -70,10 +70,10 @@ pub(super) fn causes_first(found: &mut [Finding]) {
         let FindingKind::Waited(waited) = &found[at].what else { continue };
         let Some(worst) = waited.culprits.first() else { continue };
         let is_cause = |finding: &Finding| match (&finding.what, &worst.who) {
-            (FindingKind::ShortLived(lives), Who::Program(comm, _)) => {
+            (FindingKind::ShortLived(lives), CulpritOwner::Program(comm, _)) => {
                 lives.comm == *comm || lives.under == Some(*comm)
             }
-            (FindingKind::Stolen { .. }, Who::Other(Culprit::Steal)) => true,
+            (FindingKind::Stolen { .. }, CulpritOwner::Other(Culprit::Steal)) => true,
             _ => false,
         };
         if let Some(cause) = (at + 1..found.len()).find(|&n| is_cause(&found[n])) {

@@ -7,7 +7,7 @@
 pub(crate) mod culprits;
 mod quotas;
 
-pub use culprits::{Behind, Who};
+pub use culprits::{Behind, CulpritOwner};
 pub use quotas::{by_quota, Quota};
 
 use crate::cgroups::{uses, GroupUse};

@@ -4,7 +4,7 @@
 //! Each nanosecond of task time is in exactly one row, exited tasks included. So the rows' CPU time
 //! is that of tasks and exited groups together, to the nanosecond.
 
-use crate::blame::rows::{Blamed, Kind, VictimRow};
+use crate::blame::rows::{Blamed, CulpritKind, VictimRow};
 use crate::cgroups::{GroupUse, Groups};
 use crate::ledger::book::Book;
 use crate::ledger::counters::{Counter, Counters};
@@ -166,7 +166,7 @@ impl NamedSums {
         };
         for row in &mut self.rows {
             let culprits = row.kept_off.iter_mut().flat_map(|victim| &mut victim.culprits);
-            culprits.filter(|c| c.kind == Kind::Group).for_each(|c| name(&mut c.culprit));
+            culprits.filter(|c| c.kind == CulpritKind::Group).for_each(|c| name(&mut c.culprit));
             if !row.is_rest {
                 name(&mut row.name);
             }

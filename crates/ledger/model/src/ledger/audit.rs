@@ -59,7 +59,7 @@ impl TaskAudit {
     }
 
     /// The same as a part of an exited group, for a task that ends.
-    pub fn of_who_ends(&self) -> ExitAudit {
+    pub fn at_exit(&self) -> ExitAudit {
         let without_sign = |of: Difference| ExitedDifference {
             error_ns: of.error_ns.unsigned_abs(),
             bias_ns: of.bias_ns.unsigned_abs(),
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_group_sums_errors_without_sign_and_keeps_the_worst() {
-        let (one, other) = (audit(-5, -2, 2).of_who_ends(), audit(3, 4, 0).of_who_ends());
+        let (one, other) = (audit(-5, -2, 2).at_exit(), audit(3, 4, 0).at_exit());
         let both = one.and(&other);
         let difference = |error_ns, bias_ns| ExitedDifference { error_ns, bias_ns, worst_ns: 5 };
         assert_eq!((both.run, both.lat), (difference(8, 6), difference(8, 14)));

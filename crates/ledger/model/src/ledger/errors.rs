@@ -48,7 +48,7 @@ macro_rules! errors {
             }
             /// True if a full table left a task or a group without a place, so that its time is
             /// unnamed.
-            pub const fn is_want_of_place(self) -> bool {
+            pub const fn leaves_no_place(self) -> bool {
                 matches!(self, ErrorKind::NoSlot | ErrorKind::NoStorage | ErrorKind::NoGroup)
             }
             /// The error in words.
@@ -123,8 +123,8 @@ impl ErrorCounts {
     }
 
     /// Number of tasks and groups without a place in a full table, whose time is unnamed.
-    pub fn want_of_place(&self) -> u64 {
-        ErrorKind::ALL.iter().filter(|k| k.is_want_of_place()).map(|&k| self.get(k)).sum()
+    pub fn without_place(&self) -> u64 {
+        ErrorKind::ALL.iter().filter(|k| k.leaves_no_place()).map(|&k| self.get(k)).sum()
     }
 
     /// The kinds that occurred, with their counts.

@@ -200,7 +200,7 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
         ProcessRef { tgid: key.tgid, start_ns: leader.key.start_ns }
     });
     // The audit before a task's first window is unknown.
-    let audit = task.audit.map_or_else(ExitAudit::default, |audit| audit.of_who_ends());
+    let audit = task.audit.map_or_else(ExitAudit::default, |audit| audit.at_exit());
     let sample = ExitSample {
         account,
         of,

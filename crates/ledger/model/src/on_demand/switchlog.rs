@@ -17,7 +17,8 @@ mod state {
 pub enum SwitchEventKind {
     /// The CPU went from `prev` to `next`.
     Switch {
-        /// True if `prev` was still runnable.
+        /// The tracepoint's `preempt`. A task with state 0 is still runnable without it, too: it yielded,
+        /// or the kernel took the CPU on its way back from a call or an interrupt.
         preempted: bool,
         /// Bits of the state of `prev`.
         state: u32,

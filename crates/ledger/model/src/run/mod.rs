@@ -149,7 +149,7 @@ impl Tree {
     /// Number of tasks without a place in the ledger's tables, and the unnamed time, ns. A part of
     /// both may be the tree's. `None`: every task had a place.
     pub fn nameless(&self) -> Option<(u64, u64)> {
-        let tasks = self.errors.want_of_place();
+        let tasks = self.errors.without_place();
         (tasks > 0).then_some((tasks, self.unnamed_ns))
     }
 

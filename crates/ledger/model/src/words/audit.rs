@@ -72,7 +72,7 @@ pub fn events(frame: &Frame) -> impl Iterator<Item = String> + '_ {
 /// Says that time of tasks without a place in a table is in no row. `None` if every task had a
 /// place.
 pub fn without_place(frame: &Frame) -> Option<String> {
-    let times = frame.errors.want_of_place();
+    let times = frame.errors.without_place();
     (times > 0).then(|| {
         let unnamed = duration(frame.books.unnamed_ns);
         let times = thousands(times);
@@ -92,8 +92,8 @@ fn line(what: &str, held: Option<&AuditFigure>) -> String {
     let worst =
         held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", worst_name(worst)));
     format!(
-        "{what}, compared with the kernel's count: largest difference {}{worst}, sum {}; the clocks \
-         explain {} more",
+        "{what}, compared with the kernel's count: largest difference {}{worst}, sum {}; clock \
+         offsets explain another {}",
         duration(held.max_ns),
         duration(held.sum_ns),
         duration(held.bias_ns),
@@ -123,7 +123,8 @@ mod tests {
         let [run, lat] = lines(&Audit { run: Some(held), lat: None });
         assert!(
             run.contains(
-                "largest difference 1.50us (e\\x1bvil 8), sum 2.00us; the clocks explain 3.00ms"
+                "largest difference 1.50us (e\\x1bvil 8), sum 2.00us; clock offsets explain another \
+                 3.00ms"
             ),
             "{run}"
         );

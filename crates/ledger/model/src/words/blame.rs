@@ -1,6 +1,6 @@
 //! Culprits of the blame book as text, the same in every view.
 
-use crate::blame::rows::{Kind, VictimRow};
+use crate::blame::rows::{CulpritKind, VictimRow};
 
 /// The first culprits with their shares of what was booked: `batch 71 %, itself 22 %`.
 pub fn culprits(row: &VictimRow, most: usize) -> String {
@@ -13,9 +13,9 @@ pub fn culprits(row: &VictimRow, most: usize) -> String {
 }
 
 /// A culprit beside its victim.
-pub fn culprit_name(kind: Kind, name: &str) -> &str {
+pub fn culprit_name(kind: CulpritKind, name: &str) -> &str {
     match kind {
-        Kind::Own => "itself",
+        CulpritKind::Own => "itself",
         _ => name,
     }
 }

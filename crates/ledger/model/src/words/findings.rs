@@ -4,7 +4,7 @@
 use super::units::{self, duration, thousands};
 use crate::blame::{rows::OTHER_USERS, Culprit};
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
-use crate::findings::{Behind, Finding, FindingKind, ShortLived, Throttled, Waited, Who};
+use crate::findings::{Behind, CulpritOwner, Finding, FindingKind, ShortLived, Throttled, Waited};
 use crate::text::escape::escape;
 
 /// The finding in one line; `window_ns` is the length of the window.
@@ -68,15 +68,19 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
 pub fn behind(of: &Behind) -> String {
     let part = format!("{:.0} %", 100.0 * of.part);
     match &of.who {
-        Who::Program(comm, Some(path)) => format!("{part} behind {comm} (cgroup {})", escape(path)),
-        Who::Program(comm, None) | Who::Kernel(comm) => format!("{part} behind {comm}"),
-        Who::Own => format!("{part} own threads"),
-        Who::Other(Culprit::Hidden) => format!("{part} behind {OTHER_USERS}"),
-        Who::Other(Culprit::Idle) => format!("{part} on CPUs that woke up"),
-        Who::Other(Culprit::Brief) => format!("{part} short waits"),
-        Who::Other(Culprit::Interrupts) => format!("{part} interrupts"),
-        Who::Other(Culprit::Steal) => format!("{part} steal"),
-        Who::Other(_) => format!("{part} unknown"),
+        CulpritOwner::Program(comm, Some(path)) => {
+            format!("{part} behind {comm} (cgroup {})", escape(path))
+        }
+        CulpritOwner::Program(comm, None) | CulpritOwner::Kernel(comm) => {
+            format!("{part} behind {comm}")
+        }
+        CulpritOwner::Own => format!("{part} own threads"),
+        CulpritOwner::Other(Culprit::Hidden) => format!("{part} behind {OTHER_USERS}"),
+        CulpritOwner::Other(Culprit::Idle) => format!("{part} on CPUs that woke up"),
+        CulpritOwner::Other(Culprit::Brief) => format!("{part} short waits"),
+        CulpritOwner::Other(Culprit::Interrupts) => format!("{part} interrupts"),
+        CulpritOwner::Other(Culprit::Steal) => format!("{part} steal"),
+        CulpritOwner::Other(_) => format!("{part} unknown"),
     }
 }
 
@@ -109,7 +113,7 @@ pub fn evidence(finding: &Finding) -> String {
     let told = |what: &str, least: f64| format!("threshold {:.0} % {what}", 100.0 * least);
     let of_wanted = |run_ns, lat_ns, throttle_ns, least| {
         let [ran, waited, throttled] = [run_ns, lat_ns, throttle_ns].map(duration);
-        let told = told("of the time it wanted to run", least);
+        let told = told("of the time it could run", least);
         format!("ran {ran} · waited for a CPU {waited} · throttled {throttled} · {told}")
     };
     match &finding.what {

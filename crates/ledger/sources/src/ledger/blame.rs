@@ -162,7 +162,7 @@ impl BlameReader {
             if self.parties.len() <= number {
                 self.parties.resize(number + 1, None);
             }
-            self.parties[number] = Some(told(&party));
+            self.parties[number] = Some(party_from_raw(&party));
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ fn culprit_of(why: Y, party: Option<Party>) -> Culprit {
     }
 }
 
-fn told(party: &ex_party) -> Party {
+fn party_from_raw(party: &ex_party) -> Party {
     Party {
         cgroup_id: party.cgroup,
         uid: party.uid,

@@ -57,13 +57,13 @@ impl Session {
     }
 
     /// Leaves names to the source, which delivers them with its snapshots.
-    pub fn names_are_told(&mut self) {
+    pub fn leave_names_to_source(&mut self) {
         self.names.leave_to_source();
         self.leader_names.leave_to_source();
     }
 
     /// Attaches programs for the watched process through `attaches` from now on.
-    pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
+    pub fn attach_through(&mut self, attaches: Box<dyn Attaches>) {
         self.watched = WatchedProcess::by(attaches);
     }
 }

@@ -16,7 +16,7 @@ pub trait Attaches {
     fn attach(&mut self, subject: Subject, pids: &[u32], interval_ns: Option<u64>) -> Attached;
 }
 
-/// Stands for all processes, which subjects on no page count.
+/// Placeholder for all processes, for subjects without a page.
 const MACHINE: ProcessRef = ProcessRef { tgid: 0, start_ns: 0 };
 
 /// The process that a subject counts, or [`MACHINE`]; `None`: no page is open.
@@ -80,7 +80,7 @@ pub struct WatchedProcess {
     by: Box<dyn Attaches>,
     subjects: [Watch; Subject::ALL.len()],
     /// Why nothing is attached for these needs.
-    not: Option<(Needs, String)>,
+    refused: Option<(Needs, String)>,
 }
 
 impl WatchedProcess {
@@ -92,7 +92,7 @@ impl WatchedProcess {
 
     /// Attaches programs through `by`.
     pub fn by(by: Box<dyn Attaches>) -> WatchedProcess {
-        WatchedProcess { by, subjects: Default::default(), not: None }
+        WatchedProcess { by, subjects: Default::default(), refused: None }
     }
 
     /// Ends the window, and watches the requested process or none from here on. If programs cannot
@@ -110,7 +110,7 @@ impl WatchedProcess {
             let process = process.filter(|_| attaches);
             watch.advance(process, |pids| self.by.attach(subject, pids, request.interval_ns));
         }
-        self.not = (counts && !attaches).then(|| (request.needs, not_attached(source)));
+        self.refused = (counts && !attaches).then(|| (request.needs, not_attached(source)));
     }
 
     /// The last window of a subject or its error, without earlier watches.
@@ -131,7 +131,7 @@ impl WatchedProcess {
         let asked = |(needs, _): &&(Needs, String)| needs.has(Needs::subject(subject));
         // Subjects that are always on the page show the reason themselves.
         let is_always = subject.panel() == Some(Panel::Always);
-        let not = || self.not.as_ref().filter(asked).filter(|_| !is_always);
+        let not = || self.refused.as_ref().filter(asked).filter(|_| !is_always);
         let why_not = || not().map(|(_, why)| Err(why.clone()));
         self.subjects[subject as usize].shown(process).or_else(why_not)
     }

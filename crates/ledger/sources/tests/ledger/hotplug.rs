@@ -26,6 +26,7 @@ fn hotplug_moves_time_to_offline_and_back() {
         let window = books.window(Duration::from_millis(300));
         let faults = books.faults(&window);
         assert!(faults.is_empty(), "{what}: {faults:?}");
+        crate::blame::closed(books, &window);
         let cpu = window.cpus.iter().find(|c| c.time.cpu == 3).map(|c| c.time);
         println!("{what}: {} {cpu:?}", window.state().name());
         // A task that lost its CPU was repaired, and the window also reports this as an event.

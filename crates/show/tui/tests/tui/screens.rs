@@ -2,7 +2,7 @@
 
 use crate::view::{app, press_all, show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::blame::rows::{CulpritRow, Kind, VictimRow};
+use exactop_model::blame::rows::{CulpritKind, CulpritRow, VictimRow};
 use exactop_model::blame::{Booked, Waits};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
@@ -283,8 +283,8 @@ fn kept_off(name: &str, lat_ns: u64) -> VictimRow {
     };
     let waits = Waits { lat_ns: lat_ns as i64, dispatches: 2, in_flight_delta_ns: 0 };
     let culprits = vec![
-        culprit("shop/web-0/app", Kind::Group, lat_ns / 3 * 2),
-        culprit(name, Kind::Own, lat_ns / 3),
+        culprit("shop/web-0/app", CulpritKind::Group, lat_ns / 3 * 2),
+        culprit(name, CulpritKind::Own, lat_ns / 3),
     ];
     VictimRow { victim: name.into(), waits, culprits }
 }

@@ -74,7 +74,10 @@ pub fn text(report: &RunReport) -> String {
             lines.push(usage(report));
             lines.push(named(
                 "not known",
-                format!("microstates, exited processes, what nobody waited for: {}", harmless(why)),
+                format!(
+                    "microstates, exited processes, processes that no parent waited for: {}",
+                    harmless(why)
+                ),
             ));
         }
     }
@@ -127,7 +130,7 @@ fn resident(report: &RunReport) -> String {
 fn usage(report: &RunReport) -> String {
     let usage = &report.rusage;
     named(
-        "of those waited for",
+        "of reaped children",
         format!(
             "max resident {}   faults {} minor {} major   switches {} voluntary {} involuntary",
             resident(report),

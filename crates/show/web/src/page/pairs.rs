@@ -2,7 +2,7 @@
 
 use crate::page::cells::{Cells, Columns};
 use crate::page::moment::Moment;
-use exactop_model::blame::rows::{BlamedSums, Kind};
+use exactop_model::blame::rows::{BlamedSums, CulpritKind};
 use exactop_model::owner::{Grouping, LABEL_OTHER};
 use exactop_model::words::blame::culprit_name;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) type BySlot = BTreeMap<u32, u64>;
 pub(crate) struct FillingPairs {
     /// Most pairs of a key; others are one.
     most: usize,
-    sums: [BTreeMap<(String, Kind, String), BySlot>; KEYS.len()],
+    sums: [BTreeMap<(String, CulpritKind, String), BySlot>; KEYS.len()],
 }
 
 impl FillingPairs {
@@ -83,11 +83,11 @@ impl FillingPairs {
 }
 
 /// Keeps the pairs with the longest waits; the others are added up.
-fn keep_pairs(sums: &mut BTreeMap<(String, Kind, String), BySlot>, most: usize) {
+fn keep_pairs(sums: &mut BTreeMap<(String, CulpritKind, String), BySlot>, most: usize) {
     if sums.len() <= most {
         return;
     }
-    let other = (LABEL_OTHER.to_string(), Kind::Other, LABEL_OTHER.to_string());
+    let other = (LABEL_OTHER.to_string(), CulpritKind::Other, LABEL_OTHER.to_string());
     let mut left = most.max(1);
     keep(sums, other, |_| {
         left -= 1;
@@ -129,7 +129,7 @@ mod tests {
     fn the_longest_waits_stay_and_nothing_is_lost() {
         let mut sums = BTreeMap::new();
         for n in 0..100_u64 {
-            let pair = (format!("victim {n}"), Kind::Group, "culprit".to_string());
+            let pair = (format!("victim {n}"), CulpritKind::Group, "culprit".to_string());
             sums.insert(pair, BySlot::from([(n as u32 % 3, n), (5, 1)]));
         }
         let all = |sums: &BTreeMap<_, BySlot>| {

@@ -75,9 +75,24 @@ impl Placed {
     }
 }
 
+/// Memory of this process's BPF maps as the kernel has it, bytes.
+fn map_bytes() -> u64 {
+    let files = fs::read_dir("/proc/self/fdinfo").expect("procfs").flatten();
+    let bytes = files.filter_map(|file| {
+        let text = fs::read_to_string(file.path()).ok()?;
+        text.lines().find(|line| line.starts_with("map_type:"))?;
+        text.lines().find_map(|line| line.strip_prefix("memlock:"))?.trim().parse::<u64>().ok()
+    });
+    bytes.sum()
+}
+
+/// What thousands of parties may add to the maps, which have bounds, bytes.
+const MOST_ADDED: u64 = 32 << 20;
+
 /// The sum of windows in which each of these groups waited at least once.
 fn until_each_waits(ids: &BTreeSet<u64>) -> Blame {
     let mut books = open();
+    let before = map_bytes();
     let (mut sums, mut waited) = (Blame::default(), BTreeSet::new());
     wait::until("each to wait", || {
         let window = books.window(WINDOW);
@@ -86,6 +101,9 @@ fn until_each_waits(ids: &BTreeSet<u64>) -> Blame {
         sums.add(&blame);
         ids.is_subset(&waited)
     });
+    let added = map_bytes().saturating_sub(before);
+    println!("maps: {before} bytes and {added} more");
+    assert!(before > 0 && added < MOST_ADDED, "{added} bytes more than {before}");
     sums
 }
 
