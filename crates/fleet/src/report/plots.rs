@@ -3,13 +3,7 @@
 use super::{Piece, Report};
 use crate::Clock;
 use exactop_report::plot::page::Block;
-use exactop_report::plot::{Areas, PlotError, Whole, PALE};
-
-/// Colours of others, unnamed time, interrupts and steal: as in reports of one machine.
-const OTHERS: usize = 6;
-const UNNAMED: usize = 5;
-const IRQ: usize = 4;
-const STEAL: usize = 1;
+use exactop_report::plot::{Areas, PlotError, Whole, IRQ, OTHERS, PALE, STEAL, TASKS, UNNAMED};
 
 pub(super) fn charts(report: &Report, clock: Clock) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
@@ -66,7 +60,7 @@ fn accounts(report: &Report, clock: Clock) -> Areas {
         vec![sums.named_ns(), sums.unnamed_ns, sums.irq_ns, sums.steal_ns, not_used]
     };
     let names = [
-        ("tasks", 0),
+        ("tasks", TASKS),
         ("unnamed", UNNAMED),
         ("interrupts", IRQ),
         ("stolen", STEAL),

@@ -10,6 +10,21 @@ use crate::columns::ColumnKind;
 /// A colour: red, green and blue, 0 to 255 (sRGB).
 pub type Rgb = (u8, u8, u8);
 
+/// A colour on a light and on a dark background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Tone {
+    pub light: Rgb,
+    pub dark: Rgb,
+}
+
+/// Background of the page and of the plots.
+pub const GROUND: Tone = Tone { light: (255, 255, 255), dark: (20, 22, 26) };
+/// Text and axes of the page and of the plots.
+pub const INK: Tone = Tone { light: (27, 29, 33), dark: (230, 232, 236) };
+/// Areas of the plots that stand back: idle time, and what is not drawn.
+pub const PALE: Tone = Tone { light: (138, 143, 152), dark: (107, 112, 121) };
+
 /// A subject with a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
@@ -124,6 +139,11 @@ impl Hue {
             Hue::Sleep => ((88, 88, 88), 240),
         }
     }
+
+    /// Both colours.
+    pub const fn tone(self) -> Tone {
+        Tone { light: self.on_light().0, dark: self.on_dark().0 }
+    }
 }
 
 #[cfg(test)]
@@ -212,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_colour_is_legible_on_its_background() {
-        const DARK: [Rgb; 2] = [(0, 0, 0), (20, 22, 26)];
+        const DARK: [Rgb; 2] = [(0, 0, 0), GROUND.dark];
         for hue in Hue::ALL {
             let least = |(colour, _): (Rgb, u8), grounds: &[Rgb]| {
                 let all = grounds.iter().map(|&ground| contrast(colour, ground));
@@ -220,7 +240,16 @@ mod tests {
             };
             // WCAG 2.2 asks 4.5 of text.
             assert!(least(hue.on_dark(), &DARK) >= 4.5, "{hue:?} on dark");
-            assert!(least(hue.on_light(), &[(255, 255, 255)]) >= 4.5, "{hue:?} on light");
+            assert!(least(hue.on_light(), &[GROUND.light]) >= 4.5, "{hue:?} on light");
+        }
+    }
+
+    #[test]
+    fn text_and_areas_of_plots_stand_out_from_both_grounds() {
+        // WCAG 2.2 asks 4.5 of text and 3 of graphics.
+        for (tone, least) in [(INK, 4.5), (PALE, 3.0)] {
+            assert!(contrast(tone.light, GROUND.light) >= least, "{tone:?} on light");
+            assert!(contrast(tone.dark, GROUND.dark) >= least, "{tone:?} on dark");
         }
     }
 

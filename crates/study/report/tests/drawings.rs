@@ -1,5 +1,6 @@
 //! Content of the drawings, as text.
 
+use exactop_model::palette::{self, Hue, Tone};
 use exactop_report::plot::{
     Areas, Axis, Cell, Chart, Heat, Mark, Piece, Point, Series, Strips, Whole, PALE,
 };
@@ -110,9 +111,8 @@ fn names_replace_numbers_on_an_axis() {
     assert!(svg.contains("cores") && svg.contains("nice"));
 }
 
-#[test]
-fn strips_have_a_rectangle_for_each_piece() {
-    let strips = Strips {
+fn strips() -> Strips {
+    Strips {
         title: "who ran".into(),
         x_label: "ms".into(),
         range: (0.0, 10.0),
@@ -124,10 +124,17 @@ fn strips_have_a_rectangle_for_each_piece() {
             Piece { lane: 1, of: 1, from: 4.0, to: 10.0 },
             Piece { lane: 0, of: PALE, from: 4.0, to: 10.0 },
         ],
-    };
-    let svg = strips.svg().unwrap();
+    }
+}
+
+#[test]
+fn strips_have_a_rectangle_for_each_piece() {
+    let svg = strips().svg().unwrap();
     assert!(svg.contains("CPU 1") && svg.contains("b&lt;"));
-    assert!(svg.contains("neither") && svg.matches("#D6D6D6").count() == 2, "piece and legend");
+    assert!(
+        svg.contains("neither") && svg.matches("\"pale\" fill").count() == 2,
+        "piece and legend"
+    );
     // The background, three pieces, and three squares of the legend.
     assert_eq!(svg.matches("<rect").count(), 1 + 3 + 3);
 }
@@ -182,6 +189,39 @@ fn heat_maps_are_darker_where_the_value_is_higher() {
     };
     let svg = heat.svg().unwrap();
     assert!(svg.contains("CPU 0") && svg.contains("&lt;i&gt;") && !svg.contains("<i>"));
-    assert!(svg.contains("#F0F6FA") && svg.contains("#003060"), "{svg}");
+    let shades = ["opacity=\"0.06\" class=\"user\"", "opacity=\"1\" class=\"user\""];
+    assert!(shades.iter().all(|shade| svg.contains(shade)), "{svg}");
     assert!(Heat::default().svg().is_ok());
+}
+
+#[test]
+fn every_colour_of_a_drawing_is_of_the_palette_and_has_one_for_the_dark() {
+    let hex = |(r, g, b): (u8, u8, u8)| format!("#{r:02x}{g:02x}{b:02x}");
+    let tones = Hue::ALL.map(Hue::tone).into_iter().chain([palette::GROUND, palette::INK]);
+    let tones: Vec<Tone> = tones.chain([palette::PALE]).collect();
+    let heat = Heat { title: "CPUs".into(), rows: vec!["CPU 0".into()], ..Heat::default() };
+    for svg in [chart().svg(), strips().svg(), areas().svg(), heat.svg()] {
+        let svg = svg.unwrap();
+        let drawing = roxmltree::Document::parse(&svg).unwrap();
+        let style = drawing.descendants().find(|n| n.has_tag_name("style")).unwrap();
+        let (light, dark) = style.text().unwrap().split_once("@media").unwrap();
+        assert!(dark.contains("prefers-color-scheme:dark"));
+        for node in drawing.descendants() {
+            assert!(node
+                .attribute("font-family")
+                .is_none_or(|family| family.contains("system-ui")));
+            let colours = ["fill", "stroke"].map(|name| node.attribute(name));
+            if !colours.contains(&Some("currentColor")) {
+                assert!(colours.iter().flatten().all(|colour| *colour == "none"), "{node:?}");
+                continue;
+            }
+            let class = node.attribute("class").unwrap();
+            let is_both = |tone: &Tone| {
+                let rule = |rgb| format!(".plot .{class}{{color:{}}}", hex(rgb));
+                light.contains(&rule(tone.light)) && dark.contains(&rule(tone.dark))
+            };
+            assert!(tones.iter().any(is_both), "{class}: {light} {dark}");
+        }
+        assert!(!svg.to_lowercase().contains("=\"#") && !svg.contains("=\"white"), "{svg}");
+    }
 }

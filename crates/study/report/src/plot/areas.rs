@@ -1,5 +1,6 @@
 //! Stacked areas: the parts of a whole over time.
 
+use super::ink::themed;
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
@@ -42,7 +43,7 @@ impl Areas {
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
-        Ok(svg)
+        Ok(themed(&svg))
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,6 @@
 //! Charts of lines, points and intervals.
 
+use super::ink::themed;
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT};
 use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
@@ -93,7 +94,7 @@ impl Chart {
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
-        Ok(svg)
+        Ok(themed(&svg))
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
@@ -175,7 +176,7 @@ fn draw_series(
             chart.draw_series(DashedLineSeries::new(line, 6, 4, colour.stroke_width(2)))
         }
         Mark::Points => {
-            chart.draw_series(line.map(|at| Circle::new(at, 3, colour.mix(0.6).filled())))
+            chart.draw_series(line.map(|at| Circle::new(at, 3, colour.mix(0.8).filled())))
         }
         Mark::Intervals => {
             for &Point { x, interval, .. } in &placed {

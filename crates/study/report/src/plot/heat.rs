@@ -1,6 +1,7 @@
-//! Heat maps: intensity by row over time; darker is more.
+//! Heat maps: intensity by row over time; a fuller colour is more.
 
-use super::{label, number, PlotError, FONT};
+use super::ink::themed;
+use super::{colour, label, number, PlotError, FONT, TASKS};
 use plotters::prelude::*;
 
 /// A cell.
@@ -35,13 +36,11 @@ const TALLEST: u32 = 480;
 /// Most rows with a name beside them.
 const NAMED: usize = 16;
 
-/// Shade of blue from pale (0) to dark (1).
-fn shade(part: f64) -> RGBColor {
+/// From the ground with a trace of colour (0) to the full colour (1), on a light and on a dark
+/// ground.
+fn shade(part: f64) -> RGBAColor {
     let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
-    let between = |from: u8, to: u8| {
-        (f64::from(from) + (f64::from(to) - f64::from(from)) * part).round() as u8
-    };
-    RGBColor(between(240, 0), between(246, 48), between(250, 96))
+    colour(TASKS).mix(0.06 + 0.94 * part)
 }
 
 impl Heat {
@@ -52,7 +51,7 @@ impl Heat {
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
-        Ok(svg)
+        Ok(themed(&svg))
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {

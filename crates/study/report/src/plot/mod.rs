@@ -6,6 +6,7 @@
 mod areas;
 mod chart;
 mod heat;
+mod ink;
 mod legend;
 pub mod page;
 mod strips;
@@ -13,9 +14,10 @@ mod strips;
 pub use areas::{Areas, Whole};
 pub use chart::{Axis, Chart, Mark, Point, Series};
 pub use heat::{Cell, Heat};
+pub use ink::{IRQ, OTHERS, PALE, STEAL, TASKS, UNNAMED};
 pub use strips::{Piece, Strips};
 
-use plotters::style::RGBColor;
+use ink::colour;
 
 /// A chart could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -31,28 +33,6 @@ impl PlotError {
     fn new(title: &str, why: impl ToString) -> PlotError {
         PlotError { title: title.into(), why: why.to_string() }
     }
-}
-
-/// Colours for readers with and without colour blindness (Okabe and Ito, "Color Universal Design").
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(120, 120, 120),
-    RGBColor(150, 75, 0),
-];
-
-/// Colour number of the background grey.
-pub const PALE: usize = usize::MAX;
-
-fn colour(index: usize) -> RGBColor {
-    if index == PALE {
-        return RGBColor(214, 214, 214);
-    }
-    COLOURS[index % COLOURS.len()]
 }
 
 /// Instants beyond this are not drawn.
@@ -81,6 +61,7 @@ fn label(text: &str) -> String {
     }
 }
 
+/// The family that the drawing library writes; [`ink::themed`] replaces it.
 const FONT: &str = "sans-serif";
 
 /// A number with just enough decimals to differ from its neighbours `step` away.

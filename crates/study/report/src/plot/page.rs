@@ -1,6 +1,8 @@
 //! A page of headings, paragraphs, tables and pictures, as HTML, Markdown and text.
 
+use super::ink::hex;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
+use exactop_model::palette::{Hue, Rgb, Tone, GROUND, INK, PALE};
 use exactop_model::text::escape::harmless;
 use std::fmt::Write;
 
@@ -25,21 +27,52 @@ pub struct Document(pub Vec<Block>);
 
 /// Readable on a phone, in the dark and on paper; loads nothing.
 const STYLE: &str = "\
-:root{color-scheme:light}
-body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:56rem;margin:0 auto;padding:1rem}
-h1{font-size:1.7rem;line-height:1.2}h2{margin-top:2.5rem;border-bottom:1px solid #ccc;padding-bottom:.2rem}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:56rem;margin:0 auto;padding:1rem}
+h1{font-size:1.7rem;line-height:1.2}h2{margin-top:2.5rem;border-bottom:1px solid var(--pale);padding-bottom:.2rem}
 h3{margin-top:1.6rem}
 .wide{overflow-x:auto;margin:0 0 1rem}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .6rem;border-bottom:1px solid #e2e2e2;text-align:right;white-space:nowrap}
+th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}
-th{border-bottom:2px solid #999}
-td.inside{color:#00663d}td.outside{color:#b00020;font-weight:700}td.cant{color:#7a5900}
-figure{margin:1rem 0}svg{width:100%;height:auto;border:1px solid #e2e2e2}
-figcaption{font-size:.85rem;color:#555}
+th{border-bottom:2px solid var(--pale)}
+td.inside{color:var(--inside)}td.outside{color:var(--outside);font-weight:700}td.cant{color:var(--cant)}
+figure{margin:1rem 0}svg{width:100%;height:auto;border:1px solid var(--line)}
+figcaption{font-size:.85rem;color:var(--soft)}
 @media(max-width:640px){figure{overflow-x:auto}svg{min-width:620px}}
 @media print{body{max-width:none;font-size:11pt}h2{break-before:page}figure,table{break-inside:avoid}}
 ";
+
+/// Lines between rows: they carry no meaning.
+const LINE: Tone = Tone { light: (216, 219, 224), dark: (54, 59, 68) };
+
+/// The page's colours by name, all of the palette.
+fn colours() -> [(&'static str, Tone); 8] {
+    [
+        ("ground", GROUND),
+        ("ink", INK),
+        ("pale", PALE),
+        ("line", LINE),
+        ("soft", Hue::Sleep.tone()),
+        ("inside", Hue::Block.tone()),
+        ("outside", Hue::Throttled.tone()),
+        ("cant", Hue::RunQueue.tone()),
+    ]
+}
+
+/// The page's style; on paper it is light.
+fn style() -> String {
+    let variables = |of: fn(Tone) -> Rgb| -> String {
+        let variable = |(name, tone)| format!("--{name}:{};", hex(of(tone)));
+        colours().into_iter().map(variable).collect()
+    };
+    format!(
+        ":root{{color-scheme:light dark;{}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n\
+         @media print{{:root{{color-scheme:light}}}}\n{STYLE}",
+        variables(|tone| tone.light),
+        variables(|tone| tone.dark)
+    )
+}
 
 impl Document {
     /// File name and SVG of each picture.
@@ -59,8 +92,9 @@ impl Document {
         let mut out = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-            title.unwrap_or_default()
+             <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+            title.unwrap_or_default(),
+            style()
         );
         for block in &self.0 {
             html_block(&mut out, block);
@@ -261,5 +295,6 @@ mod tests {
             assert!(!html.contains(elsewhere), "{elsewhere}");
         }
         assert!(html.contains("name=\"viewport\"") && html.contains("@media print"));
+        assert!(html.contains("prefers-color-scheme:dark") && !html.contains("#fff;c"));
     }
 }

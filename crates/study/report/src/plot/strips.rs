@@ -1,5 +1,6 @@
 //! Strips: a lane for each CPU, and a piece for each run of a task.
 
+use super::ink::themed;
 use super::legend::{self, Entry};
 use super::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
@@ -47,7 +48,7 @@ impl Strips {
     pub fn svg(&self) -> Result<String, PlotError> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
-        Ok(svg)
+        Ok(themed(&svg))
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {

@@ -6,18 +6,15 @@ use crate::slots::{to_draw, Slot};
 use crate::stretch::Stretch;
 use crate::text::Clock;
 use exactop_report::plot::page::Block;
-use exactop_report::plot::{Areas, Cell, Heat, PlotError, Whole, PALE};
+use exactop_report::plot::{
+    Areas, Cell, Heat, PlotError, Whole, IRQ, OTHERS, PALE, STEAL, TASKS, UNNAMED,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pieces of time that are drawn; each gap may add one.
 const PIECES: usize = 160;
 /// Rows with their own colour.
 const TOP: usize = 5;
-/// Colours of others, unnamed time, interrupts and steal.
-const OTHERS: usize = 6;
-const UNNAMED: usize = 5;
-const IRQ: usize = 4;
-const STEAL: usize = 1;
 const SECOND: i128 = 1_000_000_000;
 
 /// The time axis: since the beginning, in a unit that suits the length.
@@ -87,7 +84,7 @@ fn names(names: &[(&str, usize)]) -> Vec<(String, usize)> {
 type Account = (&'static str, usize, fn(&Accounts) -> Option<u64>);
 
 const ACCOUNTS: [Account; 5] = [
-    ("tasks", 0, |accounts| Some(accounts.named_ns)),
+    ("tasks", TASKS, |accounts| Some(accounts.named_ns)),
     ("unnamed", UNNAMED, |accounts| Some(accounts.unnamed_ns)),
     ("interrupts", IRQ, Accounts::irq_ns),
     ("stolen", STEAL, Accounts::steal_ns),
