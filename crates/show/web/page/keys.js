@@ -8,10 +8,7 @@ const goTo = id => {
 };
 
 // Sorts the processes by a column, the largest first, and shows the column.
-const sortedBy = (page, name) => {
-  const { state } = page.address, shown = page.table.shown.map(i => page.model.columns[i].name);
-  page.rowsOf({ fresh: false, sort: name, desc: true, cols: shown.includes(name) ? state.cols : [...shown, name] });
-};
+const sortedBy = (page, name) => page.rowsOf({ fresh: false, ...page.table.sorted(name) });
 
 // Chooses the window before or after the chosen one; without one, the last.
 const step = (page, by) => {

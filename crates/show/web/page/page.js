@@ -27,6 +27,7 @@ class Page {
     this.cpus = new Plot($('cpus'), this.model, cpuPlot(this.model), choose);
     this.table = new Table(this.model, this.address, key => this.openRow(key));
     this.row = new RowView(this.model, choose, () => { this.address.go({ row: null }); $('rows-title').focus(); });
+    this.row.leftOut = row => this.table.leftOut(row);
     this.row.openGroup = key => this.openGroup(key);
     this.groups = new GroupsView(this.model, this.address, choose, {
       openGroup: key => this.openGroup(key),

@@ -61,7 +61,7 @@ const statePlot = (model, row) => ({
 
 class RowView {
   constructor(model, choose, close) {
-    Object.assign(this, { model, choose, row: null, look: new LookView(model), sizes: new SizesView(model, 'row-sizes', choose) });
+    Object.assign(this, { model, choose, row: null, leftOut: () => [], look: new LookView(model), sizes: new SizesView(model, 'row-sizes', choose) });
     $('row-close').addEventListener('click', close);
   }
 
@@ -81,8 +81,9 @@ class RowView {
     const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
       ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
       ['Kind', { kernel: 'Kernel thread', exited: 'Exited processes of one name below one parent' }[row.kind]]];
+    facts.push(...this.leftOut(row));
     const openGroup = row.cgroup && part('button', { class: 'link', onclick: () => this.openGroup(`path:${row.cgroup}`), text: row.cgroup });
-    const told = ([name, text]) => [part('dt', { text: name }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text })];
+    const told = ([name, text, title]) => [part('dt', { text: name, title }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text })];
     fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(told));
     showLegend($('row-legend'), STATES);
     this.sums(row, one, other);

@@ -10,6 +10,18 @@ const NO_NAME = '(none, or unknown)';
 // Rows that are drawn above and below those in sight.
 const MARGIN = 4;
 
+// Width of the name on a phone, and room beside a figure, pixels.
+const NARROW_NAME = 116, NARROW_ROOM = 18;
+const isNarrow = () => matchMedia('(max-width: 640px)').matches;
+
+// Columns that name a row.
+const WHO = [
+  { text: 'PID', of: row => row.pid },
+  { text: 'USER', word: true, of: row => row.user },
+  { text: 'UNDER', word: true, of: row => row.parent ? `${row.parent} ${row.ppid}` : null },
+];
+const ROWS = [{ text: 'ROWS', of: (row, line) => count(line.members.length) }];
+
 const nameOf = row => row.kind === 'kernel' ? `[${row.comm}]` : row.comm;
 
 const groupOf = (row, by) => {
@@ -56,6 +68,9 @@ class Table {
     addEventListener('afterprint', () => { this.isOnPaper = false; this.draw(); });
     fill($('by'), ...Object.entries(BY).map(([value, text]) => part('option', { value, text })));
     $('by').addEventListener('change', event => address.go({ by: event.target.value }));
+    // A phone has no heading to press for most columns.
+    fill($('sort'), part('option', { value: 'name', text: 'name' }), ...model.columns.map(column => part('option', { value: column.name, text: this.title(column) })));
+    $('sort').addEventListener('change', event => address.go(this.sorted(event.target.value)));
     $('unit').addEventListener('change', event => address.go({ unit: event.target.value }));
     $('search').addEventListener('input', event => address.go({ q: event.target.value }, true));
     const boxes = model.columns.map(column => {
@@ -66,6 +81,12 @@ class Table {
     fill($('rows-files'), part('summary', { text: 'As a file' }), fileButtons(model, () => `rows-by-${this.state.by}`, () => this.figures()));
     this.boxes = boxes.map(([box]) => box);
     fill($('columns-list'), ...boxes.map(([, label]) => label));
+  }
+
+  // Sorts by a column, the largest first, and shows it.
+  sorted(name) {
+    const shown = this.shown.map(i => this.model.columns[i].name), isThere = name === 'name' || shown.includes(name);
+    return { sort: name, desc: true, cols: isThere ? this.state.cols : [...shown, name] };
   }
 
   title(column) {
@@ -87,12 +108,42 @@ class Table {
     this.shown = this.columns(state);
     this.sortBy = Math.max(0, this.model.column(state.sort));
     this.boxes.forEach((box, i) => { box.checked = this.shown.includes(i); });
-    [$('by').value, $('unit').value] = [state.by in BY ? state.by : 'process', state.unit];
+    [$('by').value, $('unit').value, $('sort').value] = [state.by in BY ? state.by : 'process', state.unit, state.sort];
     if (document.activeElement !== $('search')) $('search').value = state.q;
     this.arrange();
+    this.fit();
     this.head();
     this.foot();
     this.draw();
+  }
+
+  // The columns of the table. On a phone: as many as fit beside the name, first the sort column; the
+  // others are in the row's detail.
+  fit() {
+    const who = this.state.by === 'process' ? WHO : ROWS, heads = this.allHeads();
+    Object.assign(this, { who, heads, left: [] });
+    if (!isNarrow()) return;
+    const pen = this.pen ??= part('canvas').getContext('2d');
+    pen.font = `bold 13.6px ${getComputedStyle(this.place).fontFamily}`;
+    const wide = texts => Math.ceil(texts.reduce((most, text) => Math.max(most, pen.measureText(text ?? '').width), 0)) + NARROW_ROOM;
+    const lines = this.lines.slice(0, 100), sum = { members: this.lines.flatMap(line => line.members) };
+    const isSorted = head => head.name === this.state.sort;
+    const order = [...heads.filter(isSorted), ...who.filter(one => !one.word), ...heads.filter(head => !isSorted(head)), ...who.filter(one => one.word)];
+    let room = this.place.clientWidth - NARROW_NAME;
+    const fits = new Set(order.filter(one => {
+      one.wide = one.of ? wide([one.text, ...lines.map(line => String(one.of(line.row, line) ?? ''))])
+        : wide([`${one.text} ▼`, ...[...lines, sum].map(line => `≥ ${this.cellText(one, line)}`)]);
+      // A column after one that does not fit would be out of order.
+      room = one.wide <= room ? room - one.wide : -1;
+      return room >= 0;
+    }));
+    const isIn = one => fits.has(one);
+    Object.assign(this, { who: who.filter(isIn), heads: heads.filter(isIn), left: heads.filter(head => !isIn(head)) });
+  }
+
+  // Heading, text and meaning of the columns that a phone's table leaves out, for a row's detail.
+  leftOut(row) {
+    return this.left.map(head => [head.text, this.cellText(head, { members: [row] }), head.help]);
   }
 
   // The lines and their order.
@@ -161,7 +212,7 @@ class Table {
       ...columns.map(({ i, range }) => together(line.members, i, range))])];
   }
 
-  heads() {
+  allHeads() {
     const two = this.ranges.length > 1, title = i => this.title(this.model.columns[i]);
     const of = i => ({ name: this.model.columns[i].name, text: title(i), help: this.model.columns[i].help });
     const pair = two ? ['first', 'second'].map((text, i) => ({ name: null, text: `${title(this.sortBy)} ${text}`, help: '', rate: i })) : [];
@@ -176,31 +227,38 @@ class Table {
       const button = part('button', { title: help, onclick: name ? change : null, disabled: !name }, text, is ? (desc ? ' ▼' : ' ▲') : '');
       return part('th', { scope: 'col', 'aria-sort': name ? order : null, class: word ? 'word' : null }, button);
     };
-    const who = by === 'process' ? ['PID', 'USER', 'UNDER'] : ['ROWS'];
-    this.words = who.length;
     this.headLine = part('thead', {}, part('tr', {}, cell('name', by === 'process' ? 'COMMAND' : (BY[by] ?? '').toUpperCase(), 'The command or name of the row', true),
-      ...who.map(text => part('th', { scope: 'col', text, class: text === 'PID' || text === 'ROWS' ? null : 'word' })),
-      ...this.heads().map(head => cell(head.name, head.text, head.help, false))));
+      ...this.who.map(({ text, word }) => part('th', { scope: 'col', text, class: word ? 'word' : null })),
+      ...this.heads.map(head => cell(head.name, head.text, head.help, false))));
+    [...this.who, ...this.heads].forEach(({ wide }, i) => {
+      if (wide) this.headLine.firstChild.children[i + 1].style.width = `${wide}px`;
+    });
+  }
+
+  value(head, line) {
+    return head.rate === undefined ? this.figure(line, head.column) : this.rate(line, this.sortBy, head.rate);
+  }
+
+  cellText(head, line) {
+    const text = this.text(this.value(head, line), head.column ?? this.sortBy);
+    return head.rate === undefined ? text : text.replace(/^\+/, '');
   }
 
   cells(line) {
-    return this.heads().map(head => {
-      const column = head.column ?? this.sortBy;
-      const value = head.rate === undefined ? this.figure(line, column) : this.rate(line, column, head.rate);
-      const differs = this.ranges.length > 1 && head.rate === undefined && value;
-      const text = head.rate === undefined ? this.text(value, column) : this.text(value, column).replace(/^\+/, '');
-      return part('td', { text, class: differs ? (value > 0 ? 'up' : 'down') : null });
+    return this.heads.map(head => {
+      const value = this.value(head, line), differs = this.ranges.length > 1 && head.rate === undefined && value;
+      return part('td', { text: this.cellText(head, line), class: differs ? (value > 0 ? 'up' : 'down') : null });
     });
   }
 
   foot() {
     const members = this.lines.flatMap(line => line.members);
     const cells = this.cells({ members });
-    this.heads().forEach((head, i) => this.atLeast(cells[i], members, head.column));
+    this.heads.forEach((head, i) => this.atLeast(cells[i], members, head.column));
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
-    this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
+    this.footLine = part('tfoot', {}, part('tr', {}, label, this.who.length ? part('td', { colspan: this.who.length }) : null, ...cells));
     const left = this.all - members.length;
-    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others ${this.state.fresh && this.mark ? 'are not new' : 'do not match'}` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second time range less the first, counts per second' : ''}`;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others ${this.state.fresh && this.mark ? 'are not new' : 'do not match'}` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; differences: the second time range less the first, counts per second' : ''}${this.left.length ? `; ${counted(this.left.length, 'column')} without room: a row’s detail has them` : ''}`;
   }
 
   // If a sum is unknown, shows its known part as a lower bound.
@@ -223,9 +281,7 @@ class Table {
     const open = () => row ? this.open(row.key) : this.address.go({ by: 'process', q: line.name === NO_NAME ? '' : line.name });
     const exited = row?.kind === 'exited' && this.ranges.length === 1 ? together([row], this.model.column('exited'), this.ranges[0]) : 0;
     const button = part('button', { title: row?.command ?? line.name, onclick: row?.kind === 'other' ? null : open }, exited ? `${count(exited)} × ${line.name}` : line.name);
-    const who = row
-      ? [part('td', { text: row.pid ?? '' }), part('td', { text: row.user ?? '', class: 'word' }), part('td', { text: row.parent ? `${row.parent} ${row.ppid}` : '', class: 'word' })]
-      : [part('td', { text: count(line.members.length) })];
+    const who = this.who.map(({ word, of }) => part('td', { text: of(row, line) ?? '', class: word ? 'word' : null }));
     return part('tr', { class: `${line.kind}${chosen ? ' chosen' : ''}` }, part('td', { class: 'word' }, button), ...who, ...this.cells(line));
   }
 
@@ -251,7 +307,7 @@ class Table {
     const { scrollTop } = this.place;
     if (isNew) {
       this.body = part('tbody');
-      this.spaces = [0, 1].map(() => part('tr', { class: 'space', 'aria-hidden': 'true' }, part('td', { colspan: 1 + this.words + this.heads().length })));
+      this.spaces = [0, 1].map(() => part('tr', { class: 'space', 'aria-hidden': 'true' }, part('td', { colspan: 1 + this.who.length + this.heads.length })));
       fill(this.place, part('table', { 'aria-rowcount': this.lines.length + 2, 'aria-labelledby': 'rows-title' }, this.headLine, this.body, this.footLine));
     }
     [first, all ? 0 : this.lines.length - last].forEach((rows, i) => {

@@ -1,8 +1,10 @@
 //! Names that look like markup, a phone, dark mode, and paper.
 
 use super::drawn::{Planted, HOSTILE};
-use super::shown;
+use super::{shown, Shown};
 use exactop_web::page::Limits;
+
+const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
 #[test]
 fn hostile_names_are_text() {
@@ -49,5 +51,52 @@ fn it_fits_a_phone_and_the_dark() {
     page.browser
         .ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
     page.browser.picture("dark");
+    page.is_quiet();
+}
+
+/// Names of the table's columns, with the texts of a row.
+const CELLS: &str = "(() => { const tr = [...document.querySelectorAll('#rows tbody tr[data-key]')].find(tr => tr.textContent.startsWith('starved')); \
+    return [...document.querySelectorAll('#rows thead th')].map((th, i) => [th.textContent.replace(/ [▼▲]$/, ''), tr.children[i].textContent]); })()";
+
+#[test]
+fn a_phone_shows_the_columns_that_fit_and_the_others_in_the_detail() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let cells = |page: &mut Shown| -> Vec<(String, String)> {
+        serde_json::from_value(page.browser.ask(CELLS)).expect("cells")
+    };
+    let wide = cells(&mut page);
+    page.browser.look(390, 844, false);
+    page.browser.ask(FRAME);
+    for sort in ["run_ns", "dispatches", "name"] {
+        page.browser.ask(&format!("exactop.address.go({{ sort: '{sort}', row: null }})"));
+        let [scroll, client] = ["scrollWidth", "clientWidth"]
+            .map(|of| page.number(&format!("document.getElementById('rows').{of}")));
+        assert!(scroll <= client, "{sort}: {scroll} of {client} pixels");
+        let cut = page.words(
+            "[...document.querySelectorAll('#rows :is(th, td):not(:first-child)')].filter(of => of.scrollWidth > of.clientWidth).map(of => of.textContent).join()",
+        );
+        assert_eq!(cut, "", "{sort}: cut off");
+        let narrow = cells(&mut page);
+        assert!(narrow.len() > 2 && narrow.len() < wide.len(), "{narrow:?} of {wide:?}");
+        assert!(narrow.iter().all(|cell| wide.contains(cell)), "{narrow:?}: {wide:?}");
+        let title = page.words(&format!(
+            "exactop.model.columns[Math.max(0, exactop.model.column('{sort}'))].title"
+        ));
+        let is_sorted = narrow.iter().any(|(name, _)| title.starts_with(name));
+        assert!(sort == "name" || is_sorted, "{title}: {narrow:?}");
+        page.browser.ask("exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'starved').key)");
+        let detail = page.browser.ask("[...document.querySelectorAll('#row-facts dt')].map(dt => [dt.textContent, dt.nextSibling.textContent])");
+        let detail: Vec<(String, String)> = serde_json::from_value(detail).expect("facts");
+        // The names of a row are in the title and in facts of their own.
+        let named = ["COMMAND", "PID", "USER", "UNDER"];
+        let hidden = wide.iter().filter(|cell| !narrow.contains(cell));
+        for cell in hidden.filter(|(name, _)| !named.contains(&name.as_str())) {
+            assert!(detail.contains(cell), "{cell:?} in {detail:?}");
+        }
+    }
+    page.browser.picture("phone");
+    // A column without a heading is chosen by name.
+    page.browser.ask("(() => { const of = document.getElementById('sort'); of.value = 'sleep_ns'; of.dispatchEvent(new Event('change')); })()");
+    assert!(cells(&mut page).iter().any(|(name, _)| name == "SLEEP"));
     page.is_quiet();
 }
