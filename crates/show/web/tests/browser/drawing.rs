@@ -150,6 +150,23 @@ fn each_cpu_has_a_strip_on_which_a_spike_stays_what_it_was() {
     }
 }
 
+/// Rows that are made, put in and taken out in each of 120 steps: by half of the screen, then across
+/// the table; and rows that pass in the first ones.
+const STEPS: &str = "new Promise(done => { const table = exactop.table, place = document.getElementById('rows'); \
+    const height = place.querySelector('tr[data-key]').getBoundingClientRect().height; const sight = Math.ceil(place.clientHeight / height); \
+    const line = table.line; let made = 0; table.line = of => { made++; return line.call(table, of); }; \
+    place.scrollTop = 0; exactop.address.go({ q: 'more' }); exactop.address.go({ q: '' }); \
+    const watch = new MutationObserver(() => {}); watch.observe(place, { childList: true, subtree: true }); \
+    const rows = nodes => [...nodes].filter(of => of.nodeName === 'TR').length; \
+    const steps = []; let n = 0; \
+    const step = () => { const seen = watch.takeRecords(); \
+      const sum = what => seen.reduce((sum, of) => sum + rows(of[what]), 0); \
+      if (n > 0) steps.push([made, sum('addedNodes'), sum('removedNodes')]); made = 0; \
+      if (n++ < 120) { place.scrollTop = n <= 80 ? n * place.clientHeight / 2 : (place.scrollHeight - place.clientHeight) * (n - 80) / 40; \
+        requestAnimationFrame(() => requestAnimationFrame(step)); } \
+      else { table.line = line; watch.disconnect(); done({ steps, sight, all: table.lines.length, passed: 40 * sight + 40 * (sight + 10) }); } }; \
+    requestAnimationFrame(step); })";
+
 #[test]
 fn thirty_thousand_rows_are_a_hundred_in_the_page() {
     let mut page =
@@ -200,6 +217,18 @@ fn thirty_thousand_rows_are_a_hundred_in_the_page() {
         slowly[2].as_str().is_some_and(|row| row.parse::<u32>().is_ok_and(|row| row > 200)),
         "it followed: {slowly}"
     );
+    let told = page.browser.ask(STEPS);
+    let steps: Vec<[f64; 3]> = serde_json::from_value(told["steps"].clone()).expect("steps");
+    let sight = told["sight"].as_f64().expect("rows in sight");
+    // Rows in sight, a margin on both sides, and the two spaces.
+    let most = sight + 2.0 * 4.0 + 2.0;
+    assert!(steps.len() > 100 && sight > 5.0 && told["all"] == 30_000, "{told}");
+    for [made, added, removed] in &steps {
+        assert!(made.max(*added).max(*removed) <= most, "{most} at most: {told}");
+    }
+    // A step of less than the screen makes only what comes into sight.
+    let all_made: f64 = steps.iter().map(|[made, ..]| made).sum();
+    assert!(all_made <= told["passed"].as_f64().expect("rows") + 3.0 * most, "{told}");
     // The length of a frame depends on other users of the CPU; its work, at the best of three
     // times, does not.
     let work = page.browser.ask(
