@@ -127,6 +127,10 @@ const groupPlot = (model, view) => {
   };
 };
 
+// The quota of a node in words; null: not read.
+const quotaWords = may => may.cpus === null ? may.known ? 'no quota' : null
+  : `${may.cpus.toFixed(2)} CPUs${may.by ? ` by the quota of ${may.by}` : ''}${may.max && !may.by ? ` (cpu.max ${may.max})` : ''}, as last read`;
+
 class GroupsView {
   constructor(model, address, choose, act) {
     Object.assign(this, { model, address, choose, act, open: null, nodes: new Map(), bySlot: new Map(), sizes: new SizesView(model, 'group-sizes', choose) });
@@ -161,6 +165,14 @@ class GroupsView {
     const idle = this.nodes.size - lines.length, { count: left } = model.groupsLeftOut;
     $('groups-told').textContent = `${count(lines.length)} ${lines.length === 1 ? 'row' : 'rows'}, those below included${lines.length > GROUP_ROWS ? `, the first ${GROUP_ROWS} here` : ''}${idle ? `; ${count(idle)} others did nothing and have no quota` : ''}${left ? `; ${count(left)} groups are ~other` : ''}.${this.ledgerWords(one)}`;
     this.group(state, view, chosen, one, other);
+  }
+
+  // Quota and weight of a control group at the end of some slots, with the reason where they are unknown.
+  limitFacts(path, [, to]) {
+    const node = path && this.paths.get(`path:${path}`), may = node && mayUse(this.paths, node, to - 1);
+    const why = !path ? 'Its control group is unknown.' : node ? NOT_READ : 'This page has no figures of its control group.';
+    const weight = may && may.weight !== null ? count(may.weight) : null;
+    return [['Its group may use', may && quotaWords(may)], ['Its group’s weight', weight]].map(([name, text]) => [name, text ?? NONE, text ? null : why]);
   }
 
   ledgerWords(one) {
@@ -289,8 +301,7 @@ class GroupsView {
   facts(node, one) {
     const { may, sums, heads } = node, head = heads.at(-1), name = node.key.replace(/^\w+:/, '');
     $('group-title').textContent = name;
-    const quota = may.cpus === null ? may.known ? 'no quota' : `${NONE} ${NOT_READ}`
-      : `${may.cpus.toFixed(2)} CPUs${may.by ? ` by the quota of ${may.by}` : ''}${may.max && !may.by ? ` (cpu.max ${may.max})` : ''}, as last read`;
+    const quota = quotaWords(may) ?? `${NONE} ${NOT_READ}`;
     const facts = [['Kind', head?.meaning], ['Unit', head?.unit], ['Container', head?.container], ['Pod', head?.pod], ['Namespace', head?.namespace],
       ['May use', quota], ['Weight', may.weight === null ? null : count(may.weight)], ['Cost of its limits', costWords(sums, may, this.model.lengthNs(one))]];
     const search = part('button', { onclick: () => this.act.processesOf(name), text: 'Its processes' });

@@ -28,6 +28,7 @@ class Page {
     this.table = new Table(this.model, this.address, key => this.openRow(key));
     this.row = new RowView(this.model, choose, () => { this.address.go({ row: null }); $('rows-title').focus(); });
     this.row.leftOut = row => this.table.leftOut(row);
+    this.row.limits = (path, range) => this.groups.limitFacts(path, range);
     this.row.openGroup = key => this.openGroup(key);
     this.groups = new GroupsView(this.model, this.address, choose, {
       openGroup: key => this.openGroup(key),
@@ -183,8 +184,8 @@ class Page {
     showGrown(model, one, b, key => this.openRow(key));
     showFindings(model, one, go, lead);
     this.table.show(state, one, b, mark);
-    this.row.show(state.row, view, chosen, one, b);
     this.groups.show(state, view, chosen, one, b);
+    this.row.show(state.row, view, chosen, one, b);
     this.pairs.show(state, one, b);
     this.keys.show(state);
     $('zoom').disabled = !state.a;

@@ -25,6 +25,10 @@ const statesOf = (model, row, from, to) => {
   return { life: sum('life_ns'), parts };
 };
 
+// A state's time as the document has it; null: unknown, undefined: the row was not there.
+const stateNs = (model, row, [, , names], range) => names.map(name => row.sum(model.column(name), ...range))
+  .reduce((all, ns) => ns === undefined || all === undefined ? undefined : all === null || ns === null ? null : all + ns, 0);
+
 const statePlot = (model, row) => ({
   label: `States of ${nameOf(row)}, in per cent of its own time`,
   name: () => `states-${nameOf(row)}-${row.pid ?? 'exited'}`,
@@ -50,10 +54,9 @@ const statePlot = (model, row) => ({
     const [from_us, length, time] = begins(model);
     const heads = [from_us, length, head('CPU time', 'run_ns', duration), head('Own time', 'life_ns', duration),
       ...STATES.map(([name, title], i) => head(`${title} %`, `${name}_ns`, (ns, row) => ns === null ? NONE : percent(ns / row[3], 2)))];
-    const known = (names, slot) => names.map(name => row.sum(model.column(name), slot, slot + 1)).reduce((all, ns) => all === null || ns === null ? null : all + ns, 0);
     const rows = row.at.filter(slot => slot >= from && slot < to).map(slot => {
       const { life, parts } = statesOf(model, row, slot, slot + 1);
-      return [...time(slot), row.sum(model.column('run_ns'), slot, slot + 1), life, ...STATES.map(([, , names], i) => names.length ? known(names, slot) : parts[i])];
+      return [...time(slot), row.sum(model.column('run_ns'), slot, slot + 1), life, ...STATES.map((state, i) => state[2].length ? stateNs(model, row, state, [slot, slot + 1]) : parts[i])];
     });
     return [heads, rows];
   },
@@ -62,7 +65,11 @@ const statePlot = (model, row) => ({
 class RowView {
   constructor(model, choose, close) {
     Object.assign(this, { model, choose, row: null, leftOut: () => [], look: new LookView(model), sizes: new SizesView(model, 'row-sizes', choose) });
+    this.culprits = new CulpritsView(model);
     $('row-close').addEventListener('click', close);
+    const files = (place, name, table) => fill($(place), part('summary', { text: 'As a file' }), fileButtons(model, () => `${name}-${nameOf(this.row)}-${this.row.pid ?? 'exited'}`, table));
+    files('row-sums-files', 'sums', () => this.sumFigures());
+    files('row-threads-files', 'threads', () => this.threadFigures());
   }
 
   show(key, view, chosen, one, other) {
@@ -73,6 +80,7 @@ class RowView {
       this.row = null;
       return;
     }
+    this.ranges = other ? [one, other] : [one];
     if (this.row !== row) {
       this.row = row;
       this.plot = new Plot($('row-states'), this.model, statePlot(this.model, row), this.choose);
@@ -81,26 +89,57 @@ class RowView {
     const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
       ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
       ['Kind', { kernel: 'Kernel thread', exited: 'Exited processes of one name below one parent' }[row.kind]]];
-    facts.push(...this.leftOut(row));
+    facts.push(this.moves(row, one), ...this.limits(row.cgroup, one), ...this.leftOut(row));
     const openGroup = row.cgroup && part('button', { class: 'link', onclick: () => this.openGroup(`path:${row.cgroup}`), text: row.cgroup });
-    const told = ([name, text, title]) => [part('dt', { text: name, title }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text })];
+    const told = ([name, text, title]) => [part('dt', { text: name, title }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text, title: text === NONE ? title : null })];
     fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(told));
     showLegend($('row-legend'), STATES);
     this.sums(row, one, other);
     this.threads(row, one);
     this.plot.show(view, chosen);
     // Kernel threads are owners by pool, which a row does not name.
-    $('row-sizes-section').hidden = row.kind === 'kernel';
+    for (const place of ['sizes', 'culprits']) $(`row-${place}-section`).hidden = row.kind === 'kernel';
     if (row.kind === 'kernel') return;
+    this.culprits.show(row, one, other);
+    $('row-sizes-title').textContent = `Waits of all processes named ${row.comm}, by size`;
     const owners = [...this.model.sizes.values()].filter(({ by, owner }) => by === 'command' && owner === row.comm);
     this.sizes.show(row.comm, owners, view, chosen, one);
   }
 
+  moves(row, one) {
+    const moves = row.sum(this.model.column('migrations'), ...one);
+    const text = moves === null || moves === undefined ? NONE : `${count(moves)}, ${(1e9 * moves / this.model.lengthNs(one)).toFixed(1)} a second`;
+    return ['Moves between CPUs', text, moves === null ? 'The source has no count of moves in all of that time.' : 'It was not there in that time.'];
+  }
+
+  // Its time in each state, in each range.
+  sumFigures() {
+    const { model, row, ranges } = this, seconds = ['', '_second'].slice(0, ranges.length);
+    const heads = ['state', ...seconds.flatMap(end => [`time_ns${end}`, `life_ns${end}`])].map(name => head('', name));
+    const life = range => row.sum(model.column('life_ns'), ...range) ?? null;
+    // Time on a CPU stands alone where user and kernel mode are not separated.
+    const ns = (state, i, range) => state[2].length ? stateNs(model, row, state, range) ?? null : statesOf(model, row, ...range).parts[i];
+    return [heads, STATES.map((state, i) => [state[0], ...ranges.flatMap(range => [ns(state, i, range), life(range)])])];
+  }
+
+  threadFigures() {
+    const { model, row, ranges: [one] } = this, states = STATES.filter(([, , names]) => names.length);
+    const heads = ['tid', 'name', 'run_ns', 'life_ns', ...states.map(([name]) => `${name}_ns`)].map(name => head('', name));
+    const figure = (thread, name) => thread.sum(model.column(name), ...one) ?? null;
+    return [heads, this.threadsOf(row, one).map(thread => [thread.tid, thread.comm, figure(thread, 'run_ns'), figure(thread, 'life_ns'),
+      ...states.map(state => stateNs(model, thread, state, one) ?? null)])];
+  }
+
+  // Its threads with figures, those that ran most first.
+  threadsOf(row, one) {
+    const run = this.model.column('run_ns');
+    const of = [...this.model.threads.values()].filter(thread => thread.process === row.key && thread.sum(0, ...one) !== undefined);
+    return of.sort((a, b) => (b.sum(run, ...one) ?? 0) - (a.sum(run, ...one) ?? 0) || a.tid - b.tid);
+  }
+
   // Each thread's figures, if the server sends them.
   threads(row, one) {
-    const of = [...this.model.threads.values()].filter(thread => thread.process === row.key && thread.sum(0, ...one) !== undefined);
-    const run = this.model.column('run_ns');
-    of.sort((a, b) => (b.sum(run, ...one) ?? 0) - (a.sum(run, ...one) ?? 0) || a.tid - b.tid);
+    const of = this.threadsOf(row, one), run = this.model.column('run_ns');
     const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one) ?? 0, ...statesOf(this.model, thread, ...one) }));
     // States without time take no room.
     const states = STATES.map((_, i) => i).filter(i => told.some(({ parts }) => parts[i] > 0));
@@ -111,6 +150,7 @@ class RowView {
     const heads = ['Thread', 'CPU time', ...states.map(i => `${STATES[i][1]} %`)];
     fill($('row-threads'), ...(lines.length ? [part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))), part('tbody', {}, ...lines)] : []));
     $('row-threads-told').textContent = this.threadWords(row, of.length, lines.length);
+    $('row-threads-files').hidden = lines.length === 0;
     $('row-threads-section').hidden = row.pid === null;
   }
 

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
 /// Scripts in the order of their dependencies.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/words.js"),
     include_str!("../../page/address.js"),
@@ -17,6 +17,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("../../page/table.js"),
     include_str!("../../page/look.js"),
     include_str!("../../page/sizes.js"),
+    include_str!("../../page/culprits.js"),
     include_str!("../../page/row.js"),
     include_str!("../../page/groups.js"),
     include_str!("../../page/pairs.js"),

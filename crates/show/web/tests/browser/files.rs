@@ -136,3 +136,31 @@ fn a_process_and_a_group_are_saved_with_their_pictures() {
     assert!((part("0,95,175") - 0.3).abs() < 0.03, "user mode: {told}");
     page.is_quiet();
 }
+
+#[test]
+fn the_sums_threads_and_culprits_of_a_process_are_saved() {
+    let planted = Planted { quota: Some(1), threads: true, ..Planted::default() };
+    let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    page.browser.ask(
+        "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",
+    );
+    let states = rows(&mut page, dir.path(), "#row-sums-files");
+    let of = |name: &str| states.iter().find(|row| row["state"] == name).expect("a state");
+    let sum = |name: &str| {
+        format!("(() => {{ const m = exactop.model, row = [...m.rows.values()].find(row => row.comm === 'pool'); return row.sum(m.column('{name}'), 0, m.n); }})()")
+    };
+    for (state, column) in [("user", "user_ns"), ("sleep", "sleep_ns"), ("lat", "lat_ns")] {
+        assert_eq!(of(state)["time_ns"], page.browser.ask(&sum(column)), "{state}");
+    }
+    assert_eq!(of("user")["life_ns"], page.browser.ask(&sum("life_ns")));
+    let threads = rows(&mut page, dir.path(), "#row-threads-files");
+    let ran: Vec<u64> = threads.iter().map(|row| row["run_ns"].as_u64().expect("ns")).collect();
+    assert_eq!(ran, [120 * SECOND / 50, 120 * SECOND / 100, 0]);
+    assert_eq!((&threads[0]["tid"], &threads[0]["name"]), (&json!(17), &json!(HOSTILE)));
+    // Without a book there are no culprits, which is told and is not a zero.
+    let told = page.browser.ask("(() => { const of = document.getElementById('row-culprits-told'); return [of.textContent, of.title, document.getElementById('row-culprits').rows.length]; })()");
+    assert_eq!((&told[0], &told[2]), (&json!("–"), &json!(0)), "{told}");
+    assert!(told[1].as_str().is_some_and(|why| why.starts_with("No blame book")), "{told}");
+    page.is_quiet();
+}

@@ -118,3 +118,34 @@ fn two_time_ranges_name_the_rows_that_grew() {
     assert_eq!(page.words("document.getElementById('row-title').textContent"), "spiky 11");
     page.is_quiet();
 }
+
+/// Text and title of a fact of the open process.
+fn fact(page: &mut Shown, pid: u32, name: &str) -> (String, String) {
+    let told = page.browser.ask(&format!(
+        "(() => {{ exactop.openRow([...exactop.model.rows.values()].find(row => row.pid === {pid}).key); \
+         const dd = [...document.querySelectorAll('#row-facts dt')].find(dt => dt.textContent === '{name}').nextSibling; \
+         return [dd.textContent, dd.title]; }})()"
+    ));
+    serde_json::from_value(told).expect("a fact")
+}
+
+#[test]
+fn a_process_has_its_moves_and_the_limits_of_its_group() {
+    let Some(mut page) = shown(&planted(), &Limits::default()) else { return };
+    let quota = fact(&mut page, 14, "Its group may use");
+    assert_eq!(quota.0, "0.40 CPUs by the quota of /shop, as last read");
+    assert_eq!(fact(&mut page, 14, "Its group’s weight").0, "50");
+    assert_eq!(fact(&mut page, 14, "Moves between CPUs").0, "0, 0.0 a second");
+    for name in ["Its group may use", "Its group’s weight"] {
+        let (text, why) = fact(&mut page, 10, name);
+        assert!(text == "–" && why.starts_with("Not read in that time"), "{name}: {text} {why}");
+    }
+    // A source without a count of moves has none, not 0.
+    page.browser.ask("exactop.model.rows.forEach(row => { row.figures[exactop.model.column('migrations')] = null; }), 0");
+    page.browser.ask("exactop.model.groups.clear(), exactop.show(), 0");
+    let (text, why) = fact(&mut page, 10, "Moves between CPUs");
+    assert!(text == "–" && why.contains("no count of moves"), "{text} {why}");
+    let (text, why) = fact(&mut page, 10, "Its group may use");
+    assert!(text == "–" && why.contains("no figures of its control group"), "{text} {why}");
+    page.is_quiet();
+}

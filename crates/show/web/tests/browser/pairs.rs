@@ -1,6 +1,6 @@
 //! The matrix of the blame book.
 
-use super::{shown, shown_document, Shown};
+use super::{files, shown, shown_document, Shown};
 use crate::drawn::{booked, Planted};
 use exactop_web::page::Limits;
 
@@ -107,5 +107,35 @@ fn without_a_book_there_is_no_matrix() {
     let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
     let hidden = page.browser.ask("document.getElementById('pairs-section').hidden");
     assert_eq!(hidden, true);
+    page.is_quiet();
+}
+
+#[test]
+fn a_process_has_the_culprits_of_its_name_and_all_pairs_are_saved() {
+    let (document, books) = booked();
+    let Some(mut page) = shown_document(&document) else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    choose(&mut page, "command");
+    let saved = files::rows(&mut page, dir.path(), "#pairs-files");
+    let book = books.iter().find(|book| book.by == "command").expect("the key");
+    let booked: u64 = book.rows.iter().map(|row| row.booked_ns()).sum();
+    let ns = |row: &serde_json::Value| row["wait_ns"].as_u64().expect("ns");
+    assert_eq!(saved.iter().map(ns).sum::<u64>(), booked);
+    for row in book.rows.iter().filter(|row| row.booked_ns() > 0 && row.victim != "~other") {
+        // The book and the processes of this recording are independent; here one has the name.
+        page.browser.ask(&format!(
+            "(() => {{ const row = [...exactop.model.rows.values()].find(row => row.kind === 'process'); \
+             row.comm = {}; exactop.openRow(row.key); }})()",
+            serde_json::json!(row.victim)
+        ));
+        let title = page.words("document.getElementById('row-culprits-title').textContent");
+        assert_eq!(title, format!("Who had the CPU while processes named {} waited", row.victim));
+        let told = page.words("document.getElementById('row-culprits-told').textContent");
+        assert!(told.starts_with("By command name"), "{told}");
+        let of = files::rows(&mut page, dir.path(), "#row-culprits-files");
+        assert_eq!(of.iter().map(ns).sum::<u64>(), row.booked_ns(), "{}", row.victim);
+        let lines = page.number("document.querySelectorAll('#row-culprits tbody tr').length");
+        assert_eq!(lines as usize, of.len().min(20));
+    }
     page.is_quiet();
 }
