@@ -40,33 +40,72 @@ const nextTotal = page => {
   page.rowsOf({ by: all[(at + 1) % all.length] });
 };
 
+// The columns of microstates in per cent of a row's own time; again: the usual ones.
+const microstates = page => {
+  const { model, address } = page, names = STATES.flatMap(([, , names]) => names).filter(name => model.column(name) >= 0);
+  const are = address.state.cols?.join() === names.join();
+  page.rowsOf({ by: address.state.by, cols: are ? null : names, unit: are ? 'cpu' : 'own' });
+};
+
+// The process of the focused row, else the open one.
+const withProcess = (page, go) => {
+  const key = document.activeElement.closest('#rows tr[data-key]')?.dataset.key;
+  if (key && page.model.rows.has(key)) page.openRow(key);
+  if ($('row-section').hidden) page.say('No process is open: Enter on its name opens it.');
+  else go();
+};
+
+const threads = page => withProcess(page, () => {
+  if ($('row-threads-section').hidden) page.say('Exited processes have no threads.'); else goTo('row-threads-title');
+});
+
+const openDetails = id => { $(id).open = true; $(id).querySelector('summary').focus(); };
+
+const pause = page => page.isLive ? page.hold(!page.isHeld()) : page.say('A recording stands still: only a live page is paused.');
+
+// Keys that do the same, what they show, and how.
 const PAGE_KEYS = [
   ['1', 'who uses the CPU', page => sortedBy(page, 'run_ns')],
   ['2', 'who waits for a CPU', page => sortedBy(page, 'lat_ns')],
   ['3', 'who starves whom', () => goTo('pairs-title')],
-  ['4', 'control groups and their quotas', () => goTo('groups-title')],
+  ['4 g', 'control groups and their quotas', () => goTo('groups-title')],
   ['5', 'who moves between CPUs', page => sortedBy(page, 'migrations')],
   ['6', 'what is new since the mark', whatIsNew],
-  ['m', 'mark this window: rows show their change since; again: drop the mark', mark],
+  ['m D', 'mark this window: rows show their change since; again: drop the mark', mark],
   ['!', 'findings', () => goTo('findings-title')],
   ['K', 'totals by the next name', nextTotal],
-  ['/', 'search', () => $('search').focus()],
+  ['S', 'microstates: where each row’s time went; again: the usual columns', microstates],
+  ['C', 'each CPU', () => goTo('cpus-title')],
+  ['H', 'threads of the process', threads],
+  ['G', 'states of the process over time', page => withProcess(page, () => page.row.plot.canvas.focus())],
+  ['P', 'sort by CPU time, in per cent', page => page.rowsOf({ ...page.table.sorted('run_ns'), unit: 'cpu' })],
+  ['T', 'sort by CPU time', page => page.rowsOf({ ...page.table.sorted('run_ns'), unit: 'time' })],
+  ['N', 'sort by PID', page => sortedBy(page, 'pid')],
+  ['<', 'sort by the column to the left', page => page.address.go(page.table.besides(-1))],
+  ['>', 'sort by the column to the right', page => page.address.go(page.table.besides(1))],
+  ['R', 'reverse the order', page => page.address.go({ desc: !page.address.state.desc })],
+  ['o f F', 'choose the columns', () => openDetails('columns')],
+  ['/ \\ L O', 'search, which leaves the rows that match', () => $('search').focus()],
+  ['=', 'all rows again', page => page.address.go({ q: '', fresh: false })],
   ['[', 'the window before', page => step(page, -1)],
   [']', 'the window after', page => step(page, 1)],
   ['z', 'zoom in', page => page.zoom()],
-  ['?', 'these keys', () => { $('keys').open = true; $('keys').querySelector('summary').focus(); }],
-];
+  ['p', 'pause a live page', pause],
+  ['? h', 'these keys', () => openDetails('keys')],
+].map(([keys, told, go]) => [keys.split(' '), told, go]);
 
 class PageKeys {
   constructor(page) {
     this.all = PAGE_KEYS;
-    fill($('keys-list'), ...PAGE_KEYS.flatMap(([key, told]) => [part('dt', {}, part('kbd', { text: key })), part('dd', { text: told })]));
+    const kbds = keys => keys.flatMap((key, i) => [i ? ' ' : '', part('kbd', { text: key })]);
+    fill($('keys-list'), ...PAGE_KEYS.flatMap(([keys, told]) => [part('dt', {}, ...kbds(keys)), part('dd', { text: told })]),
+      part('dt', {}, part('kbd', { text: 'Enter' })), part('dd', { text: 'on the name of a row: open the process, or the processes of a total' }));
     // Speech and stray touches press single keys, so they can be turned off.
     $('keys-on').addEventListener('change', event => page.address.go({ keys: event.target.checked ? 'on' : 'off' }));
     document.addEventListener('keydown', event => {
       if (page.address.state.keys === 'off' || event.ctrlKey || event.altKey || event.metaKey) return;
       if (event.target.matches('input:not([type=checkbox]), select, textarea')) return;
-      const found = PAGE_KEYS.find(([key]) => key === event.key);
+      const found = PAGE_KEYS.find(([keys]) => keys.includes(event.key));
       if (!found) return;
       event.preventDefault();
       found[2](page);

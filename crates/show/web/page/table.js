@@ -16,7 +16,7 @@ const isNarrow = () => matchMedia('(max-width: 640px)').matches;
 
 // Columns that name a row.
 const WHO = [
-  { text: 'PID', of: row => row.pid },
+  { text: 'PID', name: 'pid', of: row => row.pid },
   { text: 'USER', word: true, of: row => row.user },
   { text: 'UNDER', word: true, of: row => row.parent ? `${row.parent} ${row.ppid}` : null },
 ];
@@ -69,7 +69,7 @@ class Table {
     fill($('by'), ...Object.entries(BY).map(([value, text]) => part('option', { value, text })));
     $('by').addEventListener('change', event => address.go({ by: event.target.value }));
     // A phone has no heading to press for most columns.
-    fill($('sort'), part('option', { value: 'name', text: 'name' }), ...model.columns.map(column => part('option', { value: column.name, text: this.title(column) })));
+    fill($('sort'), part('option', { value: 'name', text: 'name' }), part('option', { value: 'pid', text: 'PID' }), ...model.columns.map(column => part('option', { value: column.name, text: this.title(column) })));
     $('sort').addEventListener('change', event => address.go(this.sorted(event.target.value)));
     $('unit').addEventListener('change', event => address.go({ unit: event.target.value }));
     $('search').addEventListener('input', event => address.go({ q: event.target.value }, true));
@@ -85,8 +85,15 @@ class Table {
 
   // Sorts by a column, the largest first, and shows it.
   sorted(name) {
-    const shown = this.shown.map(i => this.model.columns[i].name), isThere = name === 'name' || shown.includes(name);
+    const shown = this.shown.map(i => this.model.columns[i].name), isThere = ['name', 'pid'].includes(name) || shown.includes(name);
     return { sort: name, desc: true, cols: isThere ? this.state.cols : [...shown, name] };
+  }
+
+  // Sorts by the column beside the sort column.
+  besides(step) {
+    const names = ['name', ...(this.state.by === 'process' ? ['pid'] : []), ...this.shown.map(i => this.model.columns[i].name)];
+    const at = names.indexOf(this.state.sort) + step;
+    return this.sorted(names[Math.max(0, Math.min(names.length - 1, at))]);
   }
 
   title(column) {
@@ -131,7 +138,7 @@ class Table {
     const order = [...heads.filter(isSorted), ...who.filter(one => !one.word), ...heads.filter(head => !isSorted(head)), ...who.filter(one => one.word)];
     let room = this.place.clientWidth - NARROW_NAME;
     const fits = new Set(order.filter(one => {
-      one.wide = one.of ? wide([one.text, ...lines.map(line => String(one.of(line.row, line) ?? ''))])
+      one.wide = one.of ? wide([`${one.text} ▼`, ...lines.map(line => String(one.of(line.row, line) ?? ''))])
         : wide([`${one.text} ▼`, ...[...lines, sum].map(line => `≥ ${this.cellText(one, line)}`)]);
       // A column after one that does not fit would be out of order.
       room = one.wide <= room ? room - one.wide : -1;
@@ -166,7 +173,7 @@ class Table {
       this.lines = [...groups.values()];
     }
     this.all = there.length;
-    const value = sort === 'name' ? null : line => line.sorted ??= this.figure(line, this.sortBy);
+    const value = sort === 'name' ? null : sort === 'pid' ? line => line.row?.pid : line => line.sorted ??= this.figure(line, this.sortBy);
     const order = value
       ? (a, b) => (value(b) ?? -Infinity) - (value(a) ?? -Infinity) || a.name.localeCompare(b.name)
       : (a, b) => b.name.localeCompare(a.name);
@@ -228,7 +235,7 @@ class Table {
       return part('th', { scope: 'col', 'aria-sort': name ? order : null, class: word ? 'word' : null }, button);
     };
     this.headLine = part('thead', {}, part('tr', {}, cell('name', by === 'process' ? 'COMMAND' : (BY[by] ?? '').toUpperCase(), 'The command or name of the row', true),
-      ...this.who.map(({ text, word }) => part('th', { scope: 'col', text, class: word ? 'word' : null })),
+      ...this.who.map(({ text, name, word }) => name ? cell(name, text, 'Process ID', false) : part('th', { scope: 'col', text, class: word ? 'word' : null })),
       ...this.heads.map(head => cell(head.name, head.text, head.help, false))));
     [...this.who, ...this.heads].forEach(({ wide }, i) => {
       if (wide) this.headLine.firstChild.children[i + 1].style.width = `${wide}px`;

@@ -1,6 +1,7 @@
 //! The page for users of screen readers, of keyboards, and of paper.
 
 use super::drawn::{self, Planted};
+use super::keys::{focused, press};
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 use serde_json::{json, Value};
@@ -45,13 +46,6 @@ fn each_picture_has_a_table_for_screen_readers() {
         assert!(nameless == 0 && !of(role).is_empty(), "{role}: {nameless} without a name");
     }
     page.is_quiet();
-}
-
-/// Id and text of the focused element.
-fn focused(page: &mut Shown) -> (String, String) {
-    let told = page.browser.ask("[document.activeElement.id, document.activeElement.textContent]");
-    let word = |n: usize| told[n].as_str().unwrap_or_default().to_string();
-    (word(0), word(1))
 }
 
 /// Focuses an element that Tab can reach.
@@ -129,61 +123,6 @@ fn on_paper_nothing_is_cut_off_and_all_is_light() {
         let bytes = base64::engine::general_purpose::STANDARD.decode(pdf).expect("base64");
         std::fs::write(std::path::Path::new(&dir).join("page.pdf"), bytes).expect("a file");
     }
-    page.is_quiet();
-}
-
-/// Presses a key that types a letter, and returns the focused element.
-fn press(page: &mut Shown, key: char) -> String {
-    page.browser.press(&key.to_string(), 0, &key.to_string());
-    focused(page).0
-}
-
-#[test]
-fn the_keys_of_the_live_view_work_until_they_are_turned_off() {
-    let (document, _) = drawn::booked();
-    let Some(mut page) = super::shown_document(&document) else { return };
-    let state = |page: &mut Shown, name: &str| {
-        page.browser.ask(&format!("String(exactop.address.state.{name})")).to_string()
-    };
-    for (key, place, name, value) in [
-        ('2', "rows-title", "sort", "lat_ns"),
-        ('5', "rows-title", "sort", "migrations"),
-        ('1', "rows-title", "sort", "run_ns"),
-        ('K', "rows-title", "by", "command"),
-        ('3', "pairs-title", "by", "command"),
-        ('4', "groups-title", "by", "command"),
-        ('!', "findings-title", "by", "command"),
-        ('?', "", "by", "command"),
-    ] {
-        assert_eq!(press(&mut page, key), place, "{key}");
-        assert_eq!(state(&mut page, name), json!(value).to_string(), "{key}");
-    }
-    // The last window, the one before, the last again; then that alone.
-    let chosen = |page: &mut Shown| {
-        page.number(
-            "exactop.address.state.a ? exactop.model.slotsOf(exactop.address.state.a)[0] : -1",
-        )
-    };
-    let last = page.number("exactop.model.n") - 1.0;
-    for (key, slot) in [(']', last), ('[', last - 1.0), ('[', last - 2.0), (']', last - 1.0)] {
-        press(&mut page, key);
-        assert_eq!(chosen(&mut page), slot, "{key}");
-    }
-    press(&mut page, 'z');
-    assert_eq!(chosen(&mut page), -1.0);
-    // Each key is in the list; in a field it is a letter.
-    let listed = page.words(
-        "[...document.querySelectorAll('#keys-list kbd')].map(of => of.textContent).join('')",
-    );
-    assert_eq!(listed, "123456m!K/[]z?");
-    assert_eq!(press(&mut page, '/'), "search");
-    assert_eq!(press(&mut page, '3'), "search");
-    assert_eq!(page.words("document.getElementById('search').value"), "3");
-    page.browser.ask(
-        "document.getElementById('search').blur(); document.getElementById('keys-on').click()",
-    );
-    assert_ne!(press(&mut page, '4'), "groups-title");
-    assert!(page.words("location.hash").contains("keys=off"));
     page.is_quiet();
 }
 

@@ -158,7 +158,7 @@ fn the_sums_threads_and_culprits_of_a_process_are_saved() {
     let ran: Vec<u64> = threads.iter().map(|row| row["run_ns"].as_u64().expect("ns")).collect();
     assert_eq!(ran, [120 * SECOND / 50, 120 * SECOND / 100, 0]);
     assert_eq!((&threads[0]["tid"], &threads[0]["name"]), (&json!(17), &json!(HOSTILE)));
-    // Without a book there are no culprits, which is told and is not a zero.
+    // Without a book culprits are unknown, not 0, and the title has the reason.
     let told = page.browser.ask("(() => { const of = document.getElementById('row-culprits-told'); return [of.textContent, of.title, document.getElementById('row-culprits').rows.length]; })()");
     assert_eq!((&told[0], &told[2]), (&json!("–"), &json!(0)), "{told}");
     assert!(told[1].as_str().is_some_and(|why| why.starts_with("No blame book")), "{told}");

@@ -13,6 +13,7 @@ mod drawing;
 mod everyone;
 mod files;
 mod groups;
+mod keys;
 mod live;
 mod looking;
 mod looks;
