@@ -1,6 +1,6 @@
 // The view's state is in the page's address, so that back, forward, bookmarks and links work.
 
-const WHOLE = { v: null, a: null, b: null, m: null, fresh: false, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup', keys: 'on' };
+const WHOLE = { v: null, a: null, b: null, m: null, fresh: false, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null, pby: 'cgroup', keys: 'on', open: [] };
 
 const stretchOf = text => {
   const found = /^(\d{1,17})-(\d{1,17})$/.exec(text ?? '');
@@ -41,11 +41,12 @@ class Address {
       group: told.get('group'),
       pby: word('pby', WHOLE.pby),
       keys: word('keys', WHOLE.keys),
+      open: (told.get('open') ?? '').split(',').filter(name => name !== ''),
     };
   }
 
   text() {
-    const { v, a, b, m, fresh, by, sort, desc, q, cols, unit, row, gby, group, pby, keys } = this.state;
+    const { v, a, b, m, fresh, by, sort, desc, q, cols, unit, row, gby, group, pby, keys, open } = this.state;
     const told = new URLSearchParams();
     for (const [name, stretch] of [['v', v], ['a', a], ['b', b], ['m', m]]) {
       if (stretch) told.set(name, `${Math.round(stretch[0])}-${Math.round(stretch[1])}`);
@@ -61,6 +62,7 @@ class Address {
     if (group) told.set('group', group);
     if (pby !== WHOLE.pby) told.set('pby', pby);
     if (keys !== WHOLE.keys) told.set('keys', keys);
+    if (open.length) told.set('open', open.join(','));
     return `#${told}`;
   }
 
@@ -72,5 +74,40 @@ class Address {
       if (typed) location.replace(text); else location.hash = text;
     }
     this.changed(this.state);
+  }
+}
+
+// Parts that fold, by their own id or that of the part around them. Which are open is in the address.
+class Folds {
+  constructor(address) {
+    this.applied = new WeakMap();
+    // The event does not bubble.
+    document.addEventListener('toggle', ({ target }) => {
+      const open = this.open(address.state);
+      // If it is the same, the page itself opened the part.
+      if (target.nodeName === 'DETAILS' && open.join() !== address.state.open.join()) address.go({ open }, true);
+    }, true);
+  }
+
+  // Names of the open parts, those included that are not on the page now.
+  open(state) {
+    const all = [...document.querySelectorAll('details')], names = new Set(all.map(details => this.nameOf(details)));
+    return [...state.open.filter(name => !names.has(name)), ...all.filter(details => details.open).map(details => this.nameOf(details))];
+  }
+
+  nameOf(details) {
+    return details.closest('[id]').id;
+  }
+
+  // Applies the address to each part once, so that a part that the user has just pressed keeps its
+  // state until its event comes.
+  show(state) {
+    const { open } = state, now = open.join();
+    for (const details of document.querySelectorAll('details')) {
+      if (this.applied.get(details) === now) continue;
+      this.applied.set(details, now);
+      const is = open.includes(this.nameOf(details));
+      if (details.open !== is) details.open = is;
+    }
   }
 }

@@ -51,6 +51,7 @@ class Page {
     $('second').addEventListener('click', () => this.nextIsSecond(!this.isSecond()));
     $('skip').addEventListener('click', event => { event.preventDefault(); $('rows-title').focus(); });
     this.keys = new PageKeys(this);
+    this.folds = new Folds(this.address);
     const again = soon(() => this.show());
     this.showSoon = soon(() => { this.headline(); this.show(); });
     $('pause').hidden = !this.isLive;
@@ -188,6 +189,7 @@ class Page {
     this.row.show(state.row, view, chosen, one, b);
     this.pairs.show(state, one, b);
     this.keys.show(state);
+    this.folds.show(state);
     $('zoom').disabled = !state.a;
     $('clear').disabled = !a && !b;
     $('all').disabled = !state.v;

@@ -158,3 +158,38 @@ fn keys_choose_search_and_open_rows() {
     );
     page.is_quiet();
 }
+
+#[test]
+fn a_link_opens_the_parts_that_were_open() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let open =
+        "[...document.querySelectorAll('details[open]')].map(of => of.closest('[id]').id).join()";
+    let settled = "new Promise(done => setTimeout(() => requestAnimationFrame(() => done(location.hash)), 50))";
+    assert_eq!(page.words(open), "");
+    // Both in one step, as a script or a fast reader does.
+    page.browser.ask("['#columns', '#balance details'].forEach(of => { document.querySelector(of).open = true; })");
+    page.browser.ask(settled);
+    let address = page.words("location.hash");
+    assert!(address.contains("open=balance%2Ccolumns"), "{address}");
+    let steps = page.number("history.length");
+    let link = format!("{}{address}", page.url);
+    page.browser.open(&link);
+    assert_eq!(page.words(open), "balance,columns");
+    // A picture that is made again keeps its table open, and a step of the page closes nothing.
+    page.browser.ask(
+        "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key)",
+    );
+    page.browser.ask("document.querySelector('#row-states details').open = true");
+    page.browser.ask(settled);
+    page.browser.ask(
+        "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'spiky').key)",
+    );
+    page.browser.ask(settled);
+    assert_eq!(page.words(open), "balance,columns,row-states");
+    page.browser.ask("document.querySelectorAll('details').forEach(of => { of.open = false; })");
+    page.browser.ask(settled);
+    assert_eq!(page.words(open), "");
+    assert!(!page.words("location.hash").contains("open="));
+    assert!(page.number("history.length") <= steps + 4.0, "folding is no step of the back key");
+    page.is_quiet();
+}

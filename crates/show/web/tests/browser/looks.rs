@@ -3,6 +3,7 @@
 use super::drawn::{Planted, HOSTILE};
 use super::{shown, Shown};
 use exactop_web::page::Limits;
+use serde_json::json;
 
 const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
@@ -98,5 +99,21 @@ fn a_phone_shows_the_columns_that_fit_and_the_others_in_the_detail() {
     // A column without a heading is chosen by name.
     page.browser.ask("(() => { const of = document.getElementById('sort'); of.value = 'sleep_ns'; of.dispatchEvent(new Event('change')); })()");
     assert!(cells(&mut page).iter().any(|(name, _)| name == "SLEEP"));
+    page.is_quiet();
+}
+
+/// Animations, transitions and smooth scrolling of a page that asks for all of them.
+const MOTIONS: &str = "(() => { const all = [document.documentElement, document.getElementById('rows'), document.querySelector('button')]; \
+    for (const of of all) Object.assign(of.style, { animation: 'spin 1s', transition: 'opacity 1s', scrollBehavior: 'smooth' }); \
+    return all.flatMap(of => { const is = getComputedStyle(of); return [is.animationName, is.transitionDuration, is.scrollBehavior]; }).join(); })()";
+
+#[test]
+fn nothing_moves_for_a_reader_who_asks_for_less_motion() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    assert_eq!(page.words(MOTIONS), ["spin,1s,smooth"; 3].join(","), "the test can fail");
+    let feature = json!([{ "name": "prefers-reduced-motion", "value": "reduce" }]);
+    page.browser.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
+    assert_eq!(page.words(MOTIONS), ["none,0s,auto"; 3].join(","));
+    assert!(!exactop_web::page::script().contains("smooth"), "the script scrolls at once, too");
     page.is_quiet();
 }
