@@ -42,6 +42,8 @@ fn it_fits_a_phone_and_the_dark() {
         .ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
     let wide = page.number("document.documentElement.scrollWidth");
     assert!(wide <= 360.0, "{wide} pixels");
+    // The element with the namespace of SVG takes no room.
+    assert_eq!(page.number("document.querySelector('svg').getClientRects().length"), 0.0);
     assert_eq!(page.words("getComputedStyle(document.body).backgroundColor"), "rgb(20, 22, 26)");
     let idle = page.words(
         "(() => { const c = exactop.balance.canvas; return c.getContext('2d').getImageData(c.width >> 1, 0, 1, 1).data.slice(0, 3).join(); })()",
