@@ -95,13 +95,17 @@ pub fn fence(writes: Writes, beside: &ExtraAccess) -> Fenced {
 
 /// Directories below which a command writes.
 fn written(writes: Writes) -> Vec<PathBuf> {
-    let groups = || Hierarchy::of_this_machine().ok().map(|hierarchy| hierarchy.root);
+    // A process moves in both hierarchies of version 1.
+    let groups = || {
+        let hierarchy = Hierarchy::of_this_machine().ok();
+        hierarchy.into_iter().flat_map(|h| [Some(h.root), h.accounting]).flatten()
+    };
     match writes {
         // The caller names the directories of recordings.
         Writes::Nowhere | Writes::Recording | Writes::Output => Vec::new(),
         Writes::Configuration => configuration(),
-        Writes::Groups => groups().into_iter().collect(),
-        Writes::ConfigurationAndGroups => groups().into_iter().chain(configuration()).collect(),
+        Writes::Groups => groups().collect(),
+        Writes::ConfigurationAndGroups => groups().chain(configuration()).collect(),
     }
 }
 

@@ -36,6 +36,8 @@ fn way(topic: Topic) -> (&'static str, &'static str) {
         Topic::Pid => ("Escape k", "Escape"),
         Topic::Signal => ("k", "Escape"),
         Topic::Nice => ("r", "Escape"),
+        Topic::Cpus => ("A", "Escape"),
+        Topic::Move => ("J", "Escape"),
         Topic::Weight => ("g Down w", "Escape Escape"),
         Topic::Quota => ("g Down x", "Escape Escape"),
         Topic::Confirmation => ("k Enter", "Escape"),

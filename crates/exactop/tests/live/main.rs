@@ -14,6 +14,7 @@ mod incidents;
 mod looking_back;
 mod owed;
 mod pages;
+mod placing;
 mod questions;
 mod reader;
 mod recording;

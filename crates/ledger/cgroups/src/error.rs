@@ -49,6 +49,9 @@ pub enum CgroupError {
         /// Error of making it here.
         here: Box<CgroupError>,
     },
+    /// A process could not be moved to a group.
+    #[error("cannot move process {pid} to {}: {error}{}", path.display(), permit_move(error))]
+    Move { pid: u32, path: PathBuf, error: io::Error },
     /// A file of a group could not be read or written.
     #[error("cannot {what} {}: {error}{}", path.display(), permit(error))]
     File {
@@ -69,6 +72,17 @@ fn permit(error: &io::Error) -> &'static str {
             ": set a quota of at most that of the groups above and at least that of those below"
         }
         io::ErrorKind::ReadOnlyFilesystem => ": mount the hierarchy writable",
+        _ => "",
+    }
+}
+
+/// What would permit the move of a process.
+fn permit_move(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => permit(error),
+        // Version 2: only groups at the end of the tree have processes, once controllers are on.
+        io::ErrorKind::ResourceBusy => ": choose a group below it, which 'exactop cgroups' lists",
+        io::ErrorKind::ReadOnlyFilesystem => permit(error),
         _ => "",
     }
 }

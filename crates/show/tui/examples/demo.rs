@@ -2,12 +2,17 @@
 
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::TaskKey;
+use exactop_tui::app::placement::Placement;
 use exactop_tui::{run, Begin, Host, ProcessAction, Settings, Target};
 
 /// A host that does nothing, and says so.
 struct Pretend;
 
 impl Host for Pretend {
+    fn place(&mut self, target: &Target, _placement: &Placement) -> Result<(), String> {
+        Err(format!("{} is made up", target.shown()))
+    }
+
     fn limit(&mut self, limit: &exactop_tui::app::target::Limit) -> Result<String, String> {
         Ok(format!("{} is only pretended", limit.in_words()))
     }

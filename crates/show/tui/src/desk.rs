@@ -116,6 +116,11 @@ impl<'a> Desk<'a> {
                 self.feed.forget_details();
                 self.app.done_to_all(&format!("nice value {nice} set"), results);
             }
+            HostAction::Place(targets, placement) => {
+                let results = done_to(targets, |target| self.host.place(target, &placement));
+                self.feed.forget_details();
+                self.app.done_to_all(&placement.done(), results);
+            }
             HostAction::SetGroup(limit) => {
                 let result = self.host.limit(&limit);
                 self.app.limited(&limit, result);

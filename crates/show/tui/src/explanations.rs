@@ -36,6 +36,8 @@ pub enum Topic {
     Pid,
     Signal,
     Nice,
+    Cpus,
+    Move,
     Weight,
     Quota,
     /// A question that `y` confirms.
@@ -71,7 +73,7 @@ const CLEAR: (&str, &str) = ("^U", "delete the text left of the cursor");
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Topic; 30] = [
+    pub const ALL: [Topic; 32] = [
         Topic::Table,
         Topic::Threads,
         Topic::Tree,
@@ -99,6 +101,8 @@ impl Topic {
         Topic::Pid,
         Topic::Signal,
         Topic::Nice,
+        Topic::Cpus,
+        Topic::Move,
         Topic::Weight,
         Topic::Quota,
         Topic::Confirmation,
@@ -134,6 +138,8 @@ impl Topic {
             Topic::Pid => PID,
             Topic::Signal => SIGNAL,
             Topic::Nice => NICE,
+            Topic::Cpus => CPUS,
+            Topic::Move => MOVE,
             Topic::Weight => WEIGHT,
             Topic::Quota => QUOTA,
             Topic::Confirmation => CONFIRMATION,
@@ -535,10 +541,13 @@ const TIME: Explanation = Explanation {
 };
 
 const PID: Explanation = Explanation {
-    title: "A process: the one to signal or to renice",
+    title: "A process: the one to act on",
     parts: &[
         ("answer", "A PID. An empty answer takes the one in brackets."),
-        ("then", "exactop asks for the signal or nice value, and then asks to confirm."),
+        (
+            "then",
+            "exactop asks for the signal, nice value, CPUs or group, and then asks to confirm.",
+        ),
     ],
     keys: [ACCEPT, CLEAR, CANCEL],
 };
@@ -558,6 +567,29 @@ const NICE: Explanation = Explanation {
         ("answer", "A number from -20 (most CPU time) to 19 (least)."),
         ("rights", "Only root may lower a nice value."),
         ("then", "exactop asks to confirm before it sets the value."),
+    ],
+    keys: [ACCEPT, CLEAR, CANCEL],
+};
+
+const CPUS: Explanation = Explanation {
+    title: "CPUs: those on which the process may run",
+    parts: &[
+        ("answer", "Numbers and ranges, as in taskset(1): 0,2,4-7 or 0-10:2."),
+        (
+            "effect",
+            "All threads of the process move to these CPUs. Its later children inherit them.",
+        ),
+        ("then", "exactop asks to confirm before it sets the CPUs."),
+    ],
+    keys: [ACCEPT, CLEAR, CANCEL],
+};
+
+const MOVE: Explanation = Explanation {
+    title: "A control group: the one to move the process to",
+    parts: &[
+        ("answer", "A path as in /proc/PID/cgroup: /a/b. The key g on the table lists all groups."),
+        ("effect", "The group's weight and quota apply at once. Its later children start there."),
+        ("then", "exactop asks to confirm before it moves the process."),
     ],
     keys: [ACCEPT, CLEAR, CANCEL],
 };

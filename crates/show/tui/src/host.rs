@@ -1,5 +1,6 @@
 //! The interface to the program around the live view, and the reasons for the view's end.
 
+use crate::app::placement::Placement;
 use crate::app::target::Limit;
 use crate::app::target::{ProcessAction, Target};
 use crate::settings::Settings;
@@ -34,6 +35,12 @@ pub trait Host {
     /// # Errors
     /// The value could not be set; [`Target::gone`] if the task has exited.
     fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String>;
+
+    /// Sets the CPUs of exactly this process, in all its threads, or moves it to a group.
+    ///
+    /// # Errors
+    /// The kernel refused; [`Target::gone`] if the process has exited.
+    fn place(&mut self, target: &Target, placement: &Placement) -> Result<(), String>;
 
     /// Sets a limit of a control group. Returns the values before and after.
     ///

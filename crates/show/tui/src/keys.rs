@@ -211,9 +211,11 @@ bindings! {
         Back: [on(KeyCode::Esc)], "leave the page; in the table drop the mark, then the selection";
     }
     Act {
-        Tag: [ch(' ')], "tag the selected row: k and r act on all tagged rows; without a selection end the window now";
+        Tag: [ch(' ')], "tag the selected row: k, r, A and J act on all tagged rows; without a selection end the window now";
         Kill: [ch('k'), on(KeyCode::F(9))], "send a signal to a process (asks first)";
         Renice: [ch('r')], "change a nice value (asks first)";
+        Affinity: [ch('A')], "choose the CPUs on which a process may run (asks first)";
+        MoveToGroup: [ch('J')], "move a process to a control group (asks first)";
         Weight: [ch('w')], "set the weight of a group, on their page (asks first)";
         Limit: [ch('x')], "set the quota of a group, on their page (asks first)";
     }

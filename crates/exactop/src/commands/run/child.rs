@@ -89,7 +89,7 @@ fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Proce
     let before = ChildSetup {
         steps,
         nice: condition.niceness().map(|(nice, _)| nice),
-        cpus: condition.cpus.clone().map(|cpus| cpus.0),
+        cpus: condition.cpus.as_ref().map(|cpus| cpus.numbers().to_vec()),
         sched: condition.sched,
         user,
         no_new_privs: typed.no_new_privs,

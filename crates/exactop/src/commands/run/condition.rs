@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 use exactop_model::cgroups::limits::{weight, Max};
+use exactop_model::text::cpu_list::{CpuList, MOST_CPUS};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ pub struct Condition {
     pub nice: Option<i64>,
     /// Run only on these CPUs, as in taskset -c: 0,2,4-7 or 0-10:2
     #[arg(long, value_name = "LIST")]
-    pub cpus: Option<Cpus>,
+    pub cpus: Option<CpuList>,
     /// Set the scheduling policy: other, batch, idle, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, value_name = "POLICY")]
     pub sched: Option<Sched>,
@@ -31,39 +32,6 @@ pub struct Condition {
 
 fn niceness(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "write a whole number, such as 5 or -5".into())
-}
-
-/// CPUs by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cpus(pub Vec<usize>);
-
-/// Most CPUs that sched.h knows (CPU_SETSIZE).
-const CPUS: usize = 1024;
-
-impl FromStr for Cpus {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Cpus, String> {
-        let wrong = || format!("'{text}': write numbers and ranges such as 0,2,4-7 or 0-10:2");
-        let mut cpus = Vec::new();
-        for part in text.split(',') {
-            let (range, step) = part.split_once(':').unwrap_or((part, "1"));
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
-            let (first, last, step) = (number(first)?, number(last)?, number(step)?);
-            if first > last
-                || step == 0
-                || last >= CPUS
-                || (part.contains(':') && !range.contains('-'))
-            {
-                return Err(wrong());
-            }
-            cpus.extend((first..=last).step_by(step));
-        }
-        cpus.sort_unstable();
-        cpus.dedup();
-        Ok(Cpus(cpus))
-    }
 }
 
 /// A scheduling policy (sched(7)).
@@ -138,11 +106,11 @@ impl Condition {
         let Some(cpus) = &self.cpus else { return Ok(()) };
         let allowed = rustix::thread::sched_getaffinity(None);
         let allowed = allowed.map_err(Failure::cannot("ask which CPUs may be used"))?;
-        if cpus.0.iter().any(|&cpu| allowed.is_set(cpu)) {
+        if cpus.numbers().iter().any(|&cpu| allowed.is_set(cpu)) {
             return Ok(());
         }
         let there: Vec<String> =
-            (0..CPUS).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string()).collect();
+            (0..MOST_CPUS).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string()).collect();
         Err(Failure::usage(format!(
             "--cpus: cannot use any of these CPUs here: choose among {}",
             there.join(",")
@@ -212,18 +180,6 @@ impl Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_as_tasksets() {
-        let cpus = |text: &str| text.parse::<Cpus>().map(|c| c.0);
-        assert_eq!(cpus("0"), Ok(vec![0]));
-        assert_eq!(cpus("3,1,1"), Ok(vec![1, 3]));
-        assert_eq!(cpus("0,2,4-7"), Ok(vec![0, 2, 4, 5, 6, 7]));
-        assert_eq!(cpus("0-10:5"), Ok(vec![0, 5, 10]));
-        for wrong in ["", "x", "1-", "3-1", "1:2", "0-4:0", "-1", "1024", "1,,2"] {
-            assert!(cpus(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn policies_and_niceness_are_read() {

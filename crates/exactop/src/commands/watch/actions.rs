@@ -1,27 +1,31 @@
-//! Actions of the live view on the machine: signals, nice values, limits, saving the settings.
+//! Actions of the live view on the machine: signals, nice values, CPUs, groups, limits, saving the
+//! settings.
 
-use super::held_process::{self as held, ProcessHandle, Reniced, Stat};
+use super::held_process::{self as held, ProcessHandle, Reached, Stat};
 use super::reader::Reader;
 use crate::commands::cgroups;
 use crate::options::{config, time};
 use crate::rights::with_capabilities;
+use exactop_cgroups::CgroupError;
 use exactop_model::cgroups::limits::Max;
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest, Refusal};
-use exactop_model::text::escape::unescape;
+use exactop_model::text::cpu_list::CpuList;
+use exactop_model::text::escape::{harmless, unescape};
 use exactop_model::words::holdings;
 use exactop_model::TaskKey;
 use exactop_sources::passwd;
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::{Host, ProcessAction, Settings, Target};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet as Caps;
 use std::cell::RefCell;
-use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::{fs, io};
 
 /// The machine on which exactop runs.
 #[derive(Default)]
@@ -64,11 +68,8 @@ impl Host for LiveHost {
         let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
         let number = held::number(target.pid).ok_or_else(|| target.gone())?;
         match with_capabilities(Caps::SYS_NICE, || process.renice(number, nice)) {
-            Ok(Reniced::It) => Ok(()),
-            Ok(Reniced::Perhaps) => Err(format!(
-                "{} exited during the change: check if another process has its PID",
-                target.shown()
-            )),
+            Ok(Reached::It) => Ok(()),
+            Ok(Reached::Perhaps) => Err(perhaps(target)),
             Err(Errno::SRCH) => Err(target.gone()),
             Err(error) => {
                 Err(format!("cannot renice {} to {nice}: {}", target.shown(), reason(error)))
@@ -76,16 +77,24 @@ impl Host for LiveHost {
         }
     }
 
+    fn place(&mut self, target: &Target, placement: &Placement) -> Result<(), String> {
+        let process = ProcessHandle::process_of(target.key).ok_or_else(|| target.gone())?;
+        let reached = match placement {
+            Placement::Cpus(cpus) => set_cpus(&process, target, cpus)?,
+            Placement::Group(group) => move_to(&process, target, group)?,
+        };
+        match reached {
+            Reached::It => Ok(()),
+            Reached::Perhaps => Err(perhaps(target)),
+        }
+    }
+
     fn limit(&mut self, limit: &Limit) -> Result<String, String> {
         let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
         let max = max.map_err(|why| why.to_string())?;
-        // The page shows names with control characters escaped; the group's real name may hold any
-        // byte.
-        let group = unescape(&limit.group)
-            .ok_or("the group's name has an invalid escape: choose the group again")?;
-        let group = Path::new(OsStr::from_bytes(&group));
+        let group = group_path(&limit.group)?;
         // The group may have been handed to another user.
-        let set = || cgroups::set_if(group, limit.id, limit.weight, max);
+        let set = || cgroups::set_if(&group, limit.id, limit.weight, max);
         match with_capabilities(Caps::DAC_OVERRIDE, set) {
             Ok(Some((before, after))) => Ok(format!("{before} -> {after}")),
             Ok(None) => {
@@ -112,13 +121,51 @@ impl Host for LiveHost {
     }
 }
 
+fn set_cpus(process: &ProcessHandle, target: &Target, cpus: &CpuList) -> Result<Reached, String> {
+    with_capabilities(Caps::SYS_NICE, || process.set_cpus(cpus.numbers())).map_err(
+        |(tid, error)| {
+            let (whom, error) = (target.shown(), io::Error::from(error));
+            match tid == target.pid {
+                true => format!("cannot set CPUs {cpus} for {whom}: {error}"),
+                false => format!("cannot set CPUs {cpus} for thread {tid} of {whom}: {error}"),
+            }
+        },
+    )
+}
+
+fn move_to(process: &ProcessHandle, target: &Target, group: &str) -> Result<Reached, String> {
+    let path = group_path(group)?;
+    // The group may belong to another user, and its cpuset asks for the right to place the process.
+    let caps = Caps::DAC_OVERRIDE | Caps::SYS_NICE;
+    with_capabilities(caps, || process.move_to(&path)).map_err(|error| match error {
+        CgroupError::Move { error, .. } if error.raw_os_error() == Some(libc::ESRCH) => {
+            target.gone()
+        }
+        // The group's name may hold any byte.
+        error => harmless(&error.to_string()),
+    })
+}
+
+/// The path of a group. The pages show names with control characters escaped; the group's real name
+/// may hold any byte.
+fn group_path(shown: &str) -> Result<PathBuf, String> {
+    let bytes =
+        unescape(shown).ok_or("the group's name has an invalid escape: choose the group again")?;
+    Ok(PathBuf::from(OsString::from_vec(bytes)))
+}
+
+/// The message if the number may have passed to another process during the change.
+fn perhaps(target: &Target) -> String {
+    format!("{} exited during the change: check if another process has its PID", target.shown())
+}
+
 /// The process or thread that has this number now. kill(2) takes a thread's number as its process,
 /// setpriority(2) as the thread itself.
 fn identify(pid: u32, deed: ProcessAction) -> Option<Target> {
     let status = fs::read(format!("/proc/{pid}/status")).ok()?;
     let tgid = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Tgid:"))?;
     let tgid: u32 = std::str::from_utf8(tgid).ok()?.trim().parse().ok()?;
-    let tid = if deed == ProcessAction::Kill { tgid } else { pid };
+    let tid = if deed == ProcessAction::Renice { pid } else { tgid };
     let stat = Stat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
     let key = TaskKey { tgid, tid, start_ns: stat.start_ns() };
     Some(Target { pid: tid, key, name: stat.comm.to_string(), nice: stat.nice })
@@ -137,6 +184,7 @@ mod tests {
     use super::*;
     use rustix::process;
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
     use std::process::{Child, Command};
 
     fn sleeper() -> (Child, Target) {
@@ -179,6 +227,10 @@ mod tests {
                 Target { key: TaskKey { start_ns: started, ..target.key }, ..target.clone() };
             assert_eq!(LiveHost::default().signal(&before, 9), Err(before.gone()));
             assert_eq!(LiveHost::default().renice(&before, 19), Err(before.gone()));
+            let cpus = Placement::Cpus("0".parse().expect("a list"));
+            for place in [cpus, Placement::Group("/".into())] {
+                assert_eq!(LiveHost::default().place(&before, &place), Err(before.gone()));
+            }
             assert!(LiveHost::default().has_exited(before.key));
         }
         assert!(!LiveHost::default().has_exited(target.key));

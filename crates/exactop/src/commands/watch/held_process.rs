@@ -1,11 +1,18 @@
 //! A process that cannot be confused with a later process of the same PID. Its start time
 //! identifies it, and a pidfd if the kernel has pidfds.
 
+use exactop_cgroups::{CgroupError, Hierarchy};
 use exactop_model::{Comm, TaskKey};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, PidfdFlags, Signal};
+use rustix::thread::{sched_setaffinity, CpuSet};
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
+
+/// Most listings of a process's threads while their CPUs are set.
+const LISTINGS: usize = 16;
 
 /// A process that existed, and was the intended one, when this value was made.
 pub struct ProcessHandle {
@@ -47,22 +54,72 @@ impl ProcessHandle {
 
     /// Sets the nice value of the process or of one of its threads. The kernel identifies them only
     /// by number, so afterwards the number is checked once more.
-    pub fn renice(&self, number: Pid, nice: i32) -> Result<Reniced, Errno> {
+    pub fn renice(&self, number: Pid, nice: i32) -> Result<Reached, Errno> {
         process::setpriority_process(Some(number), nice)?;
-        Ok(match is_there(self.task) {
-            true => Reniced::It,
-            false => Reniced::Perhaps,
-        })
+        Ok(self.reached())
+    }
+
+    /// Lets all threads of the process run only on these CPUs. A thread that starts meanwhile may
+    /// have the CPUs of before, so the threads are listed again until all of a list are done.
+    ///
+    /// # Errors
+    /// The thread that the kernel refused to change, and the kernel's error.
+    pub fn set_cpus(&self, cpus: &[usize]) -> Result<Reached, (u32, Errno)> {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|&cpu| set.set(cpu));
+        let mut done = BTreeSet::new();
+        for _ in 0..LISTINGS {
+            let mut new = threads(self.task.tgid);
+            new.retain(|tid| !done.contains(tid));
+            if new.is_empty() {
+                break;
+            }
+            for tid in new {
+                // Without a number the call would change this thread.
+                let Some(thread) = number(tid) else { continue };
+                match sched_setaffinity(Some(thread), &set) {
+                    // A thread may exit at any time.
+                    Ok(()) | Err(Errno::SRCH) => {}
+                    Err(error) => return Err((tid, error)),
+                }
+                done.insert(tid);
+            }
+        }
+        Ok(self.reached())
+    }
+
+    /// Moves the process to a control group.
+    ///
+    /// # Errors
+    /// No such group exists, or the kernel refuses.
+    pub fn move_to(&self, group: &Path) -> Result<Reached, CgroupError> {
+        let hierarchy = Hierarchy::of_this_machine()?;
+        hierarchy.take_in(&hierarchy.directory(group)?, self.task.tgid)?;
+        Ok(self.reached())
+    }
+
+    /// The process that a change by number has reached.
+    fn reached(&self) -> Reached {
+        match is_there(self.task) {
+            true => Reached::It,
+            false => Reached::Perhaps,
+        }
     }
 }
 
-/// The process whose nice value was set.
+/// The process that was changed by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reniced {
+pub enum Reached {
     /// The intended process.
     It,
     /// Unknown: the intended process exited meanwhile, and its number may belong to another one.
     Perhaps,
+}
+
+/// The threads of a process; none if it has exited.
+fn threads(tgid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{tgid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The number for system calls. Never 0 or negative: those mean process groups.
@@ -173,6 +230,36 @@ mod tests {
         assert_eq!(stat.start_ticks, 4711);
         assert_eq!(parse(b"7 (sh"), None);
         assert_eq!(parse(b"7 (sh) S 1"), None);
+    }
+
+    /// The CPUs are those of all threads, so this process's own are changed, too.
+    #[test]
+    fn every_thread_gets_the_cpus() {
+        let own = std::process::id();
+        let start_ns = Stat::read("/proc/self/stat").expect("a stat line").start_ns();
+        let task = TaskKey { tgid: own, tid: own, start_ns };
+        let allowed = rustix::thread::sched_getaffinity(None).expect("CPUs");
+        let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).expect("a CPU");
+        let end = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| end.wait());
+            }
+            let process = ProcessHandle::process_of(task).expect("this process");
+            assert_eq!(process.set_cpus(&[cpu]), Ok(Reached::It));
+            let all = threads(own);
+            assert!(all.len() >= 4, "{all:?}");
+            for tid in all {
+                let status = fs::read_to_string(format!("/proc/self/task/{tid}/status"));
+                let status = status.expect("a status");
+                assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
+            }
+            // No machine has this CPU and this kernel allows no empty set.
+            let none =
+                (0..CpuSet::MAX_CPU).rfind(|&cpu| !allowed.is_set(cpu)).expect("a free number");
+            assert!(matches!(process.set_cpus(&[none]), Err((_, Errno::INVAL))));
+            end.wait();
+        });
     }
 
     #[test]

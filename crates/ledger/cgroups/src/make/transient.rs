@@ -5,7 +5,7 @@ use super::maker::{hold_left_behind, make_and_hold, own_name};
 use crate::set::failed;
 use crate::{CgroupError, Hierarchy, Version};
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const MAKE: &str = "make the cgroup";
@@ -63,6 +63,23 @@ pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, Cgrou
     // A group made by others may have no counterpart in the cpuacct hierarchy.
     let is_there = |place: &PathBuf| place == directory || place.exists();
     hierarchy.places(directory).into_iter().filter(is_there).map(open).collect()
+}
+
+impl Hierarchy {
+    /// Moves a process with all its threads to a group.
+    ///
+    /// # Errors
+    /// [`CgroupError::File`], [`CgroupError::Move`].
+    pub fn take_in(&self, directory: &Path, pid: u32) -> Result<(), CgroupError> {
+        for mut door in doors(self, directory)? {
+            door.write_all(pid.to_string().as_bytes()).map_err(|error| CgroupError::Move {
+                pid,
+                path: self.name(directory),
+                error,
+            })?;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Transient {

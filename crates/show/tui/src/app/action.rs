@@ -1,5 +1,6 @@
 //! Actions that the view requests from its loop; the view's state itself does no I/O.
 
+use super::placement::Placement;
 use super::target::{Limit, ProcessAction, Target};
 use exactop_model::feed::timeline::Travel;
 
@@ -46,6 +47,8 @@ pub enum HostAction {
     SignalAll(Vec<Target>, i32),
     /// Set the nice value of all of these.
     ReniceAll(Vec<Target>, i32),
+    /// Set the CPUs of all of these, or move them to a group.
+    Place(Vec<Target>, Placement),
     /// Look up the process with this number; the answer goes to [`super::App::identified`].
     Identify {
         /// The action that follows.

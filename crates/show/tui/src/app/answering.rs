@@ -31,6 +31,8 @@ impl App {
             KeyCommand::Search => Prompt::new(Question::Search, "search", None),
             KeyCommand::Kill => self.ask_of(ProcessAction::Kill),
             KeyCommand::Renice => self.ask_of(ProcessAction::Renice),
+            KeyCommand::Affinity => self.ask_of(ProcessAction::Affinity),
+            KeyCommand::MoveToGroup => self.ask_of(ProcessAction::Move),
             KeyCommand::SearchNext => return self.search_on(),
             KeyCommand::ShowFilters => {
                 self.say(self.filters_in_words());
@@ -156,6 +158,7 @@ impl App {
                     return Action::Host(HostAction::ReniceAll(targets, nice));
                 }
             }
+            Answer::Place(targets, placement) => return self.on_placement(targets, placement),
             Answer::Limit(limit) => return Action::Host(HostAction::SetGroup(limit)),
             Answer::Bad(why) => self.complain(why),
             Answer::Nothing => {}

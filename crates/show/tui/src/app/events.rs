@@ -353,6 +353,8 @@ impl App {
         match command {
             KeyCommand::Kill
             | KeyCommand::Renice
+            | KeyCommand::Affinity
+            | KeyCommand::MoveToGroup
             | KeyCommand::Microstates
             | KeyCommand::Groups => self.on_table(command),
             _ => self.close_page_on(command),

@@ -3,6 +3,7 @@
 
 use super::process::Shows;
 use super::question::Question;
+use super::target::ProcessAction;
 use super::{Action, App, Page};
 use crate::explanations::Topic;
 use crate::keys::{self, KeyCommand};
@@ -133,12 +134,15 @@ fn question(question: &Question) -> Topic {
         Question::Pid(..) => Topic::Pid,
         Question::KillSignal(_) | Question::KillTagged(_) => Topic::Signal,
         Question::ReniceValue(_) | Question::ReniceTagged(_) => Topic::Nice,
+        Question::Placement(ProcessAction::Affinity, _) => Topic::Cpus,
+        Question::Placement(..) => Topic::Move,
         Question::GroupWeight(..) => Topic::Weight,
         Question::GroupMax(..) => Topic::Quota,
         Question::KillConfirm(..)
         | Question::KillTaggedConfirm(..)
         | Question::ReniceConfirm(..)
         | Question::ReniceTaggedConfirm(..)
+        | Question::PlacementConfirm(..)
         | Question::GroupConfirm(..) => Topic::Confirmation,
     }
 }

@@ -21,6 +21,7 @@ pub mod next_frame;
 mod ordering;
 mod palette;
 pub mod past;
+pub mod placement;
 pub mod process;
 pub mod question;
 pub(crate) mod ran_on;

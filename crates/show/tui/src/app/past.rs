@@ -121,7 +121,12 @@ impl App {
                 past.joined = past.longer();
                 Some(Action::Window(WindowAction::Join(past.joined.map(|joined| JOINED[joined].0))))
             }
-            KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Weight | KeyCommand::Limit => {
+            KeyCommand::Kill
+            | KeyCommand::Renice
+            | KeyCommand::Affinity
+            | KeyCommand::MoveToGroup
+            | KeyCommand::Weight
+            | KeyCommand::Limit => {
                 let kept = self.is_looking_back();
                 let what = if kept { "this window is over" } else { "this is a recording" };
                 self.complain(format!("{what}: signals and limits work only on the present"));

@@ -1,5 +1,6 @@
 //! Questions on the status line, and their answers.
 
+use super::placement::{self, Placement};
 use super::target::{all, Limit, ProcessAction, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
@@ -38,6 +39,10 @@ pub enum Question {
     ReniceTaggedConfirm(Vec<Target>, i32),
     /// Confirm this nice value.
     ReniceConfirm(Target, i32),
+    /// The CPUs or the group of these processes.
+    Placement(ProcessAction, Vec<Target>),
+    /// Confirm this place.
+    PlacementConfirm(Vec<Target>, Placement),
     /// The weight of this group.
     GroupWeight(String, Option<u64>),
     /// The quota of this group.
@@ -88,6 +93,8 @@ pub enum Answer {
     SignalAll(Vec<Target>, i32),
     /// Set it for all.
     ReniceAll(Vec<Target>, i32),
+    /// Give them this place.
+    Place(Vec<Target>, Placement),
     /// Set this limit.
     Limit(Limit),
     /// The user cancelled.
@@ -107,16 +114,21 @@ impl Prompt {
         let label = match deed {
             ProcessAction::Kill => "PID to signal",
             ProcessAction::Renice => "PID to renice",
+            ProcessAction::Affinity => "PID to bind to CPUs",
+            ProcessAction::Move => "PID to move to a group",
         };
         let default = offered.as_ref().map(|target| format!("{} {}", target.pid, target.name));
         Prompt::new(Question::Pid(deed, offered), label, default)
     }
 
-    /// Asks for the signal or the nice value.
+    /// Asks for the signal, the nice value or the place.
     pub fn for_action(deed: ProcessAction, target: Target) -> Prompt {
         match deed {
             ProcessAction::Kill => Prompt::kill_signal(target),
             ProcessAction::Renice => Prompt::renice_value(target),
+            ProcessAction::Affinity | ProcessAction::Move => {
+                Prompt::for_placement(deed, vec![target])
+            }
         }
     }
 
@@ -141,6 +153,7 @@ impl Prompt {
                 | Question::KillTaggedConfirm(..)
                 | Question::ReniceConfirm(..)
                 | Question::ReniceTaggedConfirm(..)
+                | Question::PlacementConfirm(..)
                 | Question::GroupConfirm(..)
         )
     }
@@ -184,12 +197,14 @@ impl Prompt {
             Question::KillTagged(targets) => kill_tagged(targets, &or_default()),
             Question::ReniceTagged(targets) => renice_tagged(targets, &or_default()),
             Question::ReniceValue(target) => renice_confirm(target, &or_default()),
+            Question::Placement(deed, targets) => placement::confirm(*deed, targets, text),
             Question::GroupWeight(group, id) => group_weight(group, *id, &or_default()),
             Question::GroupMax(group, id) => group_max(group, *id, &or_default()),
             Question::KillConfirm(..)
             | Question::KillTaggedConfirm(..)
             | Question::ReniceConfirm(..)
             | Question::ReniceTaggedConfirm(..)
+            | Question::PlacementConfirm(..)
             | Question::GroupConfirm(..) => self.decide(false),
         }
     }
@@ -205,6 +220,9 @@ impl Prompt {
                 Answer::ReniceAll(targets.clone(), *nice)
             }
             Question::ReniceConfirm(target, nice) if yes => Answer::Renice(target.clone(), *nice),
+            Question::PlacementConfirm(targets, placement) if yes => {
+                Answer::Place(targets.clone(), placement.clone())
+            }
             Question::GroupConfirm(limit) if yes => Answer::Limit(limit.clone()),
             _ => Answer::Nothing,
         }

@@ -1,4 +1,4 @@
-//! Tags: several rows for one signal or nice value.
+//! Tags: several rows for one signal, nice value, list of CPUs or control group.
 
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
@@ -100,6 +100,7 @@ impl App {
                 let label = format!("new nice value, -20 to 19, for {whom}");
                 Prompt::new(Question::ReniceTagged(targets), label, None)
             }
+            ProcessAction::Affinity | ProcessAction::Move => Prompt::for_placement(deed, targets),
         })
     }
 
@@ -117,11 +118,17 @@ impl App {
     pub fn done_to_all(&mut self, what: &str, results: Vec<(Target, Result<(), String>)>) {
         let count = results.len();
         let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+        let only = results.first().filter(|_| count == 1).map(|(target, _)| target.shown());
+        let whom = only.unwrap_or_else(|| format!("{count} processes"));
         match results.into_iter().find_map(|(_, result)| result.err()) {
-            None => self.say(format!("{what} for {count} processes")),
+            None => self.say(format!("{what} for {whom}")),
+            Some(why) if count == 1 => self.complain(why),
             Some(why) => self.complain(format!("{what} for {} of {count}: {why}", count - failed)),
         }
-        self.untag();
+        // An action on the process of an open page is not one on the tagged rows.
+        if self.process_page().is_none() {
+            self.untag();
+        }
     }
 }
 

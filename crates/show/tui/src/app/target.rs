@@ -1,4 +1,4 @@
-//! Targets of a signal, a nice value or a limit: identified by key, never by place or by number
+//! Targets of a signal, a nice value, a place or a limit: identified by key, never by place or by number
 //! alone.
 
 use super::arrange::{Arranged, RowId};
@@ -11,6 +11,10 @@ pub enum ProcessAction {
     Kill,
     /// Change its nice value.
     Renice,
+    /// Choose the CPUs on which it may run.
+    Affinity,
+    /// Move it to a control group.
+    Move,
 }
 
 /// The process or thread of a question.
@@ -29,7 +33,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The target of an action on a row. Signals go to processes, nice values belong to threads.
+    /// The target of an action on a row. Nice values belong to threads, all else to processes.
     pub fn from_row(row: &Row, deed: ProcessAction) -> Target {
         let pid = match (deed, row.kind) {
             (ProcessAction::Renice, RowKind::Task) => row.key.tid,
@@ -56,10 +60,10 @@ impl Arranged {
         let RowId::Task(key) = id else { return None };
         let row = self.task(key)?;
         let leader = || self.frame().rows.iter().find(|r| r.key.tid == key.tgid);
-        // A thread may exit while its process stays: the signal goes to the process.
+        // A thread may exit while its process stays: the action is on the process.
         let row = match deed {
-            ProcessAction::Kill => leader().unwrap_or(row),
             ProcessAction::Renice => row,
+            _ => leader().unwrap_or(row),
         };
         Some(Target::from_row(row, deed))
     }

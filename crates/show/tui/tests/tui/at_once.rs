@@ -11,6 +11,7 @@ use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::Subject;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, SourceKind};
 use exactop_testkit::{arranged, Made};
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::{Limit, ProcessAction, Target};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
@@ -67,6 +68,10 @@ impl Host for Nobody {
     }
 
     fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        Err("not permitted".into())
+    }
+
+    fn place(&mut self, _: &Target, _: &Placement) -> Result<(), String> {
         Err("not permitted".into())
     }
 

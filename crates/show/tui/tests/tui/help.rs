@@ -67,6 +67,8 @@ fn way_to(topic: Topic) -> Option<&'static str> {
         Topic::Pid => "k",
         Topic::Signal => "↓ k",
         Topic::Nice => "↓ r",
+        Topic::Cpus => "↓ A",
+        Topic::Move => "↓ J",
         Topic::Weight => "g ↓ w",
         Topic::Quota => "g ↓ x",
         Topic::Confirmation => "↓ k Enter",

@@ -7,6 +7,7 @@ use exactop_model::frame::holdings::{
 };
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
@@ -57,6 +58,10 @@ impl Host for Tells {
     }
 
     fn renice(&mut self, target: &Target, _: i32) -> Result<(), String> {
+        Err(target.gone())
+    }
+
+    fn place(&mut self, target: &Target, _: &Placement) -> Result<(), String> {
         Err(target.gone())
     }
 

@@ -2,6 +2,7 @@
 
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::TaskKey;
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::{Host, ProcessAction, Settings, Target};
 
@@ -36,6 +37,10 @@ impl Host for Nobody {
 
     fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
         panic!("nobody's priority is changed");
+    }
+
+    fn place(&mut self, _: &Target, _: &Placement) -> Result<(), String> {
+        panic!("nobody is moved");
     }
 
     fn limit(&mut self, _: &Limit) -> Result<String, String> {

@@ -172,7 +172,7 @@ fn brackets_step_through_earlier_windows_and_esc_returns() {
 fn no_action_hits_an_exited_process() {
     with_desk(3, |desk, _| {
         typed(desk, "[");
-        for key in ["k", "r"] {
+        for key in ["k", "r", "A", "J"] {
             typed(desk, key);
             assert!(picture(desk.app()).contains("this window is over"), "{}", picture(desk.app()));
         }

@@ -5,6 +5,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Holdings, HoldingsRequest};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
 use exactop_testkit::{arranged, details};
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
@@ -65,6 +66,10 @@ impl Host for Knows {
     }
 
     fn renice(&mut self, target: &Target, _: i32) -> Result<(), String> {
+        Err(target.gone())
+    }
+
+    fn place(&mut self, target: &Target, _: &Placement) -> Result<(), String> {
         Err(target.gone())
     }
 

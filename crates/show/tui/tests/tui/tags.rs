@@ -4,6 +4,7 @@ use crate::view::{app, keys, press};
 use crossterm::event::KeyCode;
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::action::HostAction;
+use exactop_tui::app::placement::Placement;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings, Target};
@@ -160,4 +161,78 @@ fn tags_are_seen_and_escape_takes_them_and_without_a_selection_space_looks() {
     assert_eq!(underlined(&app), (1, true));
     press(&mut app, KeyCode::Esc);
     assert_eq!(underlined(&app), (0, false));
+}
+
+#[test]
+fn tagged_processes_get_their_cpus_together_and_the_result_counts_them() {
+    let mut app = app(80, 24, Settings::default());
+    for pid in [1, 22_417, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    keys(&mut app, "A");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.starts_with("CPUs for 2 processes (sh 22417, sh 22418)"), "{asked}");
+    keys(&mut app, "3-1\n");
+    assert!(app.message().unwrap().text.contains("'3-1': write numbers and ranges"));
+    keys(&mut app, "A5,0-3\n");
+    let asked = app.prompt().unwrap().head();
+    assert!(
+        asked.starts_with("run 2 processes (sh 22417, sh 22418) only on CPUs 0-3,5?"),
+        "{asked}"
+    );
+    assert_eq!(keys(&mut app, "n"), Action::Draw);
+    keys(&mut app, "A5,0-3\n");
+    let Action::Host(HostAction::Place(targets, place)) = keys(&mut app, "y") else {
+        panic!("nothing is set")
+    };
+    assert_eq!(pids(&targets), [22_417, 22_418]);
+    assert_eq!(place, Placement::Cpus("0-3,5".parse().unwrap()));
+    let mut results: Vec<_> = targets.into_iter().map(|target| (target, Ok(()))).collect();
+    results[0].1 = Err("Invalid argument".into());
+    app.done_to_all("CPUs 0-3,5 set", results);
+    let said = app.message().unwrap();
+    assert!(said.is_error, "{said:?}");
+    assert_eq!(said.text, "CPUs 0-3,5 set for 1 of 2: Invalid argument");
+    assert!(!app.has_tags());
+}
+
+#[test]
+fn tagged_processes_move_to_a_group_together_unless_their_pid_has_another_start() {
+    let mut app = app(80, 24, Settings::default());
+    for pid in [22_417, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    keys(&mut app, "J\n");
+    assert!(app.prompt().is_none() && app.message().is_none(), "an empty answer cancels");
+    keys(&mut app, "J/a/b\n");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.contains("move 2 processes (sh 22417, sh 22418) to group /a/b?"), "{asked}");
+    let mut frame = arranged(&app.ask(), 1);
+    let reused = frame.rows.iter_mut().filter(|row| row.key.tgid == 22_417);
+    reused.for_each(|row| row.key.start_ns += 10_000_001);
+    app.accept(frame, &mut details);
+    let Action::Host(HostAction::Place(targets, place)) = keys(&mut app, "y") else {
+        panic!("nothing is moved")
+    };
+    assert_eq!(pids(&targets), [22_418]);
+    assert_eq!(place, Placement::Group("/a/b".into()));
+    app.done_to_all("group /a/b set", vec![(targets[0].clone(), Ok(()))]);
+    assert_eq!(app.message().unwrap().text, "group /a/b set for PID 22418 (sh)");
+}
+
+#[test]
+fn the_place_of_a_selected_row_is_that_of_its_process() {
+    let mut app = app(80, 24, Settings::default());
+    keys(&mut app, "H");
+    app.accept(arranged(&app.ask(), 1), &mut details);
+    select(&mut app, 22_418);
+    keys(&mut app, "A0\n");
+    assert!(app.prompt().unwrap().head().starts_with("run PID 22418 (sh) only on CPUs 0?"));
+    let action = keys(&mut app, "y");
+    let Action::Host(HostAction::Place(targets, _)) = action else { panic!("nothing is set") };
+    assert_eq!((targets[0].pid, targets[0].key.tid), (22_418, 22_418));
+    app.done_to_all("CPUs 0 set", vec![(targets[0].clone(), Err("no".into()))]);
+    assert_eq!(app.message().unwrap().text, "no");
 }

@@ -301,7 +301,7 @@ fn joined_windows_at_120x20() {
 #[test]
 fn actions_on_a_recording_are_refused_with_the_reason() {
     with_desk(100, 24, |desk, _| {
-        for key in ["k", "r", "gw", "x"] {
+        for key in ["k", "r", "A", "J", "gw", "x"] {
             typed(desk, key);
             assert!(
                 picture(desk.app()).contains("this is a recording"),

@@ -5,6 +5,7 @@ use super::world::{Done, Machine, Shared, Who};
 use crossterm::event::{Event, KeyCode, MouseEventKind};
 use exactop_model::cgroups::GroupRow;
 use exactop_tui::app::arrange::RowId;
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::question::Question;
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
@@ -148,7 +149,11 @@ impl Oracle {
             }
             (None, Some(q)) if target_of(q).is_some() => {
                 let (deed, target) = target_of(q).expect("a question about someone");
-                self.check_offer(app, deed, Some(target));
+                // A single tagged row need not be the marked one.
+                let is_tagged = matches!(q, Question::Placement(..)) && app.has_tags();
+                if !is_tagged {
+                    self.check_offer(app, deed, Some(target));
+                }
                 self.about = Some(target.clone());
             }
             (Some(Question::Pid(..)), Some(q)) if before != now => {
@@ -247,7 +252,7 @@ impl Oracle {
         let pid = typed.parse::<u32>().expect("a number");
         match deed {
             ProcessAction::Renice => assert_eq!(target.key.tid, pid),
-            ProcessAction::Kill => assert_eq!(target.pid, target.key.tgid),
+            _ => assert_eq!(target.pid, target.key.tgid),
         }
     }
 
@@ -266,7 +271,11 @@ impl Oracle {
         let done = std::mem::take(&mut self.machine.borrow_mut().done);
         let is_of_many = matches!(
             before,
-            Some(Question::KillTaggedConfirm(..) | Question::ReniceTaggedConfirm(..))
+            Some(
+                Question::KillTaggedConfirm(..)
+                    | Question::ReniceTaggedConfirm(..)
+                    | Question::PlacementConfirm(..)
+            )
         );
         assert!(done.len() <= 1 || is_of_many, "one answer, one deed: {done:?}");
         for done in done {
@@ -281,6 +290,12 @@ impl Oracle {
                 (Done::Killed(hit), Question::KillTaggedConfirm(targets, _))
                 | (Done::Reniced(hit), Question::ReniceTaggedConfirm(targets, _)) => {
                     assert!(targets.contains(hit) && hit.key.tgid != 1, "{hit:?} of {targets:?}");
+                }
+                (Done::Placed(hit, place), Question::PlacementConfirm(targets, asked)) => {
+                    assert!(targets.contains(hit), "{hit:?} of {targets:?}");
+                    assert_eq!(place, asked);
+                    // Process 1 is never one of many.
+                    assert!(hit.key.tgid != 1 || targets.len() == 1, "{targets:?}");
                 }
                 (Done::Limited(limit), Question::GroupConfirm(_)) => {
                     assert_eq!(self.limit, Some((limit.group.clone(), limit.id)));
@@ -297,8 +312,8 @@ fn check_is(machine: &Machine, who: Who, deed: ProcessAction, target: &Target) {
     let hit = hit.expect("someone who was");
     assert_eq!(hit.process, who.process, "{target:?} is offered instead of {who:?}");
     match deed {
-        ProcessAction::Kill => assert_eq!(target.pid, who.key.tgid),
         ProcessAction::Renice => assert_eq!(target.key, who.key),
+        _ => assert_eq!(target.pid, who.key.tgid),
     }
 }
 
@@ -307,6 +322,16 @@ fn target_of(question: &Question) -> Option<(ProcessAction, &Target)> {
         Question::KillSignal(t) | Question::KillConfirm(t, _) => Some((ProcessAction::Kill, t)),
         Question::ReniceValue(t) | Question::ReniceConfirm(t, _) => {
             Some((ProcessAction::Renice, t))
+        }
+        Question::Placement(deed, targets) => {
+            Some((*deed, targets.first().filter(|_| targets.len() == 1)?))
+        }
+        Question::PlacementConfirm(targets, place) => {
+            let deed = match place {
+                Placement::Cpus(_) => ProcessAction::Affinity,
+                Placement::Group(_) => ProcessAction::Move,
+            };
+            Some((deed, targets.first().filter(|_| targets.len() == 1)?))
         }
         _ => None,
     }

@@ -18,7 +18,8 @@ pub enum Step {
     Nothing,
 }
 
-const CHARS: &[u8] = b"kr kr kr kr HVicmSCDIPMTNRf:\\t<>gwxWhpdsuv+-b=L/&n?yYq012469\nUG !!K[]z";
+const CHARS: &[u8] =
+    b"kr kr kA rJ HVicmSCDIPMTNRf:\\t<>gwxWhpdsuv+-b=L/&n?yYq0123456789\nUG !!K[]z";
 
 const MOVES: [KeyCode; 14] = [
     KeyCode::Down,
@@ -38,7 +39,7 @@ const MOVES: [KeyCode; 14] = [
 ];
 
 /// Key sequences typed without looking at the screen.
-const BLIND: [&str; 16] = [
+const BLIND: [&str; 20] = [
     " k",
     "k\n\ny",
     " k\n\ny",
@@ -46,6 +47,10 @@ const BLIND: [&str; 16] = [
     "r\n5\ny",
     " r\n-3\ny",
     "k9\n",
+    "A0-1\ny",
+    " A\n0\ny",
+    "  J/a\ny",
+    "J\n/a/d\ny",
     "\n",
     "\n\ny",
     "y",
@@ -97,7 +102,8 @@ pub fn next(choices: &mut Choices, machine: &mut Machine) -> Step {
         }
         135..=159 => Step::Events(typed(choices.pick::<&str>(&BLIND))),
         160..=166 => {
-            let (deed, pid) = (choices.pick(&["k", "r"]), choices.below(PIDS as usize + 2));
+            let (deed, pid) =
+                (choices.pick(&["k", "r", "A", "J"]), choices.below(PIDS as usize + 2));
             Step::Events(typed(&format!("{deed}{pid}\n")))
         }
         167..=178 => {

@@ -8,6 +8,7 @@ use exactop_model::{
     Ask, Comm, Counter, Counters, Feed, Frame, IdleRows, Needs, Row, RowKind, SourceKind, TaskKey,
 };
 use exactop_testkit::{arranged, frame};
+use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::{Host, ProcessAction, Settings, Target};
 use std::cell::RefCell;
@@ -63,6 +64,7 @@ pub struct Who {
 pub enum Done {
     Killed(Target),
     Reniced(Target),
+    Placed(Target, Placement),
     Limited(Limit),
 }
 
@@ -304,7 +306,7 @@ impl Host for Acts {
     fn identify(&mut self, pid: u32, deed: ProcessAction) -> Result<Target, String> {
         let machine = self.0.borrow();
         let (process, thread) = machine.task(pid).ok_or_else(|| format!("no process {pid}"))?;
-        let thread = if deed == ProcessAction::Kill { &process.threads[0] } else { thread };
+        let thread = if deed == ProcessAction::Renice { thread } else { &process.threads[0] };
         let name = format!("<n{}>", thread.serial);
         Ok(Target { pid: thread.tid, key: process.key(thread), name, nice: process.nice })
     }
@@ -336,6 +338,10 @@ impl Host for Acts {
         let hit = machine.processes.iter_mut().find(|p| p.tgid() == target.key.tgid);
         hit.expect("it lives").nice = nice;
         Ok(())
+    }
+
+    fn place(&mut self, target: &Target, placement: &Placement) -> Result<(), String> {
+        self.act(target, Done::Placed(target.clone(), placement.clone()))
     }
 
     fn limit(&mut self, limit: &Limit) -> Result<String, String> {
