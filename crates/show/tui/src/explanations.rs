@@ -197,10 +197,10 @@ const THREADS: Explanation = Explanation {
 };
 
 const TREE: Explanation = Explanation {
-    title: "The tree: each process below its parent",
+    title: "The tree: each process below its parent, with t each thread below its process",
     parts: &[
         CPU_LINE,
-        ("rows", "One process each. \"exited × 3\" is three processes that exited."),
+        ("rows", "One process or thread each. \"exited × 3\" is three processes that exited."),
         ("CPU+", "The CPU time of the whole branch: the process and all its descendants."),
         ("[+3]", "The branch is folded. Three rows are in it, and CPU+ contains them."),
         WINDOW_LINE,

@@ -153,7 +153,8 @@ macro_rules! bindings {
 bindings! {
     Show {
         Threads: [ch('H')], "show threads, or processes";
-        Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "show the tree, in which CPU+ sums the whole branch";
+        Tree: [ch('V'), on(KeyCode::F(5))], "show the tree, in which CPU+ sums the whole branch";
+        ThreadTree: [ch('t')], "show the tree with threads below their process; again: the list of processes";
         WhoUses: [ch('1')], "show who uses the CPU; 1 to 6 again, or Esc: the usual columns";
         WhoWaits: [ch('2')], "show who waits: for a CPU, a quota, a lock, a disk";
         WhoStarves: [ch('3')], "show who starves whom: groups that wait for a CPU, and who had it; Enter: the group's processes";

@@ -173,6 +173,7 @@ impl App {
             KeyCommand::Threads => self.switch_threads(),
             KeyCommand::Microstates => self.switch_columns(),
             KeyCommand::Tree => self.toggle(|s| &mut s.tree),
+            KeyCommand::ThreadTree => self.switch_thread_tree(),
             KeyCommand::FoldToggle | KeyCommand::Fold | KeyCommand::Unfold => self.on_fold(command),
             KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
             KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
@@ -249,10 +250,26 @@ impl App {
         self.rearranged()
     }
 
-    /// Switches between threads and processes. A source that reads one of them has no figures of the
-    /// other yet.
     fn switch_threads(&mut self) -> Action {
-        let action = self.toggle(|s| &mut s.threads);
+        self.settings.threads = !self.settings.threads;
+        self.other_rows()
+    }
+
+    /// Switches between the tree with threads below their process and the list of processes.
+    fn switch_thread_tree(&mut self) -> Action {
+        let shown = self.settings.tree && self.settings.threads;
+        let had_threads = std::mem::replace(&mut self.settings.threads, !shown);
+        self.settings.tree = !shown;
+        match had_threads == shown {
+            true => self.other_rows(),
+            false => self.rearranged(),
+        }
+    }
+
+    /// Shows threads instead of processes, or the reverse. A source that reads one of them has no
+    /// figures of the other yet.
+    fn other_rows(&mut self) -> Action {
+        let action = self.rearranged();
         match self.frame().is_some_and(|frame| !frame.provenance.source.keeps_books()) {
             true => self.attaching(),
             false => action,

@@ -11,7 +11,7 @@ use ratatui_core::text::Line;
 /// A key, its word, and its rank: the lowest ranks are left out first.
 type Hint = (&'static str, &'static str, u8);
 
-const LIVE: [Hint; 15] = [
+const LIVE: [Hint; 16] = [
     ("?", "help", 20),
     ("Enter", "process", 18),
     ("!", "findings", 13),
@@ -21,7 +21,8 @@ const LIVE: [Hint; 15] = [
     ("S", "states", 12),
     ("/", "search", 16),
     ("\\", "filter", 11),
-    ("t", "tree", 10),
+    ("V", "tree", 10),
+    ("t", "thread tree", 6),
     ("<>", "sort", 9),
     ("k", "kill", 17),
     ("y", "calls", 7),

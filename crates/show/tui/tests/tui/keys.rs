@@ -119,6 +119,34 @@ fn a_branch_with_an_unknown_figure_has_no_sum() {
 }
 
 #[test]
+fn t_shows_threads_below_their_process_and_then_the_list() {
+    let mut app = app();
+    keys(&mut app, "t");
+    assert!(app.settings().tree && app.settings().threads);
+    let frame = arranged(&app.ask(), 0);
+    accept(&mut app, frame);
+    let depth = |prefix: &str| prefix.chars().count() / 2;
+    let lines: Vec<_> = app.entries().map(|e| (depth(&e.line.prefix), e.row.clone())).collect();
+    let mut threads = 0;
+    for (n, (depth, row)) in lines.iter().enumerate() {
+        if row.kind != RowKind::Task || row.key.is_leader() {
+            continue;
+        }
+        threads += 1;
+        let above = lines[..n].iter().rfind(|(above, _)| above + 1 == *depth);
+        assert_eq!(above.map(|(_, row)| row.key.tid), Some(row.key.tgid), "{row:?}");
+    }
+    assert!(threads > 1, "{threads} threads");
+    // The other tree has no threads.
+    keys(&mut app, "t");
+    assert!(!app.settings().tree && !app.settings().threads);
+    keys(&mut app, "V");
+    assert!(app.settings().tree && !app.settings().threads);
+    keys(&mut app, "t");
+    assert!(app.settings().tree && app.settings().threads);
+}
+
+#[test]
 fn toggles_change_the_settings_and_ask_for_another_arrangement() {
     let mut app = app();
     for c in ['H', 'V', 'i', 'c'] {
