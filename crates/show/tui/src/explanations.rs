@@ -163,6 +163,11 @@ const TABLE: Explanation = Explanation {
             "%CPU is CPU time, CPU+ adds the exited rows below. LAT% is the part of its own time \
              that the row waited for a CPU.",
         ),
+        (
+            "graphs",
+            "run, wait, blocked: the selected row in the last windows. It waits for a CPU or a \
+             quota. A lock, a page fault or a disk blocks it.",
+        ),
         MARKS,
     ],
     keys: [

@@ -25,7 +25,7 @@ pub mod placement;
 pub mod process;
 pub mod question;
 pub(crate) mod ran_on;
-mod recent;
+pub(crate) mod recent;
 mod scroll;
 pub mod select;
 pub mod sets;
@@ -34,7 +34,7 @@ pub mod sums;
 mod table;
 pub mod tags;
 pub mod target;
-mod tracked;
+pub(crate) mod tracked;
 
 use crate::layout::{self, Cpus, LayoutNeeds, PlacedColumn, Screen, Widths};
 use crate::settings::{AutoSwitch, Settings};

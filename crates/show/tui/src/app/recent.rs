@@ -1,7 +1,7 @@
-//! How busy the machine was in the last windows, for a line of bars in the header.
+//! How busy the machine and each CPU were in the last windows, for the graphs of the header.
 
 use super::App;
-use exactop_model::Frame;
+use exactop_model::{CpuRow, Frame};
 use std::collections::VecDeque;
 
 /// Most windows that are remembered.
@@ -10,9 +10,32 @@ const KEPT: usize = 300;
 /// The last windows, the newest last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
-    /// Parts of all CPUs' time that were not idle.
-    busy: VecDeque<f32>,
+    windows: VecDeque<Window>,
     until_ns: u64,
+}
+
+/// Parts of CPU time that were not idle.
+#[derive(Clone, Debug)]
+struct Window {
+    all: f32,
+    /// Each CPU's number and part, by number.
+    cpus: Vec<(u32, f32)>,
+}
+
+/// The part of these CPUs' time that was not idle; `None`: the window has no time of them.
+pub(crate) fn busy(cpus: &[CpuRow]) -> Option<f64> {
+    let total = cpus.iter().map(length_ns).fold(0, u64::saturating_add);
+    let idle = |cpu: &CpuRow| cpu.account.time.idle_ns.saturating_add(cpu.account.time.offline_ns);
+    let idle = cpus.iter().map(idle).fold(0, u64::saturating_add);
+    (total > 0).then(|| total.saturating_sub(idle) as f64 / total as f64)
+}
+
+/// All accounts of a CPU, ns.
+pub(crate) fn length_ns(cpu: &CpuRow) -> u64 {
+    let time = &cpu.account.time;
+    let always = [time.task_ns, time.unnamed_ns, time.idle_ns, time.offline_ns];
+    let known = always.into_iter().chain(time.irq_ns).chain(time.steal_ns);
+    known.fold(0, u64::saturating_add)
 }
 
 impl Recent {
@@ -26,20 +49,38 @@ impl Recent {
         self.until_ns = frame.t1_ns;
         let idle_ns = books.idle_ns.saturating_add(books.offline_ns);
         let busy_ns = books.total_ns.saturating_sub(idle_ns);
-        self.busy.push_back((busy_ns as f64 / books.total_ns as f64) as f32);
-        if self.busy.len() > KEPT {
-            self.busy.pop_front();
+        let all = (busy_ns as f64 / books.total_ns as f64) as f32;
+        let each = |cpu: &CpuRow| {
+            let part = busy(std::slice::from_ref(cpu))? as f32;
+            Some((cpu.account.time.cpu, part))
+        };
+        let mut cpus: Vec<(u32, f32)> = frame.cpus.iter().filter_map(each).collect();
+        cpus.sort_unstable_by_key(|&(cpu, _)| cpu);
+        self.windows.push_back(Window { all, cpus });
+        if self.windows.len() > KEPT {
+            self.windows.pop_front();
         }
     }
 
     /// The last `most` values.
     pub(crate) fn last(&self, most: usize) -> impl Iterator<Item = f32> + '_ {
-        self.busy.iter().skip(self.busy.len().saturating_sub(most)).copied()
+        self.windows.iter().skip(self.windows.len().saturating_sub(most)).map(|window| window.all)
+    }
+
+    /// The last `most` values of a CPU, back to the last window that lacks it.
+    pub(crate) fn last_of_cpu(&self, cpu: u32, most: usize) -> Vec<f32> {
+        let part = |window: &Window| {
+            let at = window.cpus.binary_search_by_key(&cpu, |&(cpu, _)| cpu).ok()?;
+            Some(window.cpus[at].1)
+        };
+        let mut parts: Vec<f32> = self.windows.iter().rev().map_while(part).take(most).collect();
+        parts.reverse();
+        parts
     }
 
     /// Number of values.
     pub(crate) fn len(&self) -> usize {
-        self.busy.len()
+        self.windows.len()
     }
 }
 
@@ -57,6 +98,28 @@ mod tests {
     use super::*;
     use exactop_model::SourceKind;
     use exactop_testkit::frame;
+
+    #[test]
+    fn the_windows_of_a_cpu_begin_after_the_last_one_without_it() {
+        let mut recent = Recent::default();
+        let mut frame = frame(SourceKind::Ledger, false);
+        let all = frame.cpus.clone();
+        let cpu = all[1].account.time.cpu;
+        for n in 1..=5 {
+            (frame.t0_ns, frame.t1_ns) = (n, n + 1);
+            frame.cpus = all.clone();
+            let time = &mut frame.cpus[1].account.time;
+            (time.task_ns, time.idle_ns, time.offline_ns) = (n, 10 - n, 0);
+            (time.unnamed_ns, time.irq_ns, time.steal_ns) = (0, None, None);
+            if n == 2 {
+                frame.cpus.remove(1);
+            }
+            recent.note(&frame);
+        }
+        assert_eq!(recent.last_of_cpu(cpu, 9), [0.3, 0.4, 0.5]);
+        assert_eq!(recent.last_of_cpu(cpu, 2), [0.4, 0.5]);
+        assert!(recent.last_of_cpu(4711, 9).is_empty());
+    }
 
     #[test]
     fn each_window_counts_once_and_the_oldest_goes() {

@@ -3,7 +3,7 @@
 use super::arrange::RowId;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
-use exactop_model::{Frame, Row, TaskKey};
+use exactop_model::{Counter, Frame, Row, TaskKey};
 use std::collections::VecDeque;
 
 /// Most windows that are remembered.
@@ -43,7 +43,68 @@ impl Tracked {
     }
 }
 
+/// Parts of a task's life that the header draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskPart {
+    /// Executing.
+    Run,
+    /// Waiting for a CPU or a quota.
+    Wait,
+    /// Held up by a lock, a page fault, a disk.
+    Blocked,
+}
+
+impl TaskPart {
+    pub(crate) const ALL: [TaskPart; 3] = [TaskPart::Run, TaskPart::Wait, TaskPart::Blocked];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            TaskPart::Run => "run",
+            TaskPart::Wait => "wait",
+            TaskPart::Blocked => "blocked",
+        }
+    }
+
+    const fn counters(self) -> &'static [Counter] {
+        match self {
+            TaskPart::Run => &[Counter::RunNs],
+            TaskPart::Wait => &[Counter::LatNs, Counter::ThrottleNs],
+            TaskPart::Blocked => {
+                &[Counter::LockNs, Counter::TextFaultNs, Counter::DataFaultNs, Counter::BlockNs]
+            }
+        }
+    }
+
+    /// The part of a row's life in the window; `None`: the source does not know it.
+    fn of_row(self, row: &Row) -> Option<f32> {
+        let ns = self.counters().iter().map(|&counter| row.delta.get(counter));
+        let ns = ns.sum::<Option<u64>>()?;
+        (row.life_ns > 0).then(|| (ns as f64 / row.life_ns as f64) as f32)
+    }
+}
+
+impl Tracked {
+    /// A part of the last `most` windows of the task, back to the last window that lacks it.
+    pub(crate) fn part(&self, part: TaskPart, most: usize) -> Vec<f32> {
+        let of_window = |row: &Option<Row>| part.of_row(row.as_ref()?);
+        let mut parts: Vec<f32> =
+            self.windows.iter().rev().map_while(of_window).take(most).collect();
+        parts.reverse();
+        parts
+    }
+}
+
 impl App {
+    /// Number of the last windows of the selected row; 0 if no living row is selected.
+    pub(crate) fn windows_of_selected(&self) -> usize {
+        match (self.selected(), self.tracked.task) {
+            (Some(RowId::Task(key)), Some(task)) if key == task && self.past.is_none() => {
+                self.tracked.windows.len()
+            }
+            _ => 0,
+        }
+    }
+
     /// Notes the window of the task whose graph is open, else of the selected one. A recording has
     /// no last windows, because its user moves in both directions.
     pub(super) fn note_tracked(&mut self) {

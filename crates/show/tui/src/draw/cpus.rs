@@ -1,12 +1,15 @@
 //! CPUs one by one: a bar of the CPU's time by account, and the part that was not idle. With many
 //! CPUs, one character each.
 
-use super::text::{bar, put, EIGHTHS};
+use super::text::{bar, graph, per_glyph, put, EIGHTHS};
 use super::theme::{Ink, Theme};
+use crate::app::recent::{busy, length_ns};
+use crate::app::App;
 use crate::layout::{CpuGrid, CpuPart, CpuStrip, Screen, CPU_GAP};
 use exactop_model::{CpuRow, Frame};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 /// The characters of the bar; the help page lists them, too.
 pub(super) const GLYPHS: [(char, Ink, &str); 5] = [
@@ -17,30 +20,54 @@ pub(super) const GLYPHS: [(char, Ink, &str); 5] = [
     ('·', Ink::Idle, "offline"),
 ];
 
-pub(super) fn line(frame: &Frame, screen: &Screen, n: u16, theme: Theme, y: u16, buf: &mut Buffer) {
+pub(super) fn line(
+    app: &App,
+    frame: &Frame,
+    screen: &Screen,
+    n: u16,
+    theme: Theme,
+    y: u16,
+    buf: &mut Buffer,
+) {
     match screen.cpus {
-        Some(CpuPart::Cells(grid)) => cells(frame, grid, n, theme, y, buf),
+        Some(CpuPart::Cells(grid)) => cells(app, frame, grid, n, theme, y, buf),
         Some(CpuPart::Strip(strip)) => put(buf, 0, y, u16::MAX, &marks(frame, strip, n, theme)),
         None => {}
     }
 }
 
-fn cells(frame: &Frame, grid: CpuGrid, n: u16, theme: Theme, y: u16, buf: &mut Buffer) {
+fn cells(app: &App, frame: &Frame, grid: CpuGrid, n: u16, theme: Theme, y: u16, buf: &mut Buffer) {
     let first = usize::from(n) * usize::from(grid.per_line);
     let shown = frame.cpus.iter().skip(first).take(usize::from(grid.per_line));
     let digits = frame.cpus.last().map_or(1, |c| c.account.time.cpu.to_string().len());
     for (i, cpu) in (0u16..).zip(shown) {
         let x = i * (grid.cell + CPU_GAP);
-        put(buf, x, y, grid.cell, &cell(cpu, digits, usize::from(grid.bar), theme));
+        put(buf, x, y, grid.cell, &cell(app, cpu, digits, usize::from(grid.bar), theme));
     }
 }
 
-fn cell(cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static> {
+/// Least width of a bar that gives a part of itself to a graph.
+const SHARED_BAR: usize = 20;
+
+/// The last windows of a CPU, the newest at the right; empty: no room, or no last windows.
+fn history(app: &App, cpu: u32, width: usize, theme: Theme) -> String {
+    if width < SHARED_BAR || app.recent.len() < 2 || app.past.is_some() {
+        return String::new();
+    }
+    let glyphs = width / 3;
+    let parts = app.recent.last_of_cpu(cpu, glyphs * per_glyph(theme));
+    format!(" {:>glyphs$}", graph(&parts, theme))
+}
+
+fn cell(app: &App, cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static> {
     let time = &cpu.account.time;
+    let history = history(app, time.cpu, width, theme);
+    let width = width - history.width();
     let mut spans = vec![Span::raw(format!("cpu{:<digits$}", time.cpu))];
     if width > 0 {
         spans.push(Span::raw(" "));
         spans.extend(bar(&parts(cpu), width, theme));
+        spans.push(Span::styled(history, theme.style(Ink::User)));
     }
     spans.push(figure(std::slice::from_ref(cpu), theme));
     Line::from(spans)
@@ -50,13 +77,6 @@ fn cell(cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static
 fn figure(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
     let busy = busy(cpus).map_or("-".into(), |part| format!("{:.1}", part * 100.0));
     Span::styled(format!("{busy:>6}"), theme.style(Ink::Strong))
-}
-
-fn busy(cpus: &[CpuRow]) -> Option<f64> {
-    let total = cpus.iter().map(length_ns).fold(0, u64::saturating_add);
-    let idle = |cpu: &CpuRow| cpu.account.time.idle_ns.saturating_add(cpu.account.time.offline_ns);
-    let idle = cpus.iter().map(idle).fold(0, u64::saturating_add);
-    (total > 0).then(|| total.saturating_sub(idle) as f64 / total as f64)
 }
 
 /// A line of a strip: the CPUs' numbers, a character for each, and how busy all of them were.
@@ -100,13 +120,6 @@ fn most(cpus: &[CpuRow]) -> Ink {
     // The first four accounts are those of a CPU that is neither idle nor offline.
     let worst = (0..4).max_by(|&a, &b| of(a).total_cmp(&of(b)));
     worst.map_or(Ink::Idle, |n| GLYPHS[n].1)
-}
-
-fn length_ns(cpu: &CpuRow) -> u64 {
-    let time = &cpu.account.time;
-    let always = [time.task_ns, time.unnamed_ns, time.idle_ns, time.offline_ns];
-    let known = always.into_iter().chain(time.irq_ns).chain(time.steal_ns);
-    known.fold(0, u64::saturating_add)
 }
 
 /// Shares of the CPU's time in the order of [`GLYPHS`]. The accounts are exact; executing time is

@@ -35,7 +35,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
                 put(buf, 0, y, u16::MAX, &super::findings::line(frame, theme, room));
             }
             HeaderLine::Ticks => put(buf, 0, y, u16::MAX, &ticks_line(frame, theme, room)),
-            HeaderLine::Cpus(n) => super::cpus::line(frame, screen, *n, theme, y, buf),
+            HeaderLine::Cpus(n) => super::cpus::line(app, frame, screen, *n, theme, y, buf),
             HeaderLine::Tasks => {
                 let has_own_line = screen.header.contains(&HeaderLine::Memory);
                 let tasks = pack(tasks(app, frame, theme), " ", room);

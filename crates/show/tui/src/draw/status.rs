@@ -2,10 +2,11 @@
 
 use super::books::lost_note;
 use super::header::{books_line, busy, status, status_line, status_stands_first, STATUS_GAP};
-use super::text::{cut, cut_spans, pack, put_right, width, Piece};
+use super::text::{cut, cut_spans, graph, pack, per_glyph, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
 use crate::app::question::Prompt;
+use crate::app::tracked::TaskPart;
 use crate::app::{App, Message, Page};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
@@ -50,7 +51,46 @@ pub(super) fn draw(
         false => Line::from(cut_spans(status_line(app, frame, theme, left).spans, left)),
     };
     put(buf, 0, y, left as u16, &line);
+    let used = if line.width() == 0 { 0 } else { line.width() + GAP };
+    if let Some(states) = selected_states(app, theme, left.saturating_sub(used)) {
+        put(buf, used as u16, y, u16::MAX, &states);
+    }
     None
+}
+
+/// Gap in front of the graphs of the selected row.
+const GAP: usize = 3;
+/// From this width on, the line has room for them.
+const STATES_FROM: u16 = 120;
+/// Least and greatest width of one graph.
+const LEAST_GRAPH: usize = 6;
+const MOST_GRAPH: usize = 20;
+
+/// What the selected row did in the last windows, the newest at the right: a graph for each part of
+/// its life; `None`: no room, or no two windows of it.
+fn selected_states(app: &App, theme: Theme, free: usize) -> Option<Line<'static>> {
+    if app.size().0 < STATES_FROM || app.windows_of_selected() < 2 {
+        return None;
+    }
+    let names: usize = TaskPart::ALL.iter().map(|part| part.name().len() + 2).sum();
+    let room = (free + 1).checked_sub(names)? / TaskPart::ALL.len();
+    let glyphs = Some(room).filter(|&room| room >= LEAST_GRAPH)?.min(MOST_GRAPH);
+    let mut spans = Vec::new();
+    for part in TaskPart::ALL {
+        let gap = if spans.is_empty() { "" } else { " " };
+        spans.push(Span::styled(format!("{gap}{} ", part.name()), theme.style(Ink::Dim)));
+        let parts = app.tracked.part(part, glyphs * per_glyph(theme));
+        let drawn = if parts.is_empty() { "-".into() } else { graph(&parts, theme) };
+        // The graphs stay in their places while they fill.
+        let drawn = format!("{drawn:>glyphs$}");
+        let ink = match part {
+            TaskPart::Run => Ink::User,
+            TaskPart::Wait => Ink::RunQueue,
+            TaskPart::Blocked => Ink::Block,
+        };
+        spans.push(Span::styled(drawn, theme.style(ink)));
+    }
+    Some(Line::from(spans))
 }
 
 /// Draws a message over a line.

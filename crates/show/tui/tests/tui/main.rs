@@ -7,6 +7,7 @@ mod folds;
 mod graph;
 mod hands;
 mod help;
+mod history;
 mod holdings;
 mod host;
 mod keys;
