@@ -19,7 +19,6 @@ use crate::ledger::key::{Comm, TaskKey};
 use crate::ledger::provenance::SourceKind;
 use crate::ledger::snapshot::ExitSample;
 use crate::ledger::window::{TaskDelta, Window};
-use crate::owner::Grouping;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -154,12 +153,12 @@ pub struct ShortLived {
 /// The view that shows more about a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// The page of control groups.
-    Groups,
+    /// The page of control groups, and the group there by the kernel's id.
+    Groups(u64),
     /// A process's page.
     Process(TaskKey),
-    /// Totals by this key.
-    Totals(Grouping),
+    /// Totals by command, and the command there.
+    Totals(Comm),
     /// The balance of each CPU.
     Cpus,
     /// The page on the window's quality.
@@ -207,9 +206,10 @@ impl Finding {
     /// The view that shows more.
     pub fn leads(&self) -> Leads {
         match &self.what {
-            FindingKind::Throttled(_) => Leads::Groups,
+            FindingKind::Throttled(group) => Leads::Groups(group.cgroup_id),
             FindingKind::Waited(Waited { worst: Some(key), .. }) => Leads::Process(*key),
-            FindingKind::Waited(_) | FindingKind::ShortLived(_) => Leads::Totals(Grouping::Command),
+            FindingKind::Waited(program) => Leads::Totals(program.comm),
+            FindingKind::ShortLived(lives) => Leads::Totals(lives.comm),
             FindingKind::Stolen { .. } => Leads::Cpus,
             FindingKind::Unnamed { .. } | FindingKind::Residual { .. } | FindingKind::Missed(_) => {
                 Leads::Quality

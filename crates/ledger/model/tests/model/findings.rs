@@ -5,7 +5,6 @@ use exactop_model::blame::{Blame, Booked, Culprit, Party};
 use exactop_model::findings::{self, Finding, FindingKind, Leads};
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::ledger::snapshot::ProcessRef;
-use exactop_model::owner::Grouping;
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::{
     Book, Comm, Counter, CpuSample, ErrorKind, ExitSample, Ident, MicroState, Snapshot, SourceKind,
@@ -162,7 +161,7 @@ fn a_throttled_group_has_its_path_and_its_cpu_time() {
         ["throttled: /we\\x1bb got 0.40 CPUs, lost 60 % waiting for its quota"]
     );
     let all = found(&Drawn { tasks: vec![NOTHING, held], ..Drawn::default() });
-    assert_eq!(all[0].leads(), Leads::Groups);
+    assert_eq!(all[0].leads(), Leads::Groups(7));
     let figures = evidence(&all[0]);
     assert!(figures.starts_with("ran 200ms · waited for a CPU 0ns · throttled 300ms"), "{figures}");
     let unread = Did { group: 9, ..held };
@@ -249,7 +248,7 @@ fn short_lives_are_found_with_their_parent() {
         sentence(&all[0], SECOND),
         "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
-    assert_eq!((all.len(), all[0].leads()), (1, Leads::Totals(Grouping::Command)));
+    assert_eq!((all.len(), all[0].leads()), (1, Leads::Totals(Comm::new(b"true"))));
     // The same time in one long life is no finding.
     let long = exited("cc1", 1, 400 * MILLE, 800 * MILLE);
     assert_eq!(found(&Drawn { exited: vec![long], ..drawn }), []);

@@ -6,6 +6,7 @@ use super::{Action, App, Page, ProcessPage};
 use crate::keys::KeyCommand;
 use crate::settings::AutoSwitch;
 use exactop_model::findings::{Finding, Leads, Subject};
+use exactop_model::owner::Grouping;
 
 /// Selection on the page of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,8 +69,8 @@ impl App {
             return Action::Draw;
         };
         match finding.leads() {
-            Leads::Groups => self.open_groups(),
-            Leads::Totals(by) => self.open_sums_by(by),
+            Leads::Groups(id) => self.open_groups_at(id),
+            Leads::Totals(comm) => self.open_sums_at(Grouping::Command, comm.to_string()),
             Leads::Process(key) => {
                 self.page = Page::Process(ProcessPage::new(key));
                 self.attaching()

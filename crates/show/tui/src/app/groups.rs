@@ -88,6 +88,15 @@ impl App {
         self.attaching()
     }
 
+    /// Opens the page of groups with the group of this id selected.
+    pub(super) fn open_groups_at(&mut self, id: u64) -> Action {
+        let action = self.open_groups();
+        if let Page::Groups(page) = &mut self.page {
+            page.of = Some(id);
+        }
+        action
+    }
+
     /// Opens the page with only the throttled groups, the most throttled first; closes it if it
     /// shows them.
     pub(super) fn open_throttled(&mut self) -> Action {

@@ -61,6 +61,15 @@ impl App {
         }
     }
 
+    /// Opens the totals with the row of this name selected.
+    pub(super) fn open_sums_at(&mut self, by: Grouping, name: String) -> Action {
+        let action = self.open_sums_by(by);
+        if let Page::Sums(page) = &mut self.page {
+            page.selected = Some(name);
+        }
+        action
+    }
+
     /// Control groups by their wait, each with who had the CPU meanwhile; if they are shown, leaves.
     pub(super) fn open_starved(&mut self) -> Action {
         if matches!(&self.page, Page::Sums(page) if page.starved) {

@@ -6,6 +6,7 @@ use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
 use exactop_model::findings::{Finding, FindingKind, Leads};
+use exactop_model::owner::Grouping;
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
@@ -111,9 +112,9 @@ fn block(
 /// The page that Enter opens.
 fn way(leads: Leads) -> String {
     match leads {
-        Leads::Groups => " Enter: control groups".into(),
+        Leads::Groups(_) => " Enter: control groups".into(),
         Leads::Process(key) => format!(" Enter: process {}", key.tgid),
-        Leads::Totals(by) => format!(" Enter: totals by {by}"),
+        Leads::Totals(_) => format!(" Enter: totals by {}", Grouping::Command),
         Leads::Cpus => " Enter: each CPU".into(),
         Leads::Quality => " Enter: the window's quality".into(),
     }

@@ -78,11 +78,22 @@ fn a_finding_leads_to_the_page_with_its_details() {
         }
         app
     };
-    assert!(matches!(follow(0).page(), Page::Groups(_)));
+    let mut groups = follow(0);
+    show(&mut groups, |frame| {
+        let all = frame.groups.as_mut().expect("groups").as_mut().expect("they were read");
+        all.rows.last_mut().expect("a group").sample.id = Some(7);
+    });
+    let Page::Groups(page) = groups.page() else { panic!("another page") };
+    assert_eq!(page.selected.as_ref().expect("a group").id, Some(7));
     assert!(matches!(follow(1).page(), Page::Process(_)));
-    let totals = follow(2);
-    assert!(matches!(totals.page(), Page::Sums(_)));
+    let mut totals = follow(2);
     assert_eq!(totals.ask().options.by, Some(Grouping::Command));
+    show(&mut totals, |_| {});
+    let Page::Sums(page) = totals.page() else { panic!("another page") };
+    assert_eq!(page.selected.as_deref(), Some("true"));
+    // Enter there opens the processes of the selected row.
+    take(&mut totals, KeyCode::Enter);
+    assert!(picture(&totals).contains("true"), "{}", picture(&totals));
 }
 
 /// Per-CPU lines show what the hypervisor took from which CPU, also where they were hidden.
