@@ -156,13 +156,7 @@ impl<'a> Desk<'a> {
                 }
                 self.rearrange();
             }
-            WindowAction::LookBack => match self.feed.look_back() {
-                true => {
-                    self.app.begin_looking_back();
-                    self.travel(Travel::By(Direction::Back, 1));
-                }
-                false => self.app.complain("no earlier window is in memory"),
-            },
+            WindowAction::LookBack(windows) => self.look_back(windows),
             WindowAction::LookOn => {
                 self.feed.look_on();
                 self.app.end_looking_back();
@@ -170,6 +164,22 @@ impl<'a> Desk<'a> {
                 self.rearrange();
             }
         }
+    }
+
+    /// Shows an earlier window of the live machine, counted back from the newest one.
+    fn look_back(&mut self, windows: usize) {
+        if self.app.is_looking_back() {
+            let newest = Travel::By(Direction::On, usize::MAX);
+            let there = self.feed.timeline().map(|timeline| timeline.travel(newest));
+            if let Some(Err(why)) = there {
+                return self.app.complain(why);
+            }
+        } else if self.feed.look_back() {
+            self.app.begin_looking_back();
+        } else {
+            return self.app.complain("no earlier window is in memory");
+        }
+        self.travel(Travel::By(Direction::Back, windows));
     }
 
     /// Marks the window on the screen: rows are compared with it from now on.

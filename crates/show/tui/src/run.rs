@@ -41,6 +41,7 @@ pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<Exi
     let theme = Theme::choose(settings.color, |name| std::env::var(name).ok());
     let mouse = settings.mouse;
     let mut app = App::new(settings).map_err(TuiError::Settings)?;
+    app.has_braille = theme.braille;
     warning.into_iter().for_each(|warning| app.complain(warning));
     let desk = Desk::new(app, feed, host);
     let signals = Signals::new()?;

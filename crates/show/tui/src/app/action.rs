@@ -75,8 +75,8 @@ pub enum WindowAction {
     Mark,
     /// Merge the recording's windows into windows of this length, ns; `None`: do not merge.
     Join(Option<u64>),
-    /// Go back to earlier windows.
-    LookBack,
+    /// Go this number of windows back from the newest one.
+    LookBack(usize),
     /// Return to the open window.
     LookOn,
 }

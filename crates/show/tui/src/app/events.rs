@@ -124,7 +124,7 @@ impl App {
             KeyCommand::Redraw => Action::Repaint,
             KeyCommand::Suspend => Action::Suspend,
             KeyCommand::Save => Action::Host(HostAction::Save),
-            KeyCommand::LookBack => Action::Window(WindowAction::LookBack),
+            KeyCommand::LookBack => Action::Window(WindowAction::LookBack(1)),
             KeyCommand::Pause => {
                 self.paused = !self.paused;
                 match self.paused {

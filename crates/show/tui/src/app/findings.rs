@@ -53,13 +53,18 @@ impl App {
         Some(Action::Draw)
     }
 
-    pub(super) fn move_finding(&mut self, by: isize) {
-        let last = self.findings().len().saturating_sub(1) as isize;
-        let at = self.selected_finding().map_or(0, |at| (at as isize).saturating_add(by));
-        let to = self.findings().get(at.clamp(0, last) as usize).map(Finding::subject);
+    /// Selects the n-th finding.
+    pub(super) fn select_finding(&mut self, n: usize) {
+        let to = self.findings().get(n).map(Finding::subject);
         if let Page::Findings(page) = &mut self.page {
             page.selected = to.or(page.selected);
         }
+    }
+
+    pub(super) fn move_finding(&mut self, by: isize) {
+        let last = self.findings().len().saturating_sub(1) as isize;
+        let at = self.selected_finding().map_or(0, |at| (at as isize).saturating_add(by));
+        self.select_finding(at.clamp(0, last) as usize);
     }
 
     /// Opens the page with details of the selected finding.

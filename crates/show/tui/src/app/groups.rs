@@ -162,7 +162,12 @@ impl App {
         let last = self.group_rows().len().saturating_sub(1) as isize;
         let at = self.selected_group().unwrap_or(0) as isize;
         let at = at.saturating_add(by).clamp(0, last);
-        let group = self.group_rows().get(at as usize).map(|row| GroupKey::from_row(row));
+        self.select_group(at as usize);
+    }
+
+    /// Selects the group of the n-th row.
+    pub(super) fn select_group(&mut self, n: usize) {
+        let group = self.group_rows().get(n).map(|row| GroupKey::from_row(row));
         if let Page::Groups(page) = &mut self.page {
             page.selected = group;
         }

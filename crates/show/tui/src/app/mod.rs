@@ -104,6 +104,8 @@ pub struct App {
     pub(crate) holdings: Option<holdings::HoldingsAnswer>,
     /// Place in a recording, if one is shown.
     pub(crate) past: Option<ShownPast>,
+    /// True if graphs are drawn in braille, of two windows to a character.
+    pub(crate) has_braille: bool,
     /// How busy the machine was in recent windows.
     pub(crate) recent: Recent,
     /// Windows of the selected task.
@@ -144,6 +146,7 @@ impl App {
             paused: false,
             holdings: None,
             past: None,
+            has_braille: true,
             recent: Recent::default(),
             tracked: tracked::Tracked::default(),
             ran_on: None,

@@ -3,7 +3,7 @@
 use super::action::{Action, WindowAction};
 use super::select::Pointed;
 use super::{App, Page};
-use crate::draw::timeline;
+use crate::draw::{findings, groups, header, sums, timeline};
 use crate::keys::KeyCommand;
 use crate::layout::{HeaderLine, Screen};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
@@ -26,6 +26,14 @@ impl App {
                 let time = timeline::time_at(self, mouse.column);
                 return time.map_or(Action::Draw, |ns| {
                     Action::Window(WindowAction::Travel(Travel::To(ns)))
+                });
+            }
+            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left)
+                if self.window_at(mouse).is_some() =>
+            {
+                let back = self.window_at(mouse);
+                return back.map_or(Action::Draw, |windows| {
+                    Action::Window(WindowAction::LookBack(windows))
                 });
             }
             MouseEventKind::Down(MouseButton::Left) => {
@@ -64,6 +72,12 @@ impl App {
         }
     }
 
+    /// The window at this place of the header's graph, counted back from the newest one.
+    fn window_at(&self, mouse: &MouseEvent) -> Option<usize> {
+        let fills = self.help.is_some() || matches!(self.page, Page::ColumnChooser(_));
+        header::window_at(self, mouse.column, mouse.row).filter(|_| !fills)
+    }
+
     /// True for the line with the time line, if it is on the screen.
     fn is_time_line(&self, y: u16) -> bool {
         let fills = self.help.is_some() || matches!(self.page, Page::ColumnChooser(_));
@@ -71,9 +85,35 @@ impl App {
         !fills && self.screen().and_then(line) == Some(HeaderLine::Time)
     }
 
+    /// Marks the row of a page's line, if there is one.
+    fn mark_row_of_page(&mut self, y: u16) {
+        match &self.page {
+            Page::Groups(_) => {
+                if let Some(row) = groups::row_at(self, y) {
+                    self.select_group(row);
+                }
+            }
+            Page::Sums(_) => {
+                if let Some(row) = sums::row_at(self, y) {
+                    self.select_sum(row);
+                }
+            }
+            Page::Findings(_) => {
+                if let Some(row) = findings::row_at(self, y) {
+                    self.select_finding(row);
+                }
+            }
+            Page::Table | Page::Process(_) | Page::ColumnChooser(_) | Page::Graph(_) => {}
+        }
+    }
+
     /// A click refers to the screen as it was drawn.
     fn on_click(&mut self, x: u16, y: u16) -> Action {
-        if self.page != Page::Table || self.help.is_some() {
+        if self.help.is_some() {
+            return Action::Draw;
+        }
+        if self.page != Page::Table {
+            self.mark_row_of_page(y);
             return Action::Draw;
         }
         match self.table.seen.at(x, y) {

@@ -154,7 +154,12 @@ impl App {
         let rows = self.sum_rows();
         let last = rows.len().saturating_sub(1) as isize;
         let at = (self.selected_sum() as isize).saturating_add(by).clamp(0, last);
-        let name = rows.get(at as usize).map(|row| row.name.clone());
+        self.select_sum(at as usize);
+    }
+
+    /// Selects the n-th row.
+    pub(super) fn select_sum(&mut self, n: usize) {
+        let name = self.sum_rows().get(n).map(|row| row.name.clone());
         if let Page::Sums(page) = &mut self.page {
             page.selected = name;
         }

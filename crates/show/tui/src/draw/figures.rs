@@ -2,6 +2,7 @@
 //! screen leaves columns out.
 
 use super::text::{cell, cut_middle};
+use crate::layout::Screen;
 use exactop_model::words::order::Order;
 use unicode_width::UnicodeWidthStr;
 
@@ -72,4 +73,20 @@ pub(super) fn named(texts: &[String], long: &str, widths: &[usize], room: usize)
     let left = room.saturating_sub(figures.width());
     let name = if long.width() <= left { long.into() } else { cut_middle(name, left) };
     cell(&(figures + &name), room, true)
+}
+
+/// Most notes below the rows of a page.
+pub(super) fn most_words(screen: &Screen) -> usize {
+    usize::from(screen.end_y().saturating_sub(screen.heading_y + 2)) / 3
+}
+
+/// Rows that a page shows below its heading, beside its notes.
+pub(super) fn rows_beside(words: usize, screen: &Screen) -> usize {
+    usize::from(screen.end_y().saturating_sub(screen.heading_y + 1)).saturating_sub(words).max(1)
+}
+
+/// The row that stands on a line of such a page. `first`: the first row shown.
+pub(super) fn row_of_line(y: u16, first: usize, rows: usize, screen: &Screen) -> Option<usize> {
+    let below = usize::from(y.checked_sub(screen.heading_y + 1)?);
+    (below < rows && y < screen.end_y()).then_some(first + below)
 }

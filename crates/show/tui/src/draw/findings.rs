@@ -68,14 +68,26 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = "no findings: no figure of this window reached its threshold";
         return put(buf, 0, y + 1, width, &Line::styled(text, theme.style(Ink::Dim)));
     }
-    let blocks: Vec<Vec<Line>> = frame
-        .findings
-        .iter()
-        .enumerate()
-        .map(|(n, finding)| block(frame, finding, selected == Some(n), room, theme))
-        .collect();
-    // On a short screen, the lines above the selected finding are left out first.
     let rows = usize::from(screen.end_y().saturating_sub(y + 1));
+    let (blocks, first) = blocks(frame, selected, room, rows, theme);
+    for line in blocks[first..].iter().flatten().take(rows) {
+        y += 1;
+        put(buf, 0, y, width, line);
+    }
+    put_right(buf, screen.heading_y, &Line::styled(way, theme.style(Ink::Heading)));
+}
+
+/// The lines of each finding, and the first finding shown: on a short screen, those above the
+/// selected one are left out first.
+fn blocks(
+    frame: &Frame,
+    selected: Option<usize>,
+    room: usize,
+    rows: usize,
+    theme: Theme,
+) -> (Vec<Vec<Line<'static>>>, usize) {
+    let one = |(n, finding)| block(frame, finding, selected == Some(n), room, theme);
+    let blocks: Vec<Vec<Line>> = frame.findings.iter().enumerate().map(one).collect();
     let until = selected.map_or(0, |at| at + 1);
     let mut first = 0;
     while blocks[first..until.max(first)].iter().map(Vec::len).sum::<usize>() > rows
@@ -83,11 +95,18 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     {
         first += 1;
     }
-    for line in blocks[first..].iter().flatten().take(rows) {
-        y += 1;
-        put(buf, 0, y, width, line);
-    }
-    put_right(buf, screen.heading_y, &Line::styled(way, theme.style(Ink::Heading)));
+    (blocks, first)
+}
+
+/// The finding of a line of the screen; `None`: the line has none.
+pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
+    let (frame, screen, room) = (app.frame()?, app.screen()?, usize::from(app.size().0));
+    let rows = usize::from(screen.end_y().saturating_sub(screen.heading_y + 1));
+    let (blocks, first) = blocks(frame, app.selected_finding(), room, rows, Theme::MONO);
+    let below = usize::from(y.checked_sub(screen.heading_y + 1)?);
+    let of_line = blocks.iter().enumerate().skip(first);
+    let mut of_line = of_line.flat_map(|(n, block)| std::iter::repeat_n(n, block.len()));
+    of_line.nth(below).filter(|_| below < rows)
 }
 
 /// A finding's sentence with its figures below.

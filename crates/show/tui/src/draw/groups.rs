@@ -1,6 +1,6 @@
 //! The page of control groups: a tree with the use, the waits and the limits of each.
 
-use super::figures::{joined, named, titled, widths};
+use super::figures::{joined, most_words, named, row_of_line, rows_beside, titled, widths};
 use super::text::{cut, put};
 use super::theme::{Ink, Theme};
 use crate::app::App;
@@ -46,8 +46,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = "no group was throttled in this window: g shows all groups";
         return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
-    let words = words(frame, groups, usize::from(height.saturating_sub(y + 2)) / 3);
-    let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
+    let words = words(frame, groups, most_words(screen));
+    let rows = rows_beside(words.len(), screen);
     let at = app.selected_group();
     let first = (at.unwrap_or(0) + 1).saturating_sub(rows);
     let shown: Vec<&GroupRow> = app.group_rows().into_iter().skip(first).take(rows).collect();
@@ -69,6 +69,15 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = cut(&text, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
+}
+
+/// The row of a line of the screen; `None`: the line has none.
+pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
+    let (frame, screen) = (app.frame()?, app.screen()?);
+    let groups = frame.groups.as_ref()?.as_ref().ok()?;
+    let rows = rows_beside(words(frame, groups, most_words(&screen)).len(), &screen);
+    let first = (app.selected_group().unwrap_or(0) + 1).saturating_sub(rows);
+    row_of_line(y, first, rows, &screen).filter(|&row| row < app.group_rows().len())
 }
 
 /// Notes: the age of the figures if they are not the frame's, the reason why the ledger's figures

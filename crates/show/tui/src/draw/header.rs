@@ -3,6 +3,7 @@
 use super::text::{cut, graph, pack, per_glyph, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{books, pressure};
+use crate::app::past::ShownPast;
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::on_demand::owed::OwedWindow;
@@ -89,8 +90,7 @@ fn owed(app: &App, frame: &Frame) -> String {
     format!(" (owed {})", counted.map_or("-".into(), hundredths))
 }
 
-fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
-    let room = usize::from(buf.area.width);
+fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> MachineLine {
     let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame));
     let mut right = pack(vec![cost], "", room);
     let stands_first = status_stands_first(app, frame, theme, room);
@@ -106,14 +106,47 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     if used + OF_A_CPU.len() <= room {
         right.push_span(OF_A_CPU);
     }
-    put(buf, 0, y, u16::MAX, &left);
-    put_right(buf, y, &right);
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
     // Else the last windows get the line from which the books' state moved away.
-    if let Some(busy) = busy(app, theme, free).filter(|_| !stands_first) {
+    let busy = busy(app, theme, free).filter(|_| !stands_first).map(|busy| {
         let x = room - right.width() - GAP - busy.width();
-        put(buf, x as u16, y, u16::MAX, &busy);
+        (x as u16, busy)
+    });
+    MachineLine { left, right, busy }
+}
+
+/// The first line of the screen.
+struct MachineLine {
+    left: Line<'static>,
+    right: Line<'static>,
+    /// The last windows and their first cell.
+    busy: Option<(u16, Line<'static>)>,
+}
+
+fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
+    let line = machine_line(app, frame, theme, buf.area.width.into());
+    put(buf, 0, y, u16::MAX, &line.left);
+    put_right(buf, y, &line.right);
+    if let Some((x, busy)) = line.busy {
+        put(buf, x, y, u16::MAX, &busy);
     }
+}
+
+/// The window at a cell of the graph of the last windows, counted back from the newest; `None`: not
+/// a cell of the graph.
+pub(crate) fn window_at(app: &App, x: u16, y: u16) -> Option<usize> {
+    let (frame, screen, room) = (app.frame()?, app.screen()?, usize::from(app.size().0));
+    let theme = if app.has_braille { Theme::FULL } else { Theme::FULL.in_ascii() };
+    let (first, line) = match y {
+        0 => machine_line(app, frame, theme, room).busy?,
+        y if y == screen.status_y => (0, super::status::busy_line(app, frame, theme, room)?),
+        _ => return None,
+    };
+    let end = usize::from(first) + line.width();
+    let from_right = end.checked_sub(usize::from(x) + 1)?;
+    // Of two windows in a character, the newer one.
+    let is_graph = from_right < line.width() - BUSY.len();
+    is_graph.then_some(from_right * per_glyph(theme))
 }
 
 /// Text after the cost of looking.
@@ -128,7 +161,9 @@ const MOST_BARS: usize = 60;
 /// How busy all CPUs were in the last windows, the newest at the right; `None`: no room.
 pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>> {
     let bars = free.checked_sub(BUSY.len()).filter(|&bars| bars >= LEAST_BARS)?.min(MOST_BARS);
-    if app.recent.len() < 2 || app.past.is_some() {
+    // Earlier windows of this machine are cells of the graph; joined or recorded ones are not.
+    let is_elsewhere = |past: &ShownPast| !past.kept || past.joined().is_some();
+    if app.recent.len() < 2 || app.past.as_ref().is_some_and(is_elsewhere) {
         return None;
     }
     let parts: Vec<f32> = app.recent.last(bars * per_glyph(theme)).collect();

@@ -28,6 +28,23 @@ pub(super) fn draw(
         put_message(message, y, theme, buf);
         return None;
     }
+    let state = state_line(app, frame, theme, room);
+    put_right(buf, y, &state);
+    let left = room.saturating_sub(state.width() + 2);
+    let line = match status_stands_first(app, frame, theme, room) {
+        true => busy(app, theme, left).unwrap_or_default(),
+        false => Line::from(cut_spans(status_line(app, frame, theme, left).spans, left)),
+    };
+    put(buf, 0, y, left as u16, &line);
+    let used = if line.width() == 0 { 0 } else { line.width() + GAP };
+    if let Some(states) = selected_states(app, theme, left.saturating_sub(used)) {
+        put(buf, used as u16, y, u16::MAX, &states);
+    }
+    None
+}
+
+/// The restrictions of the view, and the help key.
+fn state_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let mut state = view_state(app, theme);
     let books = books_line(app, frame, theme, room);
     if let Some(note) = lost_note(frame, app.settings().of_machine, &books) {
@@ -43,19 +60,22 @@ pub(super) fn draw(
     let help: usize = state.iter().filter(|p| p.rank() >= HELP).map(Piece::width).sum();
     let restricts = state.iter().any(|p| (RESTRICTS..HELP).contains(&p.rank()));
     let kept = help + if restricts { room / 3 } else { 0 };
-    let state = pack(state, " · ", room.saturating_sub(own + 2).max(kept));
-    put_right(buf, y, &state);
-    let left = room.saturating_sub(state.width() + 2);
-    let line = match stands_first {
-        true => busy(app, theme, left).unwrap_or_default(),
-        false => Line::from(cut_spans(status_line(app, frame, theme, left).spans, left)),
-    };
-    put(buf, 0, y, left as u16, &line);
-    let used = if line.width() == 0 { 0 } else { line.width() + GAP };
-    if let Some(states) = selected_states(app, theme, left.saturating_sub(used)) {
-        put(buf, used as u16, y, u16::MAX, &states);
+    pack(state, " · ", room.saturating_sub(own + 2).max(kept))
+}
+
+/// The last windows, if they stand on this line.
+pub(super) fn busy_line(
+    app: &App,
+    frame: &Frame,
+    theme: Theme,
+    room: usize,
+) -> Option<Line<'static>> {
+    let covered = app.prompt().is_some() || app.message().is_some();
+    if covered || !status_stands_first(app, frame, theme, room) {
+        return None;
     }
-    None
+    let state = state_line(app, frame, theme, room);
+    busy(app, theme, room.saturating_sub(state.width() + 2))
 }
 
 /// Gap in front of the graphs of the selected row.

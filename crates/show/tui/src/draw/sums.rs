@@ -1,7 +1,7 @@
 //! The page of totals by command, user, group, unit, container, pod or namespace: the use and the
 //! limits of each, and the rows that waited or were throttled.
 
-use super::figures::{joined, named, titled, widths};
+use super::figures::{joined, most_words, named, row_of_line, rows_beside, titled, widths};
 use super::text::{cut, put};
 use super::theme::{Ink, Theme};
 use crate::app::{App, Page};
@@ -21,8 +21,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = "totals: shown from the next window on";
         return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     };
-    let words = words(sums, frame, usize::from(height.saturating_sub(y + 2)) / 3);
-    let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
+    let words = words(sums, frame, most_words(screen));
+    let rows = rows_beside(words.len(), screen);
     let at = app.selected_sum();
     let first = (at + 1).saturating_sub(rows);
     let shown = app.sum_rows().into_iter().skip(first).take(rows);
@@ -46,6 +46,14 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = cut(&text, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
+}
+
+/// The row of a line of the screen; `None`: the line has none.
+pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
+    let (frame, sums, screen) = (app.frame()?, app.sums()?, app.screen()?);
+    let rows = rows_beside(words(sums, frame, most_words(&screen)).len(), &screen);
+    let first = (app.selected_sum() + 1).saturating_sub(rows);
+    row_of_line(y, first, rows, &screen).filter(|&row| row < app.sum_rows().len())
 }
 
 /// Notes: why names are missing, and the rows that were kept from running, the busiest first.

@@ -3,7 +3,9 @@
 
 use crate::host::Nobody;
 use crate::view::picture;
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
@@ -76,6 +78,7 @@ impl Timeline for Live {
             Travel::By(Direction::On, _) | Travel::Change(Direction::On) if at + 1 == closed => {
                 (at, Some(TimelineNote::End))
             }
+            Travel::By(Direction::On, n) => (at.saturating_add(n).min(closed - 1), None),
             _ => (at + 1, None),
         };
         self.0.set((closed, Some(to)));
@@ -237,6 +240,46 @@ fn bars_of_the_last_windows_stand_in_the_header() {
             assert_eq!(bars, least, "{screen}");
         }
     });
+}
+
+/// The cells of the graph of the last windows: line, first column and number.
+fn bars(desk: &Desk) -> (u16, u16, u16) {
+    let screen = picture(desk.app());
+    let found = screen.lines().enumerate().find_map(|(y, line)| {
+        let (before, after) = line.split_once("busy ")?;
+        let count = after.chars().take_while(|c| ('\u{2800}'..='\u{28ff}').contains(c)).count();
+        Some((y as u16, before.chars().count() as u16 + 5, count as u16))
+    });
+    found.unwrap_or_else(|| panic!("no bars: {screen}"))
+}
+
+#[test]
+fn the_mouse_chooses_a_window_on_the_graph_of_the_last_windows() {
+    for width in [100, 220] {
+        with_desk(9, |desk, at| {
+            desk.resize(width, 24);
+            desk.look();
+            let mouse = |desk: &mut Desk, kind, from_right: u16| {
+                let (row, first, count) = bars(desk);
+                let column = first + count - 1 - from_right;
+                let modifiers = KeyModifiers::NONE;
+                desk.take(&Event::Mouse(MouseEvent { kind, column, row, modifiers }));
+                desk.look();
+                at.get()
+            };
+            let left = MouseButton::Left;
+            assert_eq!(mouse(desk, MouseEventKind::Down(MouseButton::Right), 1), (9, None));
+            // Each character has two windows, of which it takes the newer one.
+            assert_eq!(mouse(desk, MouseEventKind::Down(left), 1), (9, Some(6)));
+            assert_eq!(mouse(desk, MouseEventKind::Drag(left), 3), (9, Some(2)));
+            assert_eq!(mouse(desk, MouseEventKind::Drag(left), 4), (9, Some(0)));
+            assert_eq!(mouse(desk, MouseEventKind::Drag(left), 0), (9, Some(8)));
+            let message = desk.app().message();
+            assert_eq!(message, None, "no bound of the time line is named");
+            press(desk, KeyCode::Esc);
+            assert_eq!(at.get(), (10, None));
+        });
+    }
 }
 
 /// Earlier windows have no values that are read from living processes, so those columns are left

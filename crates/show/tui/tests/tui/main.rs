@@ -15,6 +15,7 @@ mod layouts;
 mod looking_back;
 mod marked;
 mod members;
+mod mouse;
 mod owed;
 mod palette;
 mod pressure;
