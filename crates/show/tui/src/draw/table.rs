@@ -41,8 +41,24 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
     canvas.forget_texts(4 * usize::from(screen.body_rows));
     if app.line_count() == 0 {
         canvas.blank(screen.body_y);
-        let why = Line::styled("no row passes the filters", theme.style(Ink::Dim));
+        let why = Line::styled(no_rows(app), theme.style(Ink::Dim));
         put(canvas.cells(), 0, screen.body_y, u16::MAX, &why);
+    }
+}
+
+/// Why the table is empty, and the key that shows rows again.
+fn no_rows(app: &App) -> String {
+    let table = &app.table;
+    let filters = !table.filters.is_empty() || table.user.is_some() || table.members_of.is_some();
+    let keys = [
+        (filters, "= drops them"),
+        (app.settings.hide_idle, "i shows idle rows"),
+        (app.settings.hide_kernel_threads, "^K shows kernel threads"),
+    ];
+    let keys: Vec<&str> = keys.iter().filter(|(on, _)| *on).map(|(_, key)| *key).collect();
+    match keys.is_empty() {
+        true => "no row passes the filters".into(),
+        false => format!("no row passes the filters: {}", keys.join(", ")),
     }
 }
 

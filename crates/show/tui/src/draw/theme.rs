@@ -107,10 +107,16 @@ impl Magnitude {
     /// The size of a value; `None`: it is no share of time on or off a CPU. Sleep of any length is
     /// nothing to warn of.
     pub fn of(value: &Value, column: &Column, context: &Context) -> Option<Magnitude> {
-        use ColumnKind::{Cpu, Interrupt, RunQueue, Steal, System, Throttle, User};
-        if !matches!(column.kind, Cpu | User | System | Interrupt | Steal | RunQueue | Throttle) {
-            return None;
-        }
+        use ColumnKind::{
+            Block, Cpu, Fault, Interrupt, Lock, RunQueue, Steal, System, Throttle, User,
+        };
+        let most = match column.kind {
+            Cpu | User | System | Interrupt | Steal | RunQueue | Throttle => Magnitude::Warning,
+            Fault | Block => Magnitude::Warning,
+            // A thread that waits for work sleeps on a lock, which is nothing to warn of either.
+            Lock => Magnitude::Large,
+            _ => return None,
+        };
         let per_cpu = if context.of_machine { f64::from(context.cpus) } else { 1.0 };
         let share = match (value, column.is_of_own_time()) {
             (Value::Known(Datum::Pct(pct)), true) => *pct,
@@ -120,12 +126,13 @@ impl Magnitude {
             }
             _ => return None,
         };
-        Some(match share {
+        let size = match share {
             ..1.0 => Magnitude::Trace,
             ..20.0 => Magnitude::Small,
             ..80.0 => Magnitude::Large,
             _ => Magnitude::Warning,
-        })
+        };
+        Some(size.min(most))
     }
 }
 
