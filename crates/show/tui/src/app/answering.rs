@@ -1,6 +1,7 @@
 //! Asks the user, and acts on the answers.
 
 use super::action::{Action, HostAction, WindowAction};
+use super::placement::Placement;
 use super::question::{Answer, Prompt, Question};
 use super::target::{ProcessAction, Target};
 use super::App;
@@ -13,6 +14,14 @@ use exactop_model::columns::filter::Filter;
 const INIT: u32 = 1;
 
 impl App {
+    /// Requests the confirmed place for the targets that are still the same processes.
+    pub(super) fn on_placement(&mut self, targets: Vec<Target>, placement: Placement) -> Action {
+        match self.still_there(targets) {
+            targets if targets.is_empty() => Action::Draw,
+            targets => Action::Host(HostAction::Place(targets, placement)),
+        }
+    }
+
     pub(super) fn ask_person(&mut self, prompt: Prompt) -> Action {
         self.prompt = Some(prompt);
         Action::Draw

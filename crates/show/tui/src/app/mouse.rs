@@ -3,7 +3,7 @@
 use super::action::{Action, WindowAction};
 use super::select::Pointed;
 use super::{App, Page};
-use crate::draw::{findings, groups, header, sums, timeline};
+use crate::draw::{clicked, findings, groups, sums, timeline};
 use crate::keys::KeyCommand;
 use crate::layout::{HeaderLine, Screen};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
@@ -75,7 +75,7 @@ impl App {
     /// The window at this place of the header's graph, counted back from the newest one.
     fn window_at(&self, mouse: &MouseEvent) -> Option<usize> {
         let fills = self.help.is_some() || matches!(self.page, Page::ColumnChooser(_));
-        header::window_at(self, mouse.column, mouse.row).filter(|_| !fills)
+        clicked::window_at(self, mouse.column, mouse.row).filter(|_| !fills)
     }
 
     /// True for the line with the time line, if it is on the screen.

@@ -1,6 +1,6 @@
 //! Questions on the status line, and their answers.
 
-use super::placement::{self, Placement};
+use super::placement::Placement;
 use super::target::{all, Limit, ProcessAction, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
@@ -121,6 +121,16 @@ impl Prompt {
         Prompt::new(Question::Pid(deed, offered), label, default)
     }
 
+    /// Asks for the CPUs or the group of these processes.
+    pub fn for_placement(deed: ProcessAction, targets: Vec<Target>) -> Prompt {
+        let whom = in_words(&targets);
+        let label = match deed {
+            ProcessAction::Affinity => format!("CPUs for {whom}, as in 0-3,5"),
+            _ => format!("control group for {whom}, as in /a/b"),
+        };
+        Prompt::new(Question::Placement(deed, targets), label, None)
+    }
+
     /// Asks for the signal, the nice value or the place.
     pub fn for_action(deed: ProcessAction, target: Target) -> Prompt {
         match deed {
@@ -197,7 +207,7 @@ impl Prompt {
             Question::KillTagged(targets) => kill_tagged(targets, &or_default()),
             Question::ReniceTagged(targets) => renice_tagged(targets, &or_default()),
             Question::ReniceValue(target) => renice_confirm(target, &or_default()),
-            Question::Placement(deed, targets) => placement::confirm(*deed, targets, text),
+            Question::Placement(deed, targets) => confirm_placement(*deed, targets, text),
             Question::GroupWeight(group, id) => group_weight(group, *id, &or_default()),
             Question::GroupMax(group, id) => group_max(group, *id, &or_default()),
             Question::KillConfirm(..)
@@ -249,6 +259,29 @@ fn kill_confirm(target: &Target, text: &str) -> Answer {
         }
         Err(why) => Answer::Bad(why),
     }
+}
+
+/// The targets in words: one with its PID, several with their count.
+fn in_words(targets: &[Target]) -> String {
+    match targets {
+        [target] => target.shown(),
+        targets => all(targets),
+    }
+}
+
+/// Asks to confirm the typed place.
+fn confirm_placement(deed: ProcessAction, targets: &[Target], text: &str) -> Answer {
+    let placement = match Placement::parse(deed, text) {
+        Some(Ok(placement)) => placement,
+        Some(Err(why)) => return Answer::Bad(why),
+        None => return Answer::Nothing,
+    };
+    let whom = in_words(targets);
+    let label = match &placement {
+        Placement::Cpus(cpus) => format!("run {whom} only on CPUs {cpus}?"),
+        Placement::Group(group) => format!("move {whom} to group {group}?"),
+    };
+    Answer::Ask(Prompt::new(Question::PlacementConfirm(targets.to_vec(), placement), label, None))
 }
 
 fn kill_tagged(targets: &[Target], text: &str) -> Answer {

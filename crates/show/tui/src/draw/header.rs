@@ -90,7 +90,7 @@ fn owed(app: &App, frame: &Frame) -> String {
     format!(" (owed {})", counted.map_or("-".into(), hundredths))
 }
 
-fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> MachineLine {
+pub(super) fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> MachineLine {
     let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame));
     let mut right = pack(vec![cost], "", room);
     let stands_first = status_stands_first(app, frame, theme, room);
@@ -116,11 +116,11 @@ fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> MachineL
 }
 
 /// The first line of the screen.
-struct MachineLine {
+pub(super) struct MachineLine {
     left: Line<'static>,
     right: Line<'static>,
     /// The last windows and their first cell.
-    busy: Option<(u16, Line<'static>)>,
+    pub(super) busy: Option<(u16, Line<'static>)>,
 }
 
 fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
@@ -132,27 +132,10 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     }
 }
 
-/// The window at a cell of the graph of the last windows, counted back from the newest; `None`: not
-/// a cell of the graph.
-pub(crate) fn window_at(app: &App, x: u16, y: u16) -> Option<usize> {
-    let (frame, screen, room) = (app.frame()?, app.screen()?, usize::from(app.size().0));
-    let theme = if app.has_braille { Theme::FULL } else { Theme::FULL.in_ascii() };
-    let (first, line) = match y {
-        0 => machine_line(app, frame, theme, room).busy?,
-        y if y == screen.status_y => (0, super::status::busy_line(app, frame, theme, room)?),
-        _ => return None,
-    };
-    let end = usize::from(first) + line.width();
-    let from_right = end.checked_sub(usize::from(x) + 1)?;
-    // Of two windows in a character, the newer one.
-    let is_graph = from_right < line.width() - BUSY.len();
-    is_graph.then_some(from_right * per_glyph(theme))
-}
-
 /// Text after the cost of looking.
 const OF_A_CPU: &str = " of a CPU";
 /// Text before the bars.
-const BUSY: &str = "busy ";
+pub(super) const BUSY: &str = "busy ";
 /// Least number of bars.
 const LEAST_BARS: usize = 8;
 /// Most bars: more are not readable.

@@ -2,6 +2,7 @@
 
 mod books;
 mod calls;
+pub(crate) mod clicked;
 mod column_chooser;
 mod cpus;
 mod entries;
