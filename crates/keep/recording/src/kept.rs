@@ -122,6 +122,26 @@ impl RecentWindows {
         Some((joined.window()?, book))
     }
 
+    /// Passes each window of the newest piece that has one which ended at `until_ns` or before, the
+    /// oldest first, with its book. Later windows of that piece are left out.
+    pub(crate) fn piece_until(&self, until_ns: u64, take: &mut dyn FnMut(&Window, &Book)) {
+        let mut end = self.len();
+        for piece in self.pieces.iter().rev() {
+            let first = end - piece.windows.len();
+            let over = piece.windows.partition_point(|(span, _)| span.t1_ns <= until_ns);
+            if let Some(last) = (first + over).checked_sub(1).filter(|_| over > 0) {
+                let mut book = Book::new();
+                self.read(first, last, &mut |_, snapshot| {
+                    if let Some(window) = book.advance(snapshot) {
+                        take(&window, &book);
+                    }
+                });
+                return;
+            }
+            end = first;
+        }
+    }
+
     /// Decodes the snapshots from the keyframe before `first` to the end of `last`; passes each to
     /// `take` with the number of the window that it ends.
     fn read(

@@ -2,13 +2,21 @@
 
 use crate::RecentWindows;
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
-use exactop_model::{Ask, Book, Feed, Frame, Missing, Needs, Row, TaskKey, Window};
+use exactop_model::feed::{KeptAsk, KeptRow};
+use exactop_model::{
+    Ask, Book, Feed, Frame, FrameOptions, IdleRows, Missing, Needs, Row, TaskKey, Window,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Why figures that are measured on demand are missing in earlier windows.
 const NOT_KEPT: &str = "measured only while displayed, and not kept with earlier windows";
+
+/// Time after which no further piece is decoded for a graph: the screen must not stall. One piece
+/// is decoded in any case, as for the window that a key shows.
+const DECODING: Duration = Duration::from_millis(50);
 
 /// An earlier window, or several as one.
 struct Shown {
@@ -101,6 +109,18 @@ impl Shown {
     }
 }
 
+/// The row of a task in a window. A task that did nothing has one, too.
+fn kept_row(window: &Window, book: &Book, ask: &KeptAsk) -> KeptRow {
+    let row = |still| {
+        let options = FrameOptions { threads: ask.thread, still, ..FrameOptions::default() };
+        let frame = Frame::new(window, book, &options);
+        frame.rows.into_iter().find(|row| row.key == ask.task)
+    };
+    // Most windows need no rows of idle tasks, which are the most.
+    let row = row(IdleRows::Hide).or_else(|| row(IdleRows::All));
+    KeptRow { t0_ns: window.t0_ns, t1_ns: window.t1_ns, row }
+}
+
 impl Feed for Remembering {
     fn inner(&mut self) -> Option<&mut dyn Feed> {
         Some(&mut *self.feed)
@@ -133,6 +153,21 @@ impl Feed for Remembering {
             Some(_) => Some(self),
             None => None,
         }
+    }
+
+    fn kept_rows(&mut self, ask: &KeptAsk) -> Vec<KeptRow> {
+        let begun = Instant::now();
+        let (mut rows, mut ask) = (Vec::new(), *ask);
+        while rows.len() < ask.most && (rows.is_empty() || begun.elapsed() < DECODING) {
+            let mut piece = Vec::new();
+            let take = &mut |window: &Window, book: &Book| piece.push(kept_row(window, book, &ask));
+            self.kept.borrow().piece_until(ask.until_ns, take);
+            let Some(oldest) = piece.first() else { break };
+            ask.until_ns = oldest.t0_ns;
+            piece.append(&mut rows);
+            rows = piece;
+        }
+        rows
     }
 
     fn look_back(&mut self) -> bool {
@@ -272,6 +307,38 @@ mod tests {
 
     fn instants(frame: &Frame) -> (u64, u64) {
         (frame.t0_ns, frame.t1_ns)
+    }
+
+    /// Also where a piece begins or ends within the windows that are asked for.
+    #[test]
+    fn a_task_has_its_row_of_every_kept_window() {
+        let (mut feed, frames) = remembering(70);
+        let task = frames[0].rows.iter().find(|row| row.kind == RowKind::Process);
+        let task = task.expect("a process").key;
+        let row = |frame: &Frame| frame.rows.iter().find(|row| row.key == task).cloned();
+        for (until, most) in [(69, 300), (69, 5), (40, 300), (29, 1), (30, 1), (0, 300)] {
+            let until_ns = frames[until].t1_ns;
+            let mut rows: Vec<KeptRow> = Vec::new();
+            loop {
+                let until_ns = rows.first().map_or(until_ns, |row| row.t0_ns);
+                let ask =
+                    KeptAsk { task, thread: false, until_ns, most: most - rows.len().min(most) };
+                let mut earlier = feed.kept_rows(&ask);
+                if earlier.is_empty() {
+                    break;
+                }
+                earlier.append(&mut rows);
+                rows = earlier;
+            }
+            assert!(rows.len() >= most.min(until + 1), "{} of {most}", rows.len());
+            let shown = &frames[until + 1 - rows.len()..=until];
+            for (kept, frame) in rows.iter().zip(shown) {
+                assert_eq!((kept.t0_ns, kept.t1_ns), (frame.t0_ns, frame.t1_ns));
+                assert_eq!(kept.row, row(frame), "until window {until}");
+            }
+        }
+        let nobody = KeptAsk { task, thread: false, until_ns: frames[0].t0_ns, most: 9 };
+        assert_eq!(feed.kept_rows(&nobody), []);
     }
 
     #[test]

@@ -83,7 +83,17 @@ impl<'a> Desk<'a> {
         if let Some(wanted) = self.app.has_to_look_into() {
             self.look_into(wanted);
         }
+        self.fill_graph();
         after
+    }
+
+    /// Reads earlier windows for the open graph. The feed decides how many it reads at a time, so a
+    /// wide graph fills over several events and windows.
+    fn fill_graph(&mut self) {
+        if let Some(ask) = self.app.wants_kept_rows() {
+            let earlier = self.feed.kept_rows(&ask);
+            self.app.take_kept_rows(earlier);
+        }
     }
 
     fn look_into(&mut self, wanted: HoldingsRequest) {
@@ -296,6 +306,7 @@ impl<'a> Desk<'a> {
             };
             self.app.set_exited(exited);
         }
+        self.fill_graph();
         // Environment or open files as of now, while the page shows them.
         if let Some(wanted) = self.app.looks_into() {
             self.look_into(wanted);

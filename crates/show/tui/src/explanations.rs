@@ -477,7 +477,8 @@ const GRAPH: Explanation = Explanation {
         ("column", "One window each, the newest at the right. An empty column has no row of it."),
         ("height", "The whole height is the task's life in the window: 100 %."),
         ("marks", "Each state has its mark, its colour, and its share in the newest window below."),
-        ("begin", "exactop remembers the windows of a task from its selection on, at most 300."),
+        ("begin", "The first window in memory, or the first for which the screen has a column."),
+        ("^", "While [ and ] show earlier windows, it marks the one on the screen."),
     ],
     keys: [
         ("Enter", "open the process: its states, its waits, its threads"),

@@ -174,7 +174,7 @@ bindings! {
         Mark: [ch('m'), ch('D')], "mark this window: rows show their change since; again: drop the mark";
         Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace, session; Enter: the processes";
         Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
-        Graph: [ch('G')], "show a graph of the row's states over the windows since it was selected";
+        Graph: [ch('G')], "show a graph of the row's states over the last windows";
         Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
         Calls: [ch('y')], "show the process's system calls: count, time, errors";
         Environment: [ch('e')], "show the process's environment";

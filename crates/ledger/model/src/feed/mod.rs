@@ -16,6 +16,7 @@ pub mod timeline;
 use crate::feed::needs::Needs;
 use crate::feed::timeline::Timeline;
 use crate::frame::{Frame, FrameOptions, Row};
+use crate::ledger::key::TaskKey;
 use crate::on_demand::{Subject, SubjectWindows};
 
 /// The view's request for the next frame.
@@ -47,6 +48,30 @@ impl Ask {
         asked.for_each(|&subject| windows.tell(subject, Some(Err(why.into()))));
         windows
     }
+}
+
+/// A request for the rows of one task in windows before those on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptAsk {
+    /// The task.
+    pub task: TaskKey,
+    /// True for the row of a thread, false for that of a process.
+    pub thread: bool,
+    /// The windows end at this time or before, CLOCK_MONOTONIC ns.
+    pub until_ns: u64,
+    /// Number of windows that the view has room for.
+    pub most: usize,
+}
+
+/// One task in a kept window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptRow {
+    /// Start of the window, CLOCK_MONOTONIC ns, exclusive.
+    pub t0_ns: u64,
+    /// End of the window, CLOCK_MONOTONIC ns, inclusive.
+    pub t1_ns: u64,
+    /// The task's row; `None`: the window has none.
+    pub row: Option<Row>,
 }
 
 /// A series of frames, one for each window. The default of each method calls the feed below, if
@@ -102,6 +127,13 @@ pub trait Feed {
     /// The timeline, if the windows come from a recording.
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {
         self.inner()?.timeline()
+    }
+
+    /// Rows of a task in windows that the feed keeps, the newest last. The feed returns those that
+    /// it decodes without a noticeable delay; the view asks again for earlier ones. Empty: no
+    /// such window is kept.
+    fn kept_rows(&mut self, ask: &KeptAsk) -> Vec<KeptRow> {
+        self.inner().map_or(Vec::new(), |inner| inner.kept_rows(ask))
     }
 
     /// Switches to recorded windows, if the feed keeps any. From then on there is a

@@ -1,43 +1,64 @@
-//! The windows of the selected task since it was selected, for its graph.
+//! The last windows of the selected task, for its graph: those since it was selected, and those that
+//! the feed keeps from before.
 
 use super::arrange::RowId;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
+use exactop_model::feed::{KeptAsk, KeptRow};
 use exactop_model::{Counter, Frame, Row, TaskKey};
 use std::collections::VecDeque;
 
 /// Most windows that are remembered.
 const KEPT: usize = 300;
 
-/// The windows of one task, the newest last; `None`: a window without a row of it.
+/// The windows of one task, the newest last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracked {
     task: Option<TaskKey>,
-    windows: VecDeque<Option<Row>>,
+    windows: VecDeque<KeptRow>,
     until_ns: u64,
+    /// True if the feed has no earlier window.
+    complete: bool,
 }
 
 impl Tracked {
-    /// Notes the task's row in a window, once.
-    fn note(&mut self, task: TaskKey, row: Option<&Row>, frame: &Frame) {
+    /// Begins with this task, unless the windows are its own.
+    fn begin(&mut self, task: TaskKey) {
         if self.task != Some(task) {
             *self = Tracked { task: Some(task), ..Tracked::default() };
         }
+    }
+
+    /// Puts earlier windows in front.
+    fn put_in_front(&mut self, earlier: Vec<KeptRow>) {
+        self.complete = earlier.is_empty();
+        for kept in earlier.into_iter().rev() {
+            if self.windows.len() < KEPT {
+                self.until_ns = self.until_ns.max(kept.t1_ns);
+                self.windows.push_front(kept);
+            }
+        }
+    }
+
+    /// Notes the task's row in a window, once.
+    fn note(&mut self, task: TaskKey, row: Option<&Row>, frame: &Frame) {
+        self.begin(task);
         if frame.is_since_boot() || frame.t1_ns <= self.until_ns {
             return;
         }
         self.until_ns = frame.t1_ns;
-        self.windows.push_back(row.cloned());
+        let (t0_ns, t1_ns) = (frame.t0_ns, frame.t1_ns);
+        self.windows.push_back(KeptRow { t0_ns, t1_ns, row: row.cloned() });
         if self.windows.len() > KEPT {
             self.windows.pop_front();
         }
     }
 
     /// The last `most` windows of a task, if it is this one.
-    pub(crate) fn last(&self, task: TaskKey, most: usize) -> Vec<Option<&Row>> {
+    pub(crate) fn last(&self, task: TaskKey, most: usize) -> Vec<&KeptRow> {
         let skipped = self.windows.len().saturating_sub(most);
         match self.task == Some(task) {
-            true => self.windows.iter().skip(skipped).map(Option::as_ref).collect(),
+            true => self.windows.iter().skip(skipped).collect(),
             false => Vec::new(),
         }
     }
@@ -86,7 +107,7 @@ impl TaskPart {
 impl Tracked {
     /// A part of the last `most` windows of the task, back to the last window that lacks it.
     pub(crate) fn part(&self, part: TaskPart, most: usize) -> Vec<f32> {
-        let of_window = |row: &Option<Row>| part.of_row(row.as_ref()?);
+        let of_window = |kept: &KeptRow| part.of_row(kept.row.as_ref()?);
         let mut parts: Vec<f32> =
             self.windows.iter().rev().map_while(of_window).take(most).collect();
         parts.reverse();
@@ -113,9 +134,25 @@ impl App {
             (_, Some(RowId::Task(task))) => task,
             _ => return,
         };
+        self.tracked.begin(task);
         if let Some(arranged) = self.arranged.as_ref().filter(|_| self.past.is_none()) {
             self.tracked.note(task, arranged.task(task), arranged.frame());
         }
+    }
+
+    /// Earlier windows that the open graph has room for and the feed may keep.
+    pub(crate) fn wants_kept_rows(&self) -> Option<KeptAsk> {
+        let Page::Graph(task) = self.page else { return None };
+        let tracked = &self.tracked;
+        let most = KEPT.min(self.size.0.into()).checked_sub(tracked.windows.len())?;
+        let wants = tracked.task == Some(task) && !tracked.complete && most > 0;
+        let until_ns = tracked.windows.front().map_or(u64::MAX, |oldest| oldest.t0_ns);
+        wants.then_some(KeptAsk { task, thread: self.shows_threads(), until_ns, most })
+    }
+
+    /// Takes the feed's answer.
+    pub(crate) fn take_kept_rows(&mut self, earlier: Vec<KeptRow>) {
+        self.tracked.put_in_front(earlier);
     }
 
     /// Opens the graph of the marked row.

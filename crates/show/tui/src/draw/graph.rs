@@ -7,40 +7,61 @@ use super::theme::{Ink, Theme};
 use crate::app::command::CommandText;
 use crate::app::App;
 use crate::layout::Screen;
+use exactop_model::feed::KeptRow;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::{Row, TaskKey};
+use exactop_model::{Frame, Row, TaskKey};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 
 pub(super) fn draw(app: &App, task: TaskKey, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let width = usize::from(buf.area.width);
     let windows = app.tracked.last(task, width);
-    let newest = windows.iter().rev().find_map(|row| *row);
+    let newest = windows.iter().rev().find_map(|kept| kept.row.as_ref());
     let name =
         newest.map_or(String::new(), |row| format!(" {}", CommandText::from_row(row, true).text()));
     let count = windows.len();
     let s = if count == 1 { "" } else { "s" };
-    let heading = format!("{}{name}: the last {count} window{s} since it was selected", task.tid);
+    let here =
+        |kept: &KeptRow| app.is_looking_back() && app.frame().is_some_and(|f| is_in(kept, f));
+    let mark = match windows.iter().any(|kept| here(kept)) {
+        true => " · ^ the window on the screen",
+        false => "",
+    };
+    let heading = format!("{}{name}: the last {count} window{s}{mark}", task.tid);
     let heading = cell(&heading, width, true);
     put(buf, 0, screen.heading_y, u16::MAX, &Line::styled(heading, theme.style(Ink::Heading)));
     let legend = newest.map(|row| legend(row, width, theme)).unwrap_or_default();
     let end = screen.end_y();
-    let bottom = end.saturating_sub(legend.len() as u16).max(screen.body_y);
+    // The marks of the shown window have a line of their own.
+    let marks = u16::from(!mark.is_empty());
+    let bottom = end.saturating_sub(legend.len() as u16 + marks).max(screen.body_y);
     let height = usize::from(bottom - screen.body_y);
-    for (n, row) in windows.iter().rev().enumerate() {
+    for (n, kept) in windows.iter().rev().enumerate() {
         let x = (width - 1 - n) as u16;
-        let marks = row.map_or(Vec::new(), |row| column(row, height));
+        if here(kept) {
+            put(buf, x, bottom, 1, &Line::styled("^", theme.style(Ink::Strong)));
+        }
+        let marks = kept.row.as_ref().map_or(Vec::new(), |row| column(row, height));
         for (y, mark) in (screen.body_y..bottom).rev().zip(marks) {
             put(buf, x, y, 1, &Line::styled(mark.glyph.to_string(), theme.style(mark.ink)));
         }
     }
     if windows.is_empty() {
-        let wait = Line::styled("the next window begins the graph", theme.style(Ink::Dim));
+        let text = match app.past.as_ref().is_some_and(|past| !past.kept) {
+            true => "no graph: a recording shows one window at a time, ← → step through them",
+            false => "the next window begins the graph",
+        };
+        let wait = Line::styled(text, theme.style(Ink::Dim));
         put(buf, 0, screen.body_y, u16::MAX, &wait);
     }
-    for (y, line) in (bottom..end).zip(&legend) {
+    for (y, line) in (bottom + marks..end).zip(&legend) {
         put(buf, 0, y, u16::MAX, line);
     }
+}
+
+/// True if the frame shows this window, alone or joined with others.
+fn is_in(kept: &KeptRow, frame: &Frame) -> bool {
+    frame.t0_ns <= kept.t0_ns && kept.t1_ns <= frame.t1_ns
 }
 
 /// The marks of a window from below: together as high as the graph, if the states cover the task's

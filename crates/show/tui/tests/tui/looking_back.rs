@@ -7,6 +7,7 @@ use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
+use exactop_model::feed::{KeptAsk, KeptRow};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::desk::Desk;
@@ -62,6 +63,18 @@ impl Feed for Live {
 
     fn look_on(&mut self) {
         self.0.set((self.0.get().0, None));
+    }
+
+    /// Four windows at a time.
+    fn kept_rows(&mut self, ask: &KeptAsk) -> Vec<KeptRow> {
+        let window = |n: usize| {
+            let frame = arranged(&Ask::default(), n as u64);
+            let row = frame.rows.iter().find(|row| row.key == ask.task).cloned();
+            KeptRow { t0_ns: frame.t0_ns, t1_ns: frame.t1_ns, row }
+        };
+        let kept = (0..self.0.get().0).map(window).filter(|kept| kept.t1_ns <= ask.until_ns);
+        let kept: Vec<KeptRow> = kept.collect();
+        kept[kept.len().saturating_sub(ask.most.min(4))..].to_vec()
     }
 }
 
@@ -280,6 +293,46 @@ fn the_mouse_chooses_a_window_on_the_graph_of_the_last_windows() {
             assert_eq!(at.get(), (10, None));
         });
     }
+}
+
+#[test]
+fn the_graph_covers_the_kept_windows_and_marks_the_shown_one() {
+    with_desk(30, |desk, at| {
+        press(desk, KeyCode::Down);
+        typed(desk, "G");
+        let count = |desk: &Desk| {
+            let screen = picture(desk.app());
+            let words: Vec<&str> = screen.split_whitespace().collect();
+            let last = words.windows(2).find(|two| two[0] == "last").expect("a heading")[1];
+            last.parse::<usize>().expect("a number")
+        };
+        // Each event and each window brings some more.
+        let mut before = count(desk);
+        assert!((2..=10).contains(&before), "{before}");
+        while before < at.get().0 {
+            press(desk, KeyCode::Char(' '));
+            assert!(count(desk) > before, "{} after {before}", count(desk));
+            before = count(desk);
+        }
+        assert!(!picture(desk.app()).contains('^'));
+        let mark = |desk: &Desk| {
+            let screen = picture(desk.app());
+            let line = screen.lines().find(|line| line.trim() == "^");
+            line.unwrap_or_else(|| panic!("no mark: {screen}")).chars().count()
+        };
+        typed(desk, "[");
+        assert!(picture(desk.app()).contains("^ the window on the screen"));
+        assert_eq!(mark(desk), 99, "the one before the newest, of 100 columns");
+        typed(desk, "[[");
+        assert_eq!(mark(desk), 97);
+        // Opened while looking back, the graph covers the same windows.
+        press(desk, KeyCode::Esc);
+        press(desk, KeyCode::Home);
+        // The rows between are of exited tasks.
+        (0..3).for_each(|_| press(desk, KeyCode::Down));
+        typed(desk, "G");
+        assert!(count(desk) >= 4 && mark(desk) == 97, "{}", picture(desk.app()));
+    });
 }
 
 /// Earlier windows have no values that are read from living processes, so those columns are left

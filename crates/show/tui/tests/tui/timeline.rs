@@ -313,6 +313,15 @@ fn actions_on_a_recording_are_refused_with_the_reason() {
 }
 
 #[test]
+fn a_recording_has_no_graph_and_says_so() {
+    with_desk(100, 24, |desk, _| {
+        typed(desk, "G");
+        let screen = picture(desk.app());
+        assert!(screen.contains("no graph: a recording shows one window at a time"), "{screen}");
+    });
+}
+
+#[test]
 fn a_recording_has_no_holdings_and_says_so() {
     for (key, part) in [("e", "no environment: "), ("l", "no open files: ")] {
         with_desk(100, 24, |desk, _| {
