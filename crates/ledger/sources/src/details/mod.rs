@@ -195,6 +195,10 @@ impl Details {
                 open.set_time_base(row, time_ns);
             }
         }
+        // The cached line may be that of a program before an exec under the same name.
+        let is_old = row.detail.cmdline.is_ok()
+            && !row.ident.kthread
+            && self.lines.forget_other(row.key, row.ident.comm, stat.stack_start);
         let detail = &mut row.detail;
         if files.has(Needs::STATM) {
             let text = open.statm(dir, keep, &mut self.buf);
@@ -210,13 +214,13 @@ impl Details {
             let text = read_file(dir, "cgroup", &mut self.buf);
             detail.cgroup = text.and_then(|text| cgroup_path(text).ok_or(Missing::Source));
         }
-        if files.has(Needs::CMDLINE) {
+        if files.has(Needs::CMDLINE) || is_old {
             detail.cmdline = match row.ident.kthread {
                 true => self.read_purpose(dir),
                 false => self.read_cmdline(dir),
             };
             if let (Ok(line), false) = (&detail.cmdline, row.ident.kthread) {
-                self.lines.put(row.key, row.ident.comm, line);
+                self.lines.put(row.key, row.ident.comm, stat.stack_start, line);
             }
         }
     }

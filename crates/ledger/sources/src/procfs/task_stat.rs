@@ -37,6 +37,8 @@ pub(crate) struct TaskStat {
     pub start_ticks: u64,
     /// 23: virtual size, bytes.
     pub vsize_bytes: u64,
+    /// 28: address at which the stack begins, which an exec changes; 0 without the right to see it.
+    pub stack_start: u64,
     /// 39: the CPU that the task is on or was on last.
     pub cpu: u32,
     /// 41: scheduling policy.
@@ -82,6 +84,7 @@ impl TaskStat {
             20 => self.threads = number(field)?,
             22 => self.start_ticks = number(field)?,
             23 => self.vsize_bytes = number(field)?,
+            28 => self.stack_start = number(field)?,
             39 => self.cpu = number(field)?,
             41 => self.policy = number(field)?,
             _ => {}
@@ -140,6 +143,7 @@ mod tests {
             threads: 1,
             start_ticks: 150_031,
             vsize_bytes: 3_133_440,
+            stack_start: 140_722_873_763_680,
             cpu: 1,
             policy: 0,
         };
