@@ -35,7 +35,7 @@ fn change(frame: &mut Frame, n: u64) {
         let all = row.life_ns;
         row.delta.set(Counter::RunNs, part(all, n));
         row.delta.set(Counter::LatNs, all - part(all, n));
-        if n % 4 == 0 {
+        if n.is_multiple_of(4) {
             row.delta.forget(Counter::BlockNs);
         }
     }
