@@ -83,6 +83,8 @@ fn with_remedy(message: &str) -> String {
             Some(meant) => format!("unknown field `{unknown}`: did you mean `{meant}`?"),
             None => message.to_string(),
         },
+        // A value that is refused comes with what to write.
+        _ if message.contains(": ") => message.to_string(),
         _ => format!("{message}: correct this line (KEY = VALUE)"),
     }
 }
@@ -313,5 +315,23 @@ mod tests {
                 "docs/reference/configuration.md lacks {key}"
             );
         }
+    }
+
+    #[test]
+    fn documented_defaults_are_the_defaults() {
+        let document = include_str!("../../../../docs/reference/configuration.md");
+        let (table, _) = document.split_once("\nA preset:\n").expect("the presets follow");
+        let mut compared = 0;
+        for row in table.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let (key, default) =
+                (cells[0].trim_matches(['|', ' ', '`']), cells[2].trim_matches('`'));
+            // Some defaults are words, such as the columns of top.
+            if let Ok((settings, _)) = parse(&format!("{key} = {default}\n")) {
+                assert_eq!(settings, Settings::default(), "{row}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 14, "{compared} rows");
     }
 }

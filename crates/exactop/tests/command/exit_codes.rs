@@ -115,4 +115,25 @@ fn other_codes_of_commands_are_as_documented() {
         let path = config.to_str().expect("UTF-8");
         assert_eq!(run(&["daemon", "--check", "--config", path]).code, Some(code), "{body}");
     }
+    assert!(text.contains("| `waits --replay` | 1 | no window of the recording has waits |"));
+    let without = run(&["waits", "--replay", whole]);
+    assert_eq!(without.code, Some(1), "{}", without.err);
+    assert!(text.contains("| `trace`; `load herd`, `spin`, `sleepers`, `spawn`, `pingpong` | 0 |"));
+    for load in ["herd --wake one", "spin", "sleepers 10", "spawn", "pingpong"] {
+        let words: Vec<&str> = ["load"].into_iter().chain(load.split(' ')).collect();
+        let mut load_of = command(&words);
+        load_of.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = load_of.spawn().expect("it starts");
+        let pid = child.id();
+        exactop_testkit::wait::until("the load to catch signals", || catches(pid, TERM));
+        send(pid, TERM);
+        assert_eq!(child.wait().expect("an end").code(), Some(0), "{load}");
+    }
+}
+
+/// True if a process has a handler for a signal.
+fn catches(pid: u32, signal: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
+    u64::from_str_radix(mask.trim(), 16).expect("a mask") & 1 << (signal - 1) != 0
 }

@@ -121,7 +121,7 @@ fn niceness_cpus_and_policy_are_set_and_clamped() {
     let (nice, said) = of(&["--nice", "25"], "nice");
     assert_eq!(
         (nice.as_str(), said.as_str()),
-        ("19", "exactop: run: niceness 25 is out of range: using 19\n")
+        ("19", "exactop: run: niceness 25 is not within -20 and 19: using 19\n")
     );
     let stat = "cut -d')' -f2 /proc/self/stat | cut -d' ' -f40";
     assert_eq!(of(&["--sched", "batch"], stat).0, "3", "SCHED_BATCH");

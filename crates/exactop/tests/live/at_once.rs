@@ -16,7 +16,7 @@ const PANELS: &[(&[&str], &[&str])] = &[
     (&["Down", "y"], &["command ", "calls"]),
     (&["Down", "e"], &["command ", " variables"]),
     (&["Down", "l"], &["command ", " open files"]),
-    (&["Down", "G"], &["since it was selected"]),
+    (&["Down", "G"], &[": the last "]),
     (&["g"], &[" GROUP"]),
     (&["4"], &["throttled"]),
     (&["K"], &["%CPU", " COMMAND"]),

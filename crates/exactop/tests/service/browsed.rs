@@ -81,7 +81,7 @@ const SUMMED: &str = r"(() => {
   exactop.address.go({ unit: 'time' });
   exactop.show();
   const texts = of => [...document.querySelectorAll('#rows ' + of)].map(cell => cell.textContent.trim());
-  const heads = texts('thead th').slice(-exactop.table.heads().length).map(text => text.replace(/ [▼▲]$/, ''));
+  const heads = texts('thead th').slice(-exactop.table.heads.length).map(text => text.replace(/ [▼▲]$/, ''));
   const sums = texts('tfoot td').slice(-heads.length);
   return {
     sums: Object.fromEntries(heads.map((head, i) => [head, sums[i]])),

@@ -330,6 +330,43 @@ mod tests {
         assert_eq!(keys(&all).len(), 32, "keys that have no default are set, too");
     }
 
+    /// A value as the document writes it: one in backticks, or a list of them. `None`: the document has
+    /// words.
+    fn documented(default: &str) -> Option<String> {
+        let values: Vec<&str> = default.split(", ").collect();
+        let bare = |value: &&str| value.strip_prefix('`')?.strip_suffix('`').map(String::from);
+        let bare: Vec<String> = values.iter().map(bare).collect::<Option<_>>()?;
+        if bare.iter().any(|value| value.contains('`')) {
+            return None;
+        }
+        let is_literal = |text: &str| toml::from_str::<toml::Table>(&format!("a = {text}")).is_ok();
+        match &bare[..] {
+            [one] if is_literal(one) => Some(one.clone()),
+            [one] => Some(format!("{one:?}")),
+            all => Some(format!("{all:?}")),
+        }
+    }
+
+    #[test]
+    fn documented_defaults_are_the_defaults() {
+        let document = include_str!("../../../../../docs/how-to/service.md");
+        let (_, table) = document.split_once("\n| `socket` |").expect("the table of settings");
+        let (table, _) = table.split_once("\n\n").expect("its end");
+        let mut compared = 0;
+        for row in format!("| `socket` |{table}").lines() {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let key = cells[0].trim_matches(['|', ' ', '`']);
+            // The directory's default depends on the user; `record` has it, not the settings.
+            let Some(default) = documented(cells[1]).filter(|_| key != "record.dir") else {
+                continue;
+            };
+            let settings = read(format!("{key} = {default}\n").as_bytes());
+            assert_eq!(settings, Ok(Settings::default()), "{row}");
+            compared += 1;
+        }
+        assert!(compared > 20, "{compared} rows");
+    }
+
     #[test]
     fn printed_settings_parse_to_the_same_settings() {
         let mut settings = Settings::default();

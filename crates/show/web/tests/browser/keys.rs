@@ -89,7 +89,10 @@ const NOT_ON_THE_PAGE: &[(&[&str], &str)] = &[
         &["go to", "play", "change back", "change on"],
         "the picture shows all time at once; [ and ] step",
     ),
-    (&["kill", "renice", "weight", "limit", "tag"], "the page only shows: it changes no process"),
+    (
+        &["kill", "renice", "affinity", "move to group", "weight", "limit", "tag"],
+        "the page only shows: it changes no process",
+    ),
     (
         &["environment", "files", "calls"],
         "read on demand and secret, or a button of an open process",
@@ -99,7 +102,7 @@ const NOT_ON_THE_PAGE: &[(&[&str], &str)] = &[
         "memory and pressure are values at an instant, which no range sums",
     ),
     (
-        &["tree", "fold toggle", "fold", "unfold"],
+        &["tree", "thread tree", "fold toggle", "fold", "unfold"],
         "there is no tree; totals by parent sum a branch's children",
     ),
     (&["command line"], "the row's detail has the command line"),

@@ -70,10 +70,7 @@ fn interrupts_are_a_culprit_while_they_are_measured() {
     assert_eq!(by_interrupts(&closed(&books, &window)), 0, "not measured");
     books.interrupts(true);
     books.find("waits for interrupts", |books, window| {
-        let irq_ns: u64 = window.cpus.iter().filter_map(|cpu| cpu.time.irq_ns).sum();
-        let booked_ns = by_interrupts(&closed(books, &window));
-        assert!(booked_ns == 0 || irq_ns > 0, "{booked_ns} of {irq_ns}");
-        (booked_ns > 0).then_some(())
+        (by_interrupts(&closed(books, &window)) > 0).then_some(())
     });
 }
 

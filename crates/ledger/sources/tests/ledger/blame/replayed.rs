@@ -56,6 +56,13 @@ struct Threads<'a> {
     tids: Vec<u32>,
 }
 
+/// A wait that has not ended.
+struct Begun {
+    at_ns: u64,
+    /// Its time so far, by the place of who was on the CPU.
+    parts: Vec<u64>,
+}
+
 /// What each group waited for each other one, by their places in `groups`, in the waits that ended
 /// within a time range. A stay of anybody else belongs to the last place.
 fn replay(
@@ -66,37 +73,34 @@ fn replay(
     let place = |tid: u32| groups.iter().position(|one| one.tids.contains(&tid));
     let others = groups.len();
     let mut pairs = vec![vec![0; others + 1]; others];
-    // The parts of each thread's wait so far; only threads that were seen beginning one wait.
-    let mut waiting: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let begin = |waiting: &mut BTreeMap<u32, Vec<u64>>, tid: u32| {
+    // By thread; only threads that were seen beginning one wait.
+    let mut waiting: BTreeMap<u32, Begun> = BTreeMap::new();
+    let begin = |waiting: &mut BTreeMap<u32, Begun>, tid: u32, at_ns: u64| {
         if place(tid).is_some() {
-            waiting.entry(tid).or_insert_with(|| vec![0; others + 1]);
+            waiting.entry(tid).or_insert(Begun { at_ns, parts: vec![0; others + 1] });
         }
     };
-    let (mut last_ns, mut on_it): (Option<u64>, usize) = (None, others);
+    let mut last_ns = None;
     for event in events {
-        let is_here = event.cpu == CPU;
-        let is_theirs = matches!(event.what, SwitchEventKind::Waking { .. });
         // All are bound to the CPU, wherever the one that wakes them is.
-        if !is_here && !is_theirs {
-            continue;
-        }
-        if let Some(last) = last_ns {
-            for parts in waiting.values_mut() {
-                parts[on_it] += event.at_ns - last;
-            }
-            last_ns = Some(event.at_ns);
-        }
         let SwitchEventKind::Switch { preempted, state } = event.what else {
-            begin(&mut waiting, event.next_tid);
+            begin(&mut waiting, event.next_tid, event.at_ns);
             continue;
         };
-        last_ns = Some(event.at_ns);
-        on_it = place(event.next_tid).unwrap_or(others);
-        if preempted || state == 0 {
-            begin(&mut waiting, event.prev_tid);
+        if event.cpu != CPU {
+            continue;
         }
-        let Some(parts) = waiting.remove(&event.next_tid) else { continue };
+        // Whoever leaves had the CPU; the switch onto it may be hidden.
+        let on_it = place(event.prev_tid).unwrap_or(others);
+        for begun in waiting.values_mut() {
+            let since = begun.at_ns.max(last_ns.unwrap_or(begun.at_ns));
+            begun.parts[on_it] += event.at_ns - since;
+        }
+        last_ns = Some(event.at_ns);
+        if preempted || state == 0 {
+            begin(&mut waiting, event.prev_tid, event.at_ns);
+        }
+        let Some(Begun { parts, .. }) = waiting.remove(&event.next_tid) else { continue };
         if is_in(event.at_ns) && parts.iter().sum::<u64>() >= FLOOR_NS {
             let one = place(event.next_tid).expect("it waits");
             for (sum, part) in pairs[one].iter_mut().zip(parts) {
