@@ -90,7 +90,9 @@ fn replay(
         if event.cpu != CPU {
             continue;
         }
-        // Whoever leaves had the CPU; the switch onto it may be hidden.
+        // The task that leaves had the CPU. If it seems to wait, the switch onto it is hidden, and nothing
+        // tells when its wait ended.
+        waiting.remove(&event.prev_tid);
         let on_it = place(event.prev_tid).unwrap_or(others);
         for begun in waiting.values_mut() {
             let since = begun.at_ns.max(last_ns.unwrap_or(begun.at_ns));
