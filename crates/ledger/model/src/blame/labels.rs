@@ -53,10 +53,11 @@ pub fn labelled_pairs(
         let (kind, culprit) = match culprit {
             Culprit::Task(party) => {
                 let culprit = labels.party(party);
-                let kind = match () {
-                    () if culprit == number && party.may_be_own_of(victim) => CulpritKind::Own,
-                    () if party.kthread => CulpritKind::Kernel,
-                    () => CulpritKind::Group,
+                let is_own = culprit == number && party.may_be_own_of(victim);
+                let kind = match party.kthread {
+                    _ if is_own => CulpritKind::Own,
+                    true => CulpritKind::Kernel,
+                    false => CulpritKind::Group,
                 };
                 (kind, culprit)
             }

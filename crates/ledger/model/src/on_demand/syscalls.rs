@@ -125,8 +125,8 @@ pub struct CallRow {
     pub row: SyscallRow,
     /// Its errors, the most frequent first.
     pub failures: Vec<Failures>,
-    /// Dispatches of its process or thread; 0 if the row sums all.
-    pub dispatches: u64,
+    /// Dispatches of its process or thread; `None`: the row sums all.
+    pub dispatches: Option<u64>,
 }
 
 /// The ids of a thread or process, without its names.
@@ -153,7 +153,9 @@ impl SyscallWindow {
         let enriched = |row: SyscallRow| {
             let mut failures = failures.remove(&(ids(&row.who), row.nr)).unwrap_or_default();
             failures.sort_by_key(|f| (std::cmp::Reverse(f.count), f.errno));
-            let dispatches = dispatches.get(&ids(&row.who)).copied().unwrap_or(0);
+            // One that came onto no CPU in the window has no entry.
+            let counted = dispatches.get(&ids(&row.who)).copied();
+            let dispatches = row.who.map(|_| counted.unwrap_or(0));
             CallRow { row, failures, dispatches }
         };
         rows.into_iter().map(enriched).collect()

@@ -2,7 +2,6 @@
 //! away.
 
 use crate::books::Books;
-use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::Spin;
 use std::fs;
 use std::time::Duration;
@@ -20,7 +19,7 @@ fn hotplug_moves_time_to_offline_and_back() {
         eprintln!("left out: only in an emulated machine with four CPUs");
         return;
     }
-    let mut books = Books::open(&Options::default());
+    let mut books = crate::blame::open();
     let _load = Spin::start(4, None).expect("a load on every CPU");
     let check = |books: &mut Books, what: &str| {
         let window = books.window(Duration::from_millis(300));

@@ -78,7 +78,7 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
     assert_eq!(row(&window, "exit", Some(tid)).map(|r| r.calls), Some(1));
     // It slept once, so it has two dispatches; but a kernel may hide a switch
     // (docs/explanation/accuracy.md).
-    let dispatches = rows.iter().find(|call| call.row == *calls).map(|call| call.dispatches);
+    let dispatches = rows.iter().find(|call| call.row == *calls).and_then(|call| call.dispatches);
     assert!(dispatches >= Some(1), "{:?}", window.dispatches);
 
     let next = source.window().expect("a window");

@@ -19,7 +19,7 @@ const FIGURES: &[Figure<SyscallWindow, CallRow>] = &[
     Figure::new("NAME", "comm", |_, call| word(call.row.who.map(|w| w.comm.to_string()))),
     Figure::shown("NAME/TID", |_, call| word(call.row.who.map(|w| w.to_string()))),
     Figure::shown("DISP/s", |window, call| {
-        word(call.row.who.map(|_| rate(call.dispatches, window.seconds())))
+        word(call.dispatches.map(|count| rate(count, window.seconds())))
     }),
     Figure::machine_only("syscall", |_, call| word(call.row.nr.name().map(String::from))),
     Figure::machine_only("nr", |_, call| Shown::Known(Datum::Int(call.row.nr.0.into()))),

@@ -150,8 +150,8 @@ fn a_storm_of_forks_in_one_group_takes_few_parties() {
     let _busy = Spin::start(cpus, None).expect("a worker");
     let storm = ForkStorm::start(2).expect("a storm");
     for pid in storm.pids() {
-        bind(pid, &[0]);
         group.take(pid);
+        bind(pid, &[0]);
     }
     let storm = (storm, group);
     let mut books = open();

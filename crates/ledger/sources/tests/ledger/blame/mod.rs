@@ -10,6 +10,7 @@ mod sizes;
 use crate::books::Books;
 use crate::microstates::QuotaGroup;
 use crate::moved::Group;
+use crate::moves::bind;
 use exactop_model::blame::rows::{Blamed, CulpritKind, VictimRow, KEYS};
 use exactop_model::blame::size_rows::SizedWaits;
 use exactop_model::blame::{Blame, Culprit};
@@ -30,7 +31,7 @@ fn keeping(blame: BlameOptions) -> Options {
     Options { blame: Some(blame), wait_sizes, ..Options::default() }
 }
 
-fn open() -> Books {
+pub fn open() -> Books {
     Books::open(&keeping(BlameOptions::default()))
 }
 
@@ -44,8 +45,8 @@ impl Spinner {
     /// `None` if no group can be made.
     fn start(name: &str, cpu: usize, weight: u32) -> Option<Spinner> {
         let group = Group::new(name)?;
-        let spin = Spin::start(1, Some(&[cpu])).expect("a worker");
-        group.take(spin.pid());
+        let spin = Spin::start(1, None).expect("a worker");
+        place(&spin, &group, cpu);
         // cpu.shares is v1's, in which weight 100 is 1024.
         let shares = group.cpu.join("cpu.shares");
         let _ = match shares.exists() {
@@ -58,6 +59,13 @@ impl Spinner {
     fn tid(&self) -> u32 {
         self.spin.threads()[0]
     }
+}
+
+/// Moves a worker into a group and binds it to a CPU, in this order: a group with the cpuset
+/// controller gives its own CPUs to a process that comes, on kernels such as 6.1.
+fn place(spin: &Spin, group: &Group, cpu: usize) {
+    group.take(spin.pid());
+    spin.threads().into_iter().for_each(|tid| bind(tid, &[cpu]));
 }
 
 fn spinners<const N: usize>(of: [(&str, usize, u32); N]) -> Option<[Spinner; N]> {
@@ -142,8 +150,8 @@ impl Storm {
         let group = Group::new("storm")?;
         let forks = ForkStorm::start(1).expect("a storm");
         for pid in forks.pids() {
-            crate::moves::bind(pid, &[0]);
             group.take(pid);
+            bind(pid, &[0]);
         }
         Some(Storm { _forks: forks, _group: group })
     }
@@ -337,8 +345,8 @@ fn full_tables_close_too() {
 fn own_threads_are_told_from_others() {
     let Some(_machine) = crate::machine() else { return };
     let Some([pair]) = spinners([("pair", 0, 100)]) else { return };
-    let second = Spin::start(1, Some(&[0])).expect("a worker");
-    pair.group.take(second.pid());
+    let second = Spin::start(1, None).expect("a worker");
+    place(&second, &pair.group, 0);
     let mut books = open();
     books.find("a wait for the own group", |books, window| {
         let blame = closed(books, &window);

@@ -124,8 +124,8 @@ fn pairs_are_those_of_a_replay() {
     let Some(woken) = Group::new("woken") else { return };
     let tickers = Tickers::start(4, Duration::from_millis(20)).expect("tickers");
     for pid in tickers.pids() {
-        bind(pid, &[CPU as usize]);
         woken.take(pid);
+        bind(pid, &[CPU as usize]);
     }
     let mut groups: Vec<Threads> = spinners
         .iter()
