@@ -164,16 +164,29 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	return 0;
 }
 
+/*
+ * A switch in the middle, or a flush by the reader, would find a task that is half of another party.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p)
 {
-	struct ex_slot *s = slot_here(p);
+	struct ex_cpu *c;
+	struct ex_slot *s;
+	__u64 depth;
 
-	/* After another thread's exec too: the kernel has swapped the tids by now. */
-	if (s)
-		identify_itself(&s->id, p);
-	if (s && blame)
-		follow_party(s);
+	stay();
+	c = count_run(EX_EV_OTHER);
+	if (c) {
+		depth = enter(c);
+		s = own_slot(c, p);
+		/* After another thread's exec too: the kernel has swapped the tids by now. */
+		if (s)
+			identify_itself(&s->id, p);
+		if (s && blame)
+			follow_party(s);
+		leave(c, depth);
+	}
+	may_go();
 	return 0;
 }
 

@@ -296,13 +296,14 @@ impl Ledger {
     }
 
     /// Ends the open window. A first window with a bad start restarts: no window has the time
-    /// before it.
-    fn close(&self) -> Result<Closed, SourceError> {
+    /// before it, nor what was booked then.
+    fn close(&mut self) -> Result<Closed, SourceError> {
         let mut closed = closing::close(&self.kernel, self.lead_ns)?;
         for _ in 0..OPENINGS {
             if self.began.is_some() || (!closed.late && closed.unsettled == 0) {
                 break;
             }
+            self.read_blame(&closed, &mut [])?;
             closed = closing::close(&self.kernel, self.lead_ns)?;
         }
         Ok(closed)

@@ -17,9 +17,9 @@ use exactop_model::blame::{Blame, Culprit};
 use exactop_model::ledger::window::Window;
 use exactop_model::owner::{charge, Grouping, Owner};
 use exactop_model::Counter;
-use exactop_sources::ledger::{BlameOptions, Options, WaitSizesOptions};
+use exactop_sources::ledger::{BlameOptions, LateEnd, Options, WaitSizesOptions};
 use exactop_testkit::wait;
-use exactop_workloads::workloads::{ForkStorm, Spin};
+use exactop_workloads::workloads::{ForkStorm, PipePingPong, Spin};
 use rustix::thread::{sched_setaffinity, CpuSet, Pid};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -89,10 +89,29 @@ fn charged(window: &Window, books: &Books) -> BTreeMap<u64, i64> {
     waits
 }
 
+/// Parties whose waits differ from their pairs.
+fn open_parties(blame: &Blame) -> Vec<String> {
+    let mut open = Vec::new();
+    for (party, waits) in &blame.waits {
+        let theirs = blame.pairs.iter().filter(|((victim, _), _)| victim == party);
+        let booked: i64 = theirs.map(|(_, booked)| booked.ns as i64).sum();
+        if waits.lat_ns != waits.in_flight_delta_ns + booked {
+            open.push(format!("{party:?} {waits:?} booked {booked}"));
+        }
+    }
+    open
+}
+
 /// The book of a window, which closes: as a whole, under each key, and with the frame's waits.
 pub fn closed(books: &Books, window: &Window) -> Blame {
     let blame = window.blame.clone().expect("a book");
-    assert_eq!(blame.residual_ns(), 0, "{:?}", window.errors.nonzero().collect::<Vec<_>>());
+    assert_eq!(
+        blame.residual_ns(),
+        0,
+        "{:?} {:#?}",
+        window.errors.nonzero().collect::<Vec<_>>(),
+        open_parties(&blame)
+    );
     let mut by_group: BTreeMap<u64, i64> = BTreeMap::new();
     for (party, waits) in &blame.waits {
         *by_group.entry(party.map_or(0, |party| party.cgroup_id)).or_default() += waits.lat_ns;
@@ -246,6 +265,17 @@ fn a_missing_booking_is_a_residual() {
     });
     drop(books);
     let mut books = open();
+    let window = books.window(WINDOW);
+    closed(&books, &window);
+}
+
+/// A first window with a late beginning is opened again. What was booked until then is not in it.
+#[test]
+fn a_late_beginning_leaves_nothing_booked() {
+    let Some(_machine) = crate::machine() else { return };
+    let _pipes = PipePingPong::start(40).expect("ping-pong");
+    let late = Some(LateEnd { window: 0, by_ns: 20_000_000 });
+    let mut books = Books::open(&Options { late, ..keeping(BlameOptions::default()) });
     let window = books.window(WINDOW);
     closed(&books, &window);
 }
