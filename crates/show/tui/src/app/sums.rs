@@ -92,7 +92,7 @@ impl App {
         self.sums_order = Some(Order { column: by, descending: true });
         self.say(match keeps_blame {
             true => "who starves whom: K sums by other keys, 3 or Esc goes back",
-            false => "who starves whom: these wait; no blame book tells for whom",
+            false => "who starves whom: only who waits; without a blame book no culprit is known",
         });
         action
     }
