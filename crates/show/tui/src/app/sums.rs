@@ -92,7 +92,7 @@ impl App {
         self.sums_order = Some(Order { column: by, descending: true });
         self.say(match keeps_blame {
             true => "who starves whom: K sums by other keys, 3 or Esc goes back",
-            false => "who starves whom: only who waits; without a blame book no culprit is known",
+            false => "who starves whom: rows that wait; no blame book names their culprits",
         });
         action
     }
