@@ -76,8 +76,15 @@ fn the_slowest_processes_are_listed_one_by_one() {
         return;
     }
     let script = "sleep 3.2 & (sleep 2.8; exit 3) & i=0; while [ $i -lt 30 ]; do /bin/true; i=$((i+1)); done; wait";
-    let report = json(&["--", "sh", "-c", script]);
-    let tree = &report["tree"];
+    let run = || json(&["--", "sh", "-c", script])["tree"].take();
+    let mut tree = run();
+    // Beside a storm of other exits the ledger's tables may be full; the report says so.
+    for _ in 0..5 {
+        if tree["slowest_lost"].as_u64().is_none_or(|lost| lost == 0) {
+            break;
+        }
+        tree = run();
+    }
     let Some(slowest) = tree["slowest"].as_array() else {
         // For example in a container: the report says so.
         return assert!(tree["slowest_missing"].is_string(), "{tree}");
@@ -88,13 +95,13 @@ fn the_slowest_processes_are_listed_one_by_one() {
     let of = |command: &str| slowest.iter().find(|one| one["command"] == command);
     // These lived long enough for their command lines to be read.
     for (command, least_ns) in [("sleep 3.2", 3_190_000_000), ("sleep 2.8", 2_790_000_000)] {
-        let one = of(command).unwrap_or_else(|| panic!("{command}: {slowest:?}"));
+        let one = of(command).unwrap_or_else(|| panic!("{command}: {tree}"));
         assert_eq!(one["comm"], "sleep");
         assert!(ns(one, "elapsed_ns") >= least_ns && ns(one, "run_ns") < 1_000_000_000, "{one}");
     }
     assert!(of(&format!("sh -c {script}")).is_some(), "the command itself: {slowest:?}");
     assert!(slowest.iter().any(|one| one["comm"] == "true" || one["comm"] == "sh"), "{slowest:?}");
-    assert!(tree["slowest_lost"].is_u64(), "{tree}");
+    assert_eq!(tree["slowest_lost"], 0, "{tree}");
 }
 
 #[test]

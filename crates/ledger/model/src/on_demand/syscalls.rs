@@ -6,7 +6,7 @@ use super::losses::Losses;
 use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::TaskRef;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -223,7 +223,9 @@ impl Counted for SyscallWindow {
     fn cut(&mut self, most: &dyn Fn(usize) -> usize) {
         leave(&mut self.rows, most, |row| (row.total_ns, row.calls, row.in_flight));
         leave(&mut self.failures, most, |one| one.count);
-        leave(&mut self.dispatches, most, |one| one.count);
+        // No entry means none: each row that is left keeps its own.
+        let who: FxHashSet<_> = self.rows.iter().map(|row| ids(&row.who)).collect();
+        self.dispatches.retain(|one| who.contains(&ids(&Some(one.who))));
     }
 }
 

@@ -231,6 +231,20 @@ fn the_largest_rows_stay_and_the_rest_is_counted() {
 }
 
 #[test]
+fn a_row_that_stays_keeps_its_dispatches() {
+    let mut looked =
+        calls_of(3, &[(who(5, 5), 1, 9, 0), (who(6, 6), 1, 4, 0), (who(7, 7), 1, 1, 0)]);
+    let SubjectWindow::Syscalls(window) = &mut looked else { panic!("calls") };
+    // The row with most time has the fewest dispatches, and the second one none.
+    window.dispatches.push(Dispatches { who: who(7, 7), count: 100 });
+    looked.cut(2, 3);
+    let window = sorted(looked);
+    let left = window.longest_first().into_iter().map(|call| call.dispatches);
+    assert_eq!(left.collect::<Vec<_>>(), [Some(3), Some(0)]);
+    assert_eq!((window.dispatches.len(), window.losses.left_out), (1, 2));
+}
+
+#[test]
 fn a_row_with_long_lists_takes_more_than_one_without() {
     let (few, many) = (waits(10).bytes(), waits(20).bytes());
     assert_eq!(many, 2 * few);

@@ -3,6 +3,7 @@
 use super::exits::of_exit;
 use super::listeners::Listeners;
 use super::messages::Records;
+use super::record::Record;
 use super::{permitted, Kernel};
 use crate::cpu_list;
 use crate::error::SourceError;
@@ -32,6 +33,19 @@ struct ExitingProcess {
     /// Sum over all threads of a process with several threads, ns.
     sum_ns: Option<u64>,
     is_over: bool,
+}
+
+impl ExitingProcess {
+    /// Adds the record of a thread.
+    fn add(&mut self, record: &Record) {
+        let gone = &mut self.gone;
+        if record.pid == gone.pid {
+            gone.comm = record.comm;
+        }
+        gone.elapsed_ns = gone.elapsed_ns.max(record.elapsed_ns);
+        gone.resident_kib = gone.resident_kib.max(record.resident_kib);
+        gone.run_ns += of_exit(record).get(Counter::RunNs).unwrap_or(0);
+    }
 }
 
 /// Listens to all exits on the machine.
@@ -67,6 +81,7 @@ fn together(
     going: &mut FxHashMap<u32, ExitingProcess>,
     records: Vec<Records>,
 ) -> Vec<ExitedProcess> {
+    let mut gone = Vec::new();
     for records in records {
         let Some(record) = records.thread else { continue };
         let pid = record.tgid.unwrap_or(record.pid);
@@ -76,18 +91,20 @@ fn together(
             sum_ns: None,
             is_over: false,
         };
-        let of = going.entry(pid).or_insert(new);
-        if record.pid == pid {
-            of.gone.comm = comm;
+        // Without a sum the process had one thread. Records kept under its PID are of another
+        // process: the kernel reuses a PID within a window of a fork storm.
+        if record.last == Some(true) && record.pid == pid && records.process.is_none() {
+            let mut alone = new;
+            alone.add(&record);
+            gone.push(alone.gone);
+            continue;
         }
-        of.gone.elapsed_ns = of.gone.elapsed_ns.max(record.elapsed_ns);
-        of.gone.resident_kib = of.gone.resident_kib.max(record.resident_kib);
-        of.gone.run_ns += of_exit(&record).get(Counter::RunNs).unwrap_or(0);
+        let of = going.entry(pid).or_insert(new);
+        of.add(&record);
         of.sum_ns = records.process.map(|(_, sum)| sum.run_ns).or(of.sum_ns);
         // Before version 12 records do not mark the last thread; usually it is the leader.
         of.is_over |= record.last.unwrap_or(record.pid == pid);
     }
-    let mut gone = Vec::new();
     going.retain(|_, of| {
         if of.is_over {
             gone.push(ExitedProcess { run_ns: of.sum_ns.unwrap_or(of.gone.run_ns), ..of.gone });
@@ -102,7 +119,7 @@ fn together(
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Delays, Record};
+    use super::super::record::Delays;
     use super::*;
 
     fn record(pid: u32, tgid: u32, last: bool, elapsed_ns: u64, run_ns: u64) -> Record {
@@ -149,6 +166,17 @@ mod tests {
         assert_eq!(gone[1], of(9, 5, 4));
         assert_eq!(gone[0], of(7, 100, 50));
         assert!(going.is_empty());
+    }
+
+    #[test]
+    fn a_reused_pid_mixes_no_two_processes() {
+        let mut going = FxHashMap::default();
+        // The last record of this one was lost.
+        assert!(together(&mut going, vec![alone(record(7, 7, false, 900, 9))]).is_empty());
+        let said = vec![alone(record(7, 7, true, 5, 4)), alone(record(7, 7, true, 3, 2))];
+        let gone = together(&mut going, said);
+        let figures: Vec<_> = gone.iter().map(|gone| (gone.elapsed_ns, gone.run_ns)).collect();
+        assert_eq!(figures, [(5, 4), (3, 2)]);
     }
 
     #[test]

@@ -129,8 +129,8 @@ impl Tree {
             exits: Watcher::open(tree),
             tap: tap.map(|tap| (tap, SystemReader::open(Path::new("/proc")))),
         };
-        tree.totals = tree.nothing_yet();
         tree.advance()?;
+        tree.forget();
         Ok(tree)
     }
 
@@ -143,11 +143,14 @@ impl Tree {
     /// Ends the last window now. A daemon's window otherwise ends at an instant that its readers
     /// share.
     pub fn finish(&mut self) -> Result<(), SourceError> {
-        self.end_window(true)
+        self.end_window(true)?;
+        if let (Ok(watcher), Ok(slowest)) = (&mut self.exits, &mut self.totals.slowest) {
+            watcher.finish(slowest);
+        }
+        Ok(())
     }
 
     fn end_window(&mut self, at_once: bool) -> Result<(), SourceError> {
-        let exits = self.exits.as_mut().ok().map(Watcher::take);
         // Read right before the snapshot, so that both cover the same window.
         let system = self.tap.as_mut().map(|(_, system)| system.read());
         let mut snapshot = self.source.snapshot(&Request { at_once, ..Request::default() })?;
@@ -168,9 +171,8 @@ impl Tree {
             add(&mut self.totals, &mut self.repaired, &window, self.tree);
             add_sleepers(&mut self.totals, &self.book, &window, self.tree);
             self.remember(&window);
-            let of = (&mut self.exits, &mut self.totals.slowest, exits);
-            if let (Ok(watcher), Ok(slowest), Some(exits)) = of {
-                watcher.window(exits, &window, &self.book, slowest);
+            if let (Ok(watcher), Ok(slowest)) = (&mut self.exits, &mut self.totals.slowest) {
+                watcher.window(&window, &self.book, slowest);
             }
         }
         Ok(())
@@ -200,10 +202,17 @@ impl Tree {
     /// Drops all sums so far.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.end_window(true)?;
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        if let Ok(watcher) = &mut self.exits {
+            watcher.begin_again();
+        }
         self.totals = self.nothing_yet();
         self.repaired = RepairedTasks::default();
         self.earlier.clear();
-        Ok(())
     }
 
     fn nothing_yet(&self) -> Totals {

@@ -6,17 +6,21 @@ use crate::taskstats::{ExitedProcess, Watch};
 use exactop_model::run::{Single, Slowest};
 use exactop_model::{Book, Comm, Window};
 use rustc_hash::FxHashMap;
+use rustix::time::{clock_gettime, ClockId};
 use std::io::Read;
+use std::ops::Range;
 
 /// Longest command line, bytes.
 const COMMAND: u64 = 4096;
 /// Most command lines to read at the end of a window.
 const READ: usize = 64;
-/// Number of windows that an exit waits for the ledger. The ledger reports a process when it is
-/// reaped.
+/// Number of windows that an exit waits for the ledger, which may report it in a later window.
 const PATIENCE: u8 = 4;
 /// Most exits that wait at the same time.
 const WAITING: usize = 20_000;
+/// Most that the time of an exit by its record may be beside the time between two calls, ns: the
+/// record holds microseconds, and its sender reads the clock before it sends.
+const SLACK_NS: u64 = 50_000_000;
 
 /// A process of the tree that was alive at the end of a window.
 #[derive(Clone, Debug)]
@@ -29,7 +33,29 @@ struct Living {
 /// Listens to exits and decides their tree.
 pub(super) struct Watcher {
     watch: Watch,
+    /// Boot time of the last call that took records, ns.
+    taken_ns: u64,
     belongs: Belongs,
+}
+
+/// An exit record and when it came.
+#[derive(Clone)]
+struct Exit {
+    gone: ExitedProcess,
+    /// Boot time, ns.
+    within_ns: Range<u64>,
+    /// Windows that it has waited.
+    waited: u8,
+}
+
+impl Exit {
+    /// True if a process that began at this boot time can be the one that exited: the kernel
+    /// reuses PIDs. After a suspend of the machine it is false, because records do not count it.
+    fn may_have_begun_at(&self, start_ns: u64) -> bool {
+        let end_ns = start_ns.saturating_add(self.gone.elapsed_ns);
+        let Range { start, end } = self.within_ns;
+        (start.saturating_sub(SLACK_NS)..end.saturating_add(SLACK_NS)).contains(&end_ns)
+    }
 }
 
 impl Watcher {
@@ -39,34 +65,48 @@ impl Watcher {
     /// The reason, if exits cannot be listened to.
     pub fn open(tree: u32) -> Result<Watcher, String> {
         let watch = Watch::open().map_err(|error| error.to_string())?;
-        Ok(Watcher { watch, belongs: Belongs::to(tree) })
+        Ok(Watcher { watch, taken_ns: boottime_ns(), belongs: Belongs::to(tree) })
     }
 
-    /// Takes the exits since the last call. Call it before the snapshot that ends a window, so that
-    /// the ledger has these exits too.
-    pub fn take(&mut self) -> (Vec<ExitedProcess>, u64) {
-        self.watch.take()
+    /// Forgets the exits so far.
+    pub fn begin_again(&mut self) {
+        self.watch.take();
+        self.taken_ns = boottime_ns();
+        self.belongs.waiting.clear();
     }
 
-    /// Adds the tree's slowest exits of this window.
-    pub fn window(
-        &mut self,
-        taken: (Vec<ExitedProcess>, u64),
-        window: &Window,
-        book: &Book,
-        slowest: &mut Slowest,
-    ) {
-        slowest.lost = slowest.lost.saturating_add(taken.1);
-        self.belongs.window(taken.0, window, book, slowest);
+    /// Adds the tree's slowest exits of this window. Call it after the snapshot that ended the
+    /// window: a record is sent before the ledger sees the exit, so the record of an exit in the
+    /// window is there by now.
+    pub fn window(&mut self, window: &Window, book: &Book, slowest: &mut Slowest) {
+        let (gone, lost) = self.watch.take();
+        slowest.lost = slowest.lost.saturating_add(lost);
+        let now_ns = boottime_ns();
+        let within_ns = std::mem::replace(&mut self.taken_ns, now_ns)..now_ns;
+        let exit = |gone| Exit { gone, within_ns: within_ns.clone(), waited: 0 };
+        self.belongs.window(gone.into_iter().map(exit), window, book, slowest);
         self.belongs.look(book, read);
     }
+
+    /// Counts the exits that no window decided as lost, after the last window. One that came after
+    /// the snapshot is not of this run.
+    pub fn finish(&mut self, slowest: &mut Slowest) {
+        let waiting = std::mem::take(&mut self.belongs.waiting);
+        slowest.lost += waiting.iter().filter(|exit| exit.waited > 1).count() as u64;
+    }
+}
+
+/// Now, CLOCK_BOOTTIME ns, in which the ledger gives the start of a task.
+fn boottime_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Decides whether an exited process belongs to the tree.
 struct Belongs {
     tree: u32,
     living: FxHashMap<u32, Living>,
-    waiting: Vec<(ExitedProcess, u8)>,
+    waiting: Vec<Exit>,
 }
 
 impl Belongs {
@@ -76,25 +116,27 @@ impl Belongs {
 
     fn window(
         &mut self,
-        gone: Vec<ExitedProcess>,
+        exits: impl IntoIterator<Item = Exit>,
         window: &Window,
         book: &Book,
         slowest: &mut Slowest,
     ) {
         let groups = groups(window);
         let waiting = std::mem::take(&mut self.waiting);
-        for (gone, waited) in waiting.into_iter().chain(gone.into_iter().map(|gone| (gone, 0))) {
+        for mut exit in waiting.into_iter().chain(exits) {
+            let gone = &exit.gone;
             if !slowest.takes(gone.elapsed_ns) && !slowest.is_larger(gone.resident_kib) {
                 continue;
             }
-            match self.is_ours(&gone, &groups, book) {
+            match self.is_ours(&exit, &groups, book) {
                 Some(true) => {
                     slowest.max_resident_kib = slowest.max_resident_kib.max(gone.resident_kib);
-                    slowest.add(self.single(&gone));
+                    slowest.add(self.single(gone));
                 }
                 Some(false) => {}
-                None if waited < PATIENCE && self.waiting.len() < WAITING => {
-                    self.waiting.push((gone, waited + 1));
+                None if exit.waited < PATIENCE && self.waiting.len() < WAITING => {
+                    exit.waited += 1;
+                    self.waiting.push(exit);
                 }
                 // The ledger does not have the process, or has it under two trees.
                 None => slowest.lost += 1,
@@ -105,18 +147,20 @@ impl Belongs {
     /// True if the process belongs to the tree; `None`: not known yet.
     fn is_ours(
         &self,
-        gone: &ExitedProcess,
+        exit: &Exit,
         groups: &FxHashMap<(u32, Comm), u32>,
         book: &Book,
     ) -> Option<bool> {
-        if self.living.contains_key(&gone.pid) {
+        let gone = &exit.gone;
+        let living = self.living.get(&gone.pid);
+        if living.is_some_and(|living| exit.may_have_begun_at(living.start_ns)) {
             return Some(true);
         }
         let leader = book.process(gone.pid).and_then(|process| book.task(process.leader?));
-        if let Some(leader) = leader {
-            return Some(leader.tree == self.tree);
+        match leader.filter(|leader| exit.may_have_begun_at(leader.key.start_ns)) {
+            Some(leader) => Some(leader.tree == self.tree),
+            None => groups.get(&(gone.ppid, gone.comm)).map(|&tree| tree == self.tree),
         }
-        groups.get(&(gone.ppid, gone.comm)).map(|&tree| tree == self.tree)
     }
 
     fn single(&self, gone: &ExitedProcess) -> Single {
@@ -176,11 +220,21 @@ mod tests {
     use super::*;
     use exactop_model::SourceKind;
 
-    fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> ExitedProcess {
+    /// Boot time of the records, ns.
+    const NOW_NS: u64 = 1 << 40;
+
+    /// An exit now.
+    fn exit(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> Exit {
         // The process with the shortest life has the largest resident set.
-        let resident_kib = Some(1_000_000 - elapsed_ns);
+        let resident_kib = Some(1_000_000_u64.saturating_sub(elapsed_ns));
         let (comm, run_ns) = (Comm::new(comm), elapsed_ns / 2);
-        ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib }
+        let gone = ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib };
+        Exit { gone, within_ns: NOW_NS - 1000..NOW_NS, waited: 0 }
+    }
+
+    fn living(elapsed_ns: u64, comm: &[u8]) -> Living {
+        let command = Some(comm.to_vec());
+        Living { start_ns: NOW_NS - elapsed_ns, comm: Comm::new(&comm[..3]), command }
     }
 
     #[test]
@@ -190,19 +244,20 @@ mod tests {
         group.sample.tree = 1;
         let (ppid, comm) = (group.sample.ancestors[0].tgid, group.sample.comm);
         let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
-        let others =
-            ExitedProcess { resident_kib: Some(2_000_000), ..gone(70_001, 1, b"another", 900) };
-        let ours = gone(70_000, ppid, comm.bytes(), 500);
-        belongs.window(vec![others, ours], &window, &book, &mut slowest);
+        let mut others = exit(70_001, 1, b"another", 900);
+        others.gone.resident_kib = Some(2_000_000);
+        let ours = exit(70_000, ppid, comm.bytes(), 500);
+        belongs.window([others, ours], &window, &book, &mut slowest);
         let pids: Vec<u32> = slowest.list.iter().map(|single| single.pid).collect();
         assert_eq!(pids, [70_000]);
         assert_eq!(slowest.max_resident_kib, Some(1_000_000 - 500), "another is larger");
         assert_eq!(slowest.list[0].command, None, "it was never seen alive");
         assert_eq!(belongs.waiting.len(), 1, "the ledger may tell of it later");
         for _ in 0..PATIENCE {
-            belongs.window(Vec::new(), &window, &book, &mut slowest);
+            assert_eq!(slowest.lost, 0);
+            belongs.window([], &window, &book, &mut slowest);
         }
-        assert!(belongs.waiting.is_empty());
+        assert_eq!((belongs.waiting.len(), slowest.lost), (0, 1));
         // One of the two belongs to another tree; it is unknown which.
         let mut both = *window.exited.iter().find(|g| g.sample.tree == 1).expect("some");
         both.sample.tree = 2;
@@ -214,16 +269,12 @@ mod tests {
     fn the_slowest_are_ten_and_have_their_command_lines() {
         let (window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
-        let living = |command: &[u8]| Living {
-            start_ns: 1,
-            comm: Comm::new(b"cc1"),
-            command: Some(command.to_vec()),
-        };
         for pid in 80_000..80_100 {
-            belongs.living.insert(pid, living(format!("cc1 {pid}").as_bytes()));
+            let command = format!("cc1 {pid}");
+            belongs.living.insert(pid, living(u64::from(pid), command.as_bytes()));
         }
-        let all = (80_000..80_100).map(|pid| gone(pid, 7, b"cc1", u64::from(pid)));
-        belongs.window(all.collect(), &window, &book, &mut slowest);
+        let all = (80_000..80_100).map(|pid| exit(pid, 7, b"cc1", u64::from(pid)));
+        belongs.window(all, &window, &book, &mut slowest);
         let commands: Vec<_> = slowest.list.iter().filter_map(|s| s.command.clone()).collect();
         let expected: Vec<_> =
             (80_090..80_100).rev().map(|pid| format!("cc1 {pid}").into_bytes()).collect();
@@ -231,7 +282,18 @@ mod tests {
         assert_eq!(slowest.max_resident_kib, Some(920_000), "its time kept it out of the list");
         // The process became another program after its command line was read.
         let mut slowest = Slowest::default();
-        belongs.window(vec![gone(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);
+        belongs.window([exit(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);
         assert_eq!(slowest.list[0].command, None);
+    }
+
+    #[test]
+    fn a_reused_pid_is_another_process() {
+        let (window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
+        let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
+        belongs.living.insert(80_000, living(2_000_000_000, b"cc1 a"));
+        belongs.window([exit(80_000, 7, b"cc1", 1000)], &window, &book, &mut slowest);
+        assert!(slowest.list.is_empty(), "{slowest:?}");
+        belongs.window([exit(80_000, 7, b"cc1", 1_999_999_000)], &window, &book, &mut slowest);
+        assert_eq!(slowest.list.len(), 1);
     }
 }

@@ -273,7 +273,7 @@ fn a_missing_booking_is_a_residual() {
 #[test]
 fn a_late_beginning_leaves_nothing_booked() {
     let Some(_machine) = crate::machine() else { return };
-    let _pipes = PipePingPong::start(40).expect("ping-pong");
+    let _pipes = PipePingPong::start(if crate::emulated() { 8 } else { 40 }).expect("ping-pong");
     let late = Some(LateEnd { window: 0, by_ns: 20_000_000 });
     let mut books = Books::open(&Options { late, ..keeping(BlameOptions::default()) });
     let window = books.window(WINDOW);
