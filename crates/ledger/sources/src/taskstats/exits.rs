@@ -1,6 +1,7 @@
 //! Turns exit records into groups of exited tasks: what each task used since it was last seen,
 //! under its parent. No I/O: records and tasks go in, groups come out.
 
+use super::identity::{is_of_only_thread, ExitWindow, Instant, SLACK_NS};
 use super::messages::Records;
 use super::record::Record;
 use exactop_model::ledger::snapshot::{ExitSample, ProcessRef};
@@ -9,19 +10,6 @@ use rustc_hash::FxHashMap;
 
 /// First account of groups; accounts of tasks count from 1.
 const FIRST_ACCOUNT: u64 = 1 << 62;
-
-/// Largest difference between a start time in /proc and one computed from a record, ns: two clocks
-/// and a tick.
-const SLACK_NS: u64 = 50_000_000;
-
-/// End of a window on two clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Instant {
-    /// CLOCK_MONOTONIC, ns.
-    pub monotonic_ns: u64,
-    /// CLOCK_BOOTTIME, ns: start times are on it.
-    pub boottime_ns: u64,
-}
 
 /// A process or thread at its last sight.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +32,13 @@ struct ExitingProcess {
     threads: u64,
     user_ns: u64,
     system_ns: u64,
+    /// The window of its latest record.
+    within: ExitWindow,
+    /// True if no other record belongs to it.
+    is_whole: bool,
 }
+
+type Going = FxHashMap<u32, Vec<ExitingProcess>>;
 
 /// Use of an exited process or thread, to be added to its group.
 struct Post {
@@ -68,7 +62,8 @@ struct Group {
 #[derive(Default)]
 pub struct Exits {
     seen: FxHashMap<u32, Sighting>,
-    going: FxHashMap<u32, ExitingProcess>,
+    /// By PID, or with rows for threads by thread. Several if one window has a number twice.
+    going: Going,
     groups: FxHashMap<(ProcessRef, ProcessRef, Comm), Group>,
     /// Number of groups so far.
     accounts: u64,
@@ -95,12 +90,13 @@ impl Exits {
         let seen: FxHashMap<u32, Sighting> =
             tasks.iter().map(|task| (task.key.tid, see(task))).collect();
         if !again {
+            let within = ExitWindow { from: self.before.unwrap_or_default(), to: now };
             for record in records {
-                self.take(record, threads);
+                self.take(record, threads, within);
             }
             match threads {
-                true => self.post_threads(&seen, now),
-                false => self.post_processes(&seen, now),
+                true => self.post_threads(&seen),
+                false => self.post_processes(&seen),
             }
         } else {
             self.going.clear();
@@ -113,11 +109,19 @@ impl Exits {
         self.groups.values().map(|group| group.sample).collect()
     }
 
-    fn take(&mut self, records: Records, threads: bool) {
+    fn take(&mut self, records: Records, threads: bool, within: ExitWindow) {
+        let is_whole = threads || is_of_only_thread(&records);
         let Some(record) = records.thread else { return };
         let tgid = record.tgid.unwrap_or(record.pid);
-        let going = self.going.entry(if threads { record.pid } else { tgid }).or_default();
+        let same = self.going.entry(if threads { record.pid } else { tgid }).or_default();
+        let at = same.iter().position(|one| !one.is_whole && !is_whole);
+        let at = at.unwrap_or_else(|| {
+            same.push(ExitingProcess { is_whole, ..ExitingProcess::default() });
+            same.len() - 1
+        });
+        let going = &mut same[at];
         going.threads += 1;
+        going.within = within;
         if record.pid == tgid {
             going.leader = Some(record.comm);
         }
@@ -132,68 +136,70 @@ impl Exits {
 
     /// Posts processes whose last thread has exited. A process that is still listed is a zombie,
     /// whose time stays in its own row.
-    fn post_processes(&mut self, now: &FxHashMap<u32, Sighting>, at: Instant) {
-        let done = |tgid: &u32, going: &ExitingProcess| {
-            let started = going.last.as_ref().map(|last| start_of(last, at));
-            started.is_some_and(|start| !is_there(now, *tgid, start))
-        };
-        let gone: Vec<u32> =
-            self.going.iter().filter(|(tgid, going)| done(tgid, going)).map(|(&t, _)| t).collect();
-        let chain = Chain { now, before: &self.seen, going: &self.going };
-        let mut posts = Vec::new();
-        for tgid in &gone {
-            let Some(going) = self.going.get(tgid) else { continue };
-            let Some(last) = &going.last else { continue };
-            let mut total = match &going.sum {
-                Some(sum) => of_record(sum),
-                None => of_exit(last),
-            };
-            total.set(Counter::UtimeNs, going.user_ns);
-            total.set(Counter::StimeNs, going.system_ns);
-            let Some(delta) = self.since_seen(*tgid, last, &total, at) else { continue };
-            posts.push(Post {
-                ancestors: chain.ancestors(last.ppid),
-                of: ProcessRef::default(),
-                comm: chain.name(*tgid, last, at),
-                delta,
-                life_ns: self.life_in_window(last, at),
-                processes: 1,
-                tasks: going.threads,
-            });
-        }
-        for tgid in gone {
-            self.going.remove(&tgid);
-        }
-        // Drop processes whose last record was lost.
-        let seen = &self.seen;
-        let known = |tgid: &u32| now.contains_key(tgid) || seen.contains_key(tgid);
-        self.going.retain(|tgid, going| going.last.is_some() || known(tgid));
-        posts.iter().for_each(|post| self.post(post));
-    }
-
-    /// Posts exited threads; those of a living process belong to that process.
-    fn post_threads(&mut self, now: &FxHashMap<u32, Sighting>, at: Instant) {
+    fn post_processes(&mut self, now: &FxHashMap<u32, Sighting>) {
         let going = std::mem::take(&mut self.going);
         let chain = Chain { now, before: &self.seen, going: &going };
         let mut posts = Vec::new();
-        let mut stay = FxHashMap::default();
-        for (&tid, one) in &going {
+        let mut stay = Going::default();
+        for (&tgid, one) in
+            going.iter().flat_map(|(tgid, all)| all.iter().map(move |one| (tgid, one)))
+        {
+            let Some(last) = &one.last else {
+                // Drops processes whose last record was lost.
+                if now.contains_key(&tgid) || self.seen.contains_key(&tgid) {
+                    stay.entry(tgid).or_default().push(one.clone());
+                }
+                continue;
+            };
+            if is_there(now, tgid, one) {
+                stay.entry(tgid).or_default().push(one.clone());
+                continue;
+            }
+            let mut total = match &one.sum {
+                Some(sum) => of_record(sum),
+                None => of_exit(last),
+            };
+            total.set(Counter::UtimeNs, one.user_ns);
+            total.set(Counter::StimeNs, one.system_ns);
+            let Some(delta) = self.since_seen(tgid, one, last, &total) else { continue };
+            posts.push(Post {
+                ancestors: chain.ancestors(last.ppid),
+                of: ProcessRef::default(),
+                comm: one.leader.or_else(|| chain.seen_name(tgid, one)).unwrap_or(last.comm),
+                delta,
+                life_ns: life_in_window(last, one),
+                processes: 1,
+                tasks: one.threads,
+            });
+        }
+        posts.iter().for_each(|post| self.post(post));
+        self.going = stay;
+    }
+
+    /// Posts exited threads; those of a living process belong to that process.
+    fn post_threads(&mut self, now: &FxHashMap<u32, Sighting>) {
+        let going = std::mem::take(&mut self.going);
+        let chain = Chain { now, before: &self.seen, going: &going };
+        let mut posts = Vec::new();
+        let mut stay = Going::default();
+        for (&tid, one) in going.iter().flat_map(|(tid, all)| all.iter().map(move |one| (tid, one)))
+        {
             let Some(last) = &one.last else { continue };
-            let start = start_of(last, at);
-            if is_there(now, tid, start) {
-                stay.insert(tid, one.clone());
+            if is_there(now, tid, one) {
+                stay.entry(tid).or_default().push(one.clone());
                 continue;
             }
             let tgid = last.tgid.unwrap_or(last.pid);
             let lives = now.get(&tgid).filter(|_| tgid != tid).map(|seen| seen.process);
-            let Some(delta) = self.since_seen(tid, last, &of_exit(last), at) else { continue };
+            let Some(delta) = self.since_seen(tid, one, last, &of_exit(last)) else { continue };
             let processes = u64::from(last.last.unwrap_or(tid == tgid) && lives.is_none());
+            let leader = one.leader.or_else(|| chain.leader(tgid));
             posts.push(Post {
                 ancestors: chain.ancestors(last.ppid),
                 of: lives.unwrap_or_default(),
-                comm: chain.name(tgid, last, at),
+                comm: leader.or_else(|| chain.seen_name(tgid, one)).unwrap_or(last.comm),
                 delta,
-                life_ns: self.life_in_window(last, at),
+                life_ns: life_in_window(last, one),
                 processes,
                 tasks: 1,
             });
@@ -207,12 +213,11 @@ impl Exits {
     fn since_seen(
         &self,
         id: u32,
+        one: &ExitingProcess,
         last: &Record,
         total: &Counters,
-        at: Instant,
     ) -> Option<Counters> {
-        let start = start_of(last, at);
-        if let Some(seen) = self.seen.get(&id).filter(|seen| is_same(seen, start)) {
+        if let Some(seen) = self.seen.get(&id).filter(|seen| is_same(seen, one)) {
             let mut delta = Counters::unknown();
             for &counter in Counter::ALL {
                 // Ticks in /proc are coarser than a record, so the difference may be too small.
@@ -222,13 +227,10 @@ impl Exits {
             }
             return Some(delta);
         }
-        let before = self.before.map_or(0, |before| before.boottime_ns);
-        (start + SLACK_NS >= before).then_some(*total)
-    }
-
-    fn life_in_window(&self, last: &Record, at: Instant) -> u64 {
-        let before = self.before.map_or(at.monotonic_ns, |before| before.monotonic_ns);
-        last.elapsed_ns.min(at.monotonic_ns - before)
+        // The start may be up to a window too late: the time of the record in it is unknown.
+        let ExitWindow { from, to } = one.within;
+        let start_ns = to.boottime_ns.saturating_sub(last.elapsed_ns);
+        (start_ns + SLACK_NS >= from.boottime_ns).then_some(*total)
     }
 
     fn post(&mut self, post: &Post) {
@@ -274,38 +276,45 @@ fn see(task: &TaskSample) -> Sighting {
     Sighting { process, ppid: task.ident.ppid, comm: task.ident.comm, counters: task.counters }
 }
 
-/// Start of the task, CLOCK_BOOTTIME ns. It may be up to a window too late, because the time of the
-/// record in the window is unknown.
-fn start_of(record: &Record, at: Instant) -> u64 {
-    at.boottime_ns.saturating_sub(record.elapsed_ns)
+/// True if the seen task is the one that exited.
+fn is_same(seen: &Sighting, one: &ExitingProcess) -> bool {
+    let ended = |last: &Record| one.within.has_end_of(seen.process.start_ns, last.elapsed_ns);
+    one.last.as_ref().is_some_and(ended)
 }
 
-/// True if the seen task began at this start or before. The start from a record may be too late,
-/// never too early.
-fn is_same(seen: &Sighting, start: u64) -> bool {
-    seen.process.start_ns <= start + SLACK_NS
+fn is_there(now: &FxHashMap<u32, Sighting>, id: u32, one: &ExitingProcess) -> bool {
+    now.get(&id).is_some_and(|seen| is_same(seen, one))
 }
 
-fn is_there(now: &FxHashMap<u32, Sighting>, id: u32, start: u64) -> bool {
-    now.get(&id).is_some_and(|seen| is_same(seen, start))
+/// The part of its life in the window of its record, ns.
+fn life_in_window(last: &Record, one: &ExitingProcess) -> u64 {
+    let ExitWindow { from, to } = one.within;
+    last.elapsed_ns.min(to.monotonic_ns - from.monotonic_ns)
 }
 
 /// Parents of tasks: present ones, earlier ones, and those that just exited.
 struct Chain<'a> {
     now: &'a FxHashMap<u32, Sighting>,
     before: &'a FxHashMap<u32, Sighting>,
-    going: &'a FxHashMap<u32, ExitingProcess>,
+    going: &'a Going,
 }
 
 impl Chain<'_> {
-    /// Name of the process of an exited thread: its main thread's name, if known.
-    fn name(&self, tgid: u32, thread: &Record, at: Instant) -> Comm {
-        let told = self.going.get(&tgid).and_then(|going| going.leader);
-        let start = start_of(thread, at);
-        let it = |seen: &FxHashMap<u32, Sighting>| {
-            seen.get(&tgid).filter(|one| is_same(one, start)).map(|one| one.comm)
-        };
-        told.or_else(|| it(self.now)).or_else(|| it(self.before)).unwrap_or(thread.comm)
+    /// Name of the main thread, if its record came.
+    fn leader(&self, tgid: u32) -> Option<Comm> {
+        self.going.get(&tgid)?.iter().rev().find_map(|one| one.leader)
+    }
+
+    /// Name of the process when it was seen.
+    fn seen_name(&self, tgid: u32, one: &ExitingProcess) -> Option<Comm> {
+        let is_it = |seen: &&Sighting| is_same(seen, one);
+        let name = |seen: &FxHashMap<u32, Sighting>| seen.get(&tgid).filter(is_it).map(|s| s.comm);
+        name(self.now).or_else(|| name(self.before))
+    }
+
+    /// The last record of an exited process.
+    fn last(&self, tgid: u32) -> Option<&Record> {
+        self.going.get(&tgid)?.iter().rev().find_map(|one| one.last.as_ref())
     }
 
     /// A parent and its ancestors, nearest first.
@@ -318,7 +327,7 @@ impl Chain<'_> {
             }
             let (process, ppid) = if let Some(seen) = self.now.get(&next) {
                 (seen.process, seen.ppid)
-            } else if let Some(last) = self.going.get(&next).and_then(|going| going.last.as_ref()) {
+            } else if let Some(last) = self.last(next) {
                 (ProcessRef { tgid: next, start_ns: 0 }, last.ppid)
             } else if let Some(seen) = self.before.get(&next) {
                 (seen.process, seen.ppid)

@@ -1,6 +1,7 @@
 //! Fuzz targets: messages of the kernel, and exit records in any order.
 
-use super::exits::{Exits, Instant};
+use super::exits::Exits;
+use super::identity::Instant;
 use super::messages::{answer, family_in, Answer, Records};
 use super::record::{Delays, Record};
 use super::tests::recorded;

@@ -1,6 +1,7 @@
 //! Single exited processes, from their exit records.
 
 use super::exits::of_exit;
+use super::identity::{is_of_only_thread, ExitWindow, Instant};
 use super::listeners::Listeners;
 use super::messages::Records;
 use super::record::Record;
@@ -24,6 +25,15 @@ pub(crate) struct ExitedProcess {
     pub run_ns: u64,
     /// Largest resident set since its last exec, KiB.
     pub resident_kib: Option<u64>,
+    /// When its record came.
+    pub within: ExitWindow,
+}
+
+impl ExitedProcess {
+    /// True if a process that began then (CLOCK_BOOTTIME, ns) can be this one.
+    pub fn can_have_begun_at(&self, start_ns: u64) -> bool {
+        self.within.has_end_of(start_ns, self.elapsed_ns)
+    }
 }
 
 /// Records of its threads so far.
@@ -52,6 +62,7 @@ impl ExitingProcess {
 pub(crate) struct Watch {
     listeners: Listeners,
     going: FxHashMap<u32, ExitingProcess>,
+    before: Instant,
 }
 
 impl Watch {
@@ -64,13 +75,15 @@ impl Watch {
         let family = kernel.family()?;
         permitted(&mut kernel, family)?;
         let listeners = Listeners::unattended(&cpu_list::possible()?, family)?;
-        Ok(Watch { listeners, going: FxHashMap::default() })
+        Ok(Watch { listeners, going: FxHashMap::default(), before: Instant::read() })
     }
 
     /// Takes the processes that exited since the last call, and the number of lost records.
     pub fn take(&mut self) -> (Vec<ExitedProcess>, u64) {
         let taken = self.listeners.take();
-        let gone = together(&mut self.going, taken.records);
+        let now = Instant::read();
+        let within = ExitWindow { from: std::mem::replace(&mut self.before, now), to: now };
+        let gone = together(&mut self.going, taken.records, within);
         // If records stopped, the number of lost ones is unknown, but at least one.
         (gone, taken.lost.max(taken.overflows).saturating_add(taken.damaged))
     }
@@ -80,20 +93,22 @@ impl Watch {
 fn together(
     going: &mut FxHashMap<u32, ExitingProcess>,
     records: Vec<Records>,
+    within: ExitWindow,
 ) -> Vec<ExitedProcess> {
     let mut gone = Vec::new();
     for records in records {
+        let is_whole = is_of_only_thread(&records);
         let Some(record) = records.thread else { continue };
         let pid = record.tgid.unwrap_or(record.pid);
         let (comm, ppid) = (record.comm, record.ppid);
+        let (elapsed_ns, run_ns, resident_kib) = (0, 0, None);
         let new = ExitingProcess {
-            gone: ExitedProcess { pid, ppid, comm, elapsed_ns: 0, run_ns: 0, resident_kib: None },
+            gone: ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib, within },
             sum_ns: None,
             is_over: false,
         };
-        // Without a sum the process had one thread. Records kept under its PID are of another
-        // process: the kernel reuses a PID within a window of a fork storm.
-        if record.last == Some(true) && record.pid == pid && records.process.is_none() {
+        // Records kept under its PID are of another process.
+        if is_whole {
             let mut alone = new;
             alone.add(&record);
             gone.push(alone.gone);
@@ -107,7 +122,8 @@ fn together(
     }
     going.retain(|_, of| {
         if of.is_over {
-            gone.push(ExitedProcess { run_ns: of.sum_ns.unwrap_or(of.gone.run_ns), ..of.gone });
+            let run_ns = of.sum_ns.unwrap_or(of.gone.run_ns);
+            gone.push(ExitedProcess { run_ns, within, ..of.gone });
         }
         !of.is_over
     });
@@ -121,6 +137,9 @@ fn together(
 mod tests {
     use super::super::record::Delays;
     use super::*;
+
+    const START: Instant = Instant { monotonic_ns: 0, boottime_ns: 0 };
+    const NOW: ExitWindow = ExitWindow { from: START, to: START };
 
     fn record(pid: u32, tgid: u32, last: bool, elapsed_ns: u64, run_ns: u64) -> Record {
         Record {
@@ -156,12 +175,12 @@ mod tests {
         let sum = Some((7, record(7, 7, true, 0, 50)));
         let last = Records { sequence: 0, thread: Some(record(8, 7, true, 90, 20)), process: sum };
         let said = vec![last, alone(record(7, 7, false, 100, 10)), alone(record(9, 9, true, 5, 4))];
-        let mut gone = together(&mut going, said);
+        let mut gone = together(&mut going, said, NOW);
         gone.sort_by_key(|gone| gone.pid);
         let leader = Comm::new(b"leader");
         let of = |pid, elapsed_ns, run_ns| {
-            let resident_kib = Some(elapsed_ns);
-            ExitedProcess { pid, ppid: 1, comm: leader, elapsed_ns, run_ns, resident_kib }
+            let (comm, resident_kib) = (leader, Some(elapsed_ns));
+            ExitedProcess { pid, ppid: 1, comm, elapsed_ns, run_ns, resident_kib, within: NOW }
         };
         assert_eq!(gone[1], of(9, 5, 4));
         assert_eq!(gone[0], of(7, 100, 50));
@@ -172,9 +191,9 @@ mod tests {
     fn a_reused_pid_mixes_no_two_processes() {
         let mut going = FxHashMap::default();
         // The last record of this one was lost.
-        assert!(together(&mut going, vec![alone(record(7, 7, false, 900, 9))]).is_empty());
+        assert!(together(&mut going, vec![alone(record(7, 7, false, 900, 9))], NOW).is_empty());
         let said = vec![alone(record(7, 7, true, 5, 4)), alone(record(7, 7, true, 3, 2))];
-        let gone = together(&mut going, said);
+        let gone = together(&mut going, said, NOW);
         let figures: Vec<_> = gone.iter().map(|gone| (gone.elapsed_ns, gone.run_ns)).collect();
         assert_eq!(figures, [(5, 4), (3, 2)]);
     }
@@ -183,6 +202,6 @@ mod tests {
     fn a_process_without_a_last_record_is_dropped() {
         let mut going = FxHashMap::default();
         let said = (0..GOING as u32 + 1).map(|pid| alone(record(pid, pid, false, 1, 1)));
-        assert!(together(&mut going, said.collect()).is_empty() && going.is_empty());
+        assert!(together(&mut going, said.collect(), NOW).is_empty() && going.is_empty());
     }
 }

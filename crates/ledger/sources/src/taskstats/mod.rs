@@ -21,6 +21,7 @@
 mod exits;
 #[cfg(feature = "bpf")]
 mod gone;
+mod identity;
 mod listeners;
 mod messages;
 mod record;
@@ -33,15 +34,17 @@ mod tests;
 
 use crate::cpu_list;
 use crate::error::SourceError;
-use crate::procfs::ticks::ClockSample;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source};
 use exactop_model::{
     Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
-use exits::{Exits, Instant};
+use exits::Exits;
 #[cfg(feature = "bpf")]
 pub(crate) use gone::{ExitedProcess, Watch};
+use identity::Instant;
+#[cfg(all(test, feature = "bpf"))]
+pub(crate) use identity::{ExitWindow, Instant as ExitInstant};
 use listeners::{refused, Listeners};
 use messages::{answer, Answer, Ask};
 pub use record::{Delays, Malformed, Record};
@@ -166,12 +169,7 @@ impl Source for Taskstats {
         let taken = self.listeners.take();
         self.errors.add(ErrorKind::LostExit, taken.lost.max(u64::from(taken.overflows > 0)));
         self.errors.add(ErrorKind::Torn, taken.damaged);
-        let now = ClockSample::read();
-        let now = Instant {
-            monotonic_ns: now.monotonic_ns,
-            boottime_ns: now.monotonic_ns + now.suspended_ns,
-        };
-        self.exits.advance(taken.records, &snapshot.tasks, threads, now);
+        self.exits.advance(taken.records, &snapshot.tasks, threads, Instant::read());
         snapshot.exited = self.exits.samples();
         for kind in ErrorKind::ALL {
             snapshot.errors.add(*kind, self.errors.get(*kind));

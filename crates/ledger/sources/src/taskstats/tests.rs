@@ -1,6 +1,7 @@
 //! Tests of records of several versions, of messages, and of generated sequences of exits.
 
-use super::exits::{of_record, Exits, Instant};
+use super::exits::{of_record, Exits};
+use super::identity::Instant;
 use super::messages::{answer, Answer, Ask, Records};
 use super::record::{Malformed, Record};
 use super::Taskstats;
@@ -250,6 +251,24 @@ fn a_reused_pid_is_another_process() {
     // The task lived before the window and was never seen, so its part in the window is unknown.
     exits.advance(vec![one(record(9, 9, 1, 4 * S, 9 * S))], &[next], false, at(12));
     assert_eq!(run_of(&exits), (S, 1));
+}
+
+#[test]
+fn each_process_of_a_window_counts_though_they_share_a_pid() {
+    let whole = |run_ns, elapsed_ns| one(record(5, 5, 1, run_ns, elapsed_ns));
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
+    // The first one was seen with 3 s. The last one is a zombie.
+    let zombie = task(5, 1, 11 * S - S / 8, S / 16);
+    let gone = vec![whole(4 * S, 9 * S), whole(S / 4, S / 2), whole(S / 16, S / 16)];
+    exits.advance(gone, &[zombie], false, at(11));
+    assert_eq!(run_of(&exits), (S + S / 4, 2));
+    exits.advance(Vec::new(), &[], false, at(12));
+    assert_eq!(run_of(&exits), (S + S / 4, 3), "its row has the last one's time");
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[], true, at(10));
+    exits.advance(vec![whole(S / 4, S / 2), whole(S / 16, S / 16)], &[], true, at(11));
+    assert_eq!(run_of(&exits), (S / 4 + S / 16, 2));
 }
 
 #[test]

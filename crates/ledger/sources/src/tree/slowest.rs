@@ -6,9 +6,7 @@ use crate::taskstats::{ExitedProcess, Watch};
 use exactop_model::run::{Single, Slowest};
 use exactop_model::{Book, Comm, Window};
 use rustc_hash::FxHashMap;
-use rustix::time::{clock_gettime, ClockId};
 use std::io::Read;
-use std::ops::Range;
 
 /// Longest command line, bytes.
 const COMMAND: u64 = 4096;
@@ -18,9 +16,6 @@ const READ: usize = 64;
 const PATIENCE: u8 = 4;
 /// Most exits that wait at the same time.
 const WAITING: usize = 20_000;
-/// Most that the time of an exit by its record may be beside the time between two calls, ns: the
-/// record holds microseconds, and its sender reads the clock before it sends.
-const SLACK_NS: u64 = 50_000_000;
 
 /// A process of the tree that was alive at the end of a window.
 #[derive(Clone, Debug)]
@@ -33,29 +28,7 @@ struct Living {
 /// Listens to exits and decides their tree.
 pub(super) struct Watcher {
     watch: Watch,
-    /// Boot time of the last call that took records, ns.
-    taken_ns: u64,
     belongs: Belongs,
-}
-
-/// An exit record and when it came.
-#[derive(Clone)]
-struct Exit {
-    gone: ExitedProcess,
-    /// Boot time, ns.
-    within_ns: Range<u64>,
-    /// Windows that it has waited.
-    waited: u8,
-}
-
-impl Exit {
-    /// True if a process that began at this boot time can be the one that exited: the kernel
-    /// reuses PIDs. After a suspend of the machine it is false, because records do not count it.
-    fn may_have_begun_at(&self, start_ns: u64) -> bool {
-        let end_ns = start_ns.saturating_add(self.gone.elapsed_ns);
-        let Range { start, end } = self.within_ns;
-        (start.saturating_sub(SLACK_NS)..end.saturating_add(SLACK_NS)).contains(&end_ns)
-    }
 }
 
 impl Watcher {
@@ -65,13 +38,12 @@ impl Watcher {
     /// The reason, if exits cannot be listened to.
     pub fn open(tree: u32) -> Result<Watcher, String> {
         let watch = Watch::open().map_err(|error| error.to_string())?;
-        Ok(Watcher { watch, taken_ns: boottime_ns(), belongs: Belongs::to(tree) })
+        Ok(Watcher { watch, belongs: Belongs::to(tree) })
     }
 
     /// Forgets the exits so far.
     pub fn begin_again(&mut self) {
         self.watch.take();
-        self.taken_ns = boottime_ns();
         self.belongs.waiting.clear();
     }
 
@@ -81,10 +53,7 @@ impl Watcher {
     pub fn window(&mut self, window: &Window, book: &Book, slowest: &mut Slowest) {
         let (gone, lost) = self.watch.take();
         slowest.lost = slowest.lost.saturating_add(lost);
-        let now_ns = boottime_ns();
-        let within_ns = std::mem::replace(&mut self.taken_ns, now_ns)..now_ns;
-        let exit = |gone| Exit { gone, within_ns: within_ns.clone(), waited: 0 };
-        self.belongs.window(gone.into_iter().map(exit), window, book, slowest);
+        self.belongs.window(gone, window, book, slowest);
         self.belongs.look(book, read);
     }
 
@@ -92,21 +61,16 @@ impl Watcher {
     /// the snapshot is not of this run.
     pub fn finish(&mut self, slowest: &mut Slowest) {
         let waiting = std::mem::take(&mut self.belongs.waiting);
-        slowest.lost += waiting.iter().filter(|exit| exit.waited > 1).count() as u64;
+        slowest.lost += waiting.iter().filter(|(_, waited)| *waited > 1).count() as u64;
     }
-}
-
-/// Now, CLOCK_BOOTTIME ns, in which the ledger gives the start of a task.
-fn boottime_ns() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Decides whether an exited process belongs to the tree.
 struct Belongs {
     tree: u32,
     living: FxHashMap<u32, Living>,
-    waiting: Vec<Exit>,
+    /// Exits that no window decided yet, and the number of windows.
+    waiting: Vec<(ExitedProcess, u8)>,
 }
 
 impl Belongs {
@@ -116,27 +80,25 @@ impl Belongs {
 
     fn window(
         &mut self,
-        exits: impl IntoIterator<Item = Exit>,
+        gone: Vec<ExitedProcess>,
         window: &Window,
         book: &Book,
         slowest: &mut Slowest,
     ) {
         let groups = groups(window);
         let waiting = std::mem::take(&mut self.waiting);
-        for mut exit in waiting.into_iter().chain(exits) {
-            let gone = &exit.gone;
+        for (gone, waited) in waiting.into_iter().chain(gone.into_iter().map(|gone| (gone, 0))) {
             if !slowest.takes(gone.elapsed_ns) && !slowest.is_larger(gone.resident_kib) {
                 continue;
             }
-            match self.is_ours(&exit, &groups, book) {
+            match self.is_ours(&gone, &groups, book) {
                 Some(true) => {
                     slowest.max_resident_kib = slowest.max_resident_kib.max(gone.resident_kib);
-                    slowest.add(self.single(gone));
+                    slowest.add(self.single(&gone));
                 }
                 Some(false) => {}
-                None if exit.waited < PATIENCE && self.waiting.len() < WAITING => {
-                    exit.waited += 1;
-                    self.waiting.push(exit);
+                None if waited < PATIENCE && self.waiting.len() < WAITING => {
+                    self.waiting.push((gone, waited + 1));
                 }
                 // The ledger does not have the process, or has it under two trees.
                 None => slowest.lost += 1,
@@ -147,17 +109,16 @@ impl Belongs {
     /// True if the process belongs to the tree; `None`: not known yet.
     fn is_ours(
         &self,
-        exit: &Exit,
+        gone: &ExitedProcess,
         groups: &FxHashMap<(u32, Comm), u32>,
         book: &Book,
     ) -> Option<bool> {
-        let gone = &exit.gone;
         let living = self.living.get(&gone.pid);
-        if living.is_some_and(|living| exit.may_have_begun_at(living.start_ns)) {
+        if living.is_some_and(|living| gone.can_have_begun_at(living.start_ns)) {
             return Some(true);
         }
         let leader = book.process(gone.pid).and_then(|process| book.task(process.leader?));
-        match leader.filter(|leader| exit.may_have_begun_at(leader.key.start_ns)) {
+        match leader.filter(|leader| gone.can_have_begun_at(leader.key.start_ns)) {
             Some(leader) => Some(leader.tree == self.tree),
             None => groups.get(&(gone.ppid, gone.comm)).map(|&tree| tree == self.tree),
         }
@@ -218,18 +179,19 @@ fn read(pid: u32) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::taskstats::{ExitInstant, ExitWindow};
     use exactop_model::SourceKind;
 
     /// Boot time of the records, ns.
     const NOW_NS: u64 = 1 << 40;
 
-    /// An exit now.
-    fn exit(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> Exit {
+    fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> ExitedProcess {
         // The process with the shortest life has the largest resident set.
         let resident_kib = Some(1_000_000_u64.saturating_sub(elapsed_ns));
         let (comm, run_ns) = (Comm::new(comm), elapsed_ns / 2);
-        let gone = ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib };
-        Exit { gone, within_ns: NOW_NS - 1000..NOW_NS, waited: 0 }
+        let now = ExitInstant { monotonic_ns: NOW_NS, boottime_ns: NOW_NS };
+        let within = ExitWindow { from: now, to: now };
+        ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, resident_kib, within }
     }
 
     fn living(elapsed_ns: u64, comm: &[u8]) -> Living {
@@ -244,10 +206,10 @@ mod tests {
         group.sample.tree = 1;
         let (ppid, comm) = (group.sample.ancestors[0].tgid, group.sample.comm);
         let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
-        let mut others = exit(70_001, 1, b"another", 900);
-        others.gone.resident_kib = Some(2_000_000);
-        let ours = exit(70_000, ppid, comm.bytes(), 500);
-        belongs.window([others, ours], &window, &book, &mut slowest);
+        let mut others = gone(70_001, 1, b"another", 900);
+        others.resident_kib = Some(2_000_000);
+        let ours = gone(70_000, ppid, comm.bytes(), 500);
+        belongs.window(vec![others, ours], &window, &book, &mut slowest);
         let pids: Vec<u32> = slowest.list.iter().map(|single| single.pid).collect();
         assert_eq!(pids, [70_000]);
         assert_eq!(slowest.max_resident_kib, Some(1_000_000 - 500), "another is larger");
@@ -255,7 +217,7 @@ mod tests {
         assert_eq!(belongs.waiting.len(), 1, "the ledger may tell of it later");
         for _ in 0..PATIENCE {
             assert_eq!(slowest.lost, 0);
-            belongs.window([], &window, &book, &mut slowest);
+            belongs.window(Vec::new(), &window, &book, &mut slowest);
         }
         assert_eq!((belongs.waiting.len(), slowest.lost), (0, 1));
         // One of the two belongs to another tree; it is unknown which.
@@ -273,8 +235,8 @@ mod tests {
             let command = format!("cc1 {pid}");
             belongs.living.insert(pid, living(u64::from(pid), command.as_bytes()));
         }
-        let all = (80_000..80_100).map(|pid| exit(pid, 7, b"cc1", u64::from(pid)));
-        belongs.window(all, &window, &book, &mut slowest);
+        let all = (80_000..80_100).map(|pid| gone(pid, 7, b"cc1", u64::from(pid)));
+        belongs.window(all.collect(), &window, &book, &mut slowest);
         let commands: Vec<_> = slowest.list.iter().filter_map(|s| s.command.clone()).collect();
         let expected: Vec<_> =
             (80_090..80_100).rev().map(|pid| format!("cc1 {pid}").into_bytes()).collect();
@@ -282,7 +244,7 @@ mod tests {
         assert_eq!(slowest.max_resident_kib, Some(920_000), "its time kept it out of the list");
         // The process became another program after its command line was read.
         let mut slowest = Slowest::default();
-        belongs.window([exit(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);
+        belongs.window(vec![gone(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);
         assert_eq!(slowest.list[0].command, None);
     }
 
@@ -291,9 +253,9 @@ mod tests {
         let (window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
         belongs.living.insert(80_000, living(2_000_000_000, b"cc1 a"));
-        belongs.window([exit(80_000, 7, b"cc1", 1000)], &window, &book, &mut slowest);
+        belongs.window(vec![gone(80_000, 7, b"cc1", 1000)], &window, &book, &mut slowest);
         assert!(slowest.list.is_empty(), "{slowest:?}");
-        belongs.window([exit(80_000, 7, b"cc1", 1_999_999_000)], &window, &book, &mut slowest);
+        belongs.window(vec![gone(80_000, 7, b"cc1", 1_999_999_000)], &window, &book, &mut slowest);
         assert_eq!(slowest.list.len(), 1);
     }
 }
