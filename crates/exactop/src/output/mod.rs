@@ -149,14 +149,15 @@ impl Signals {
     /// Standard output cannot be written, or a signal came.
     pub fn write(&self, mut bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout();
+        out.flush().map_err(not_written)?;
         while !bytes.is_empty() {
             self.wait_writable(&out)?;
-            match out.write(&bytes[..bytes.len().min(CHUNK)]) {
+            // Not through std's buffer, which cuts each chunk at its last line.
+            match rustix::io::write(&out, &bytes[..bytes.len().min(CHUNK)]) {
                 Ok(n) => bytes = &bytes[n..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(not_written(error)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(not_written(error.into())),
             }
-            out.flush().map_err(not_written)?;
         }
         Ok(())
     }

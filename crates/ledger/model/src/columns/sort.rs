@@ -22,11 +22,28 @@ impl SortBy {
 }
 
 /// Sorts rows. Equal values are ordered by tgid and tid, so that rows do not jump on the screen.
+///
+/// A row has more than a kilobyte, and idle rows, most of a long list, come in order: rows that
+/// have their place already are not touched. `sort_by_cached_key` swaps each with itself.
 pub fn sort(rows: &mut [Row], by: SortBy, context: &Context) {
-    rows.sort_by_cached_key(|row| {
-        let tie = (row.key.tgid, row.key.tid, row.ident.ppid);
+    let key = |(at, row): (usize, &Row)| {
+        let tie = (row.key.tgid, row.key.tid, row.ident.ppid, at);
         Ranked::new((by.column.value)(row, context), by.descending, tie)
-    });
+    };
+    let mut order: Vec<_> = rows.iter().enumerate().map(key).collect();
+    order.sort_unstable();
+    let mut from: Vec<usize> = order.into_iter().map(|ranked| ranked.tie.3).collect();
+    for to in 0..rows.len() {
+        // The row that stood here before was swapped to where the row of its place came from.
+        let mut at = from[to];
+        while at < to {
+            at = from[at];
+        }
+        from[to] = at;
+        if at != to {
+            rows.swap(at, to);
+        }
+    }
 }
 
 /// Sort key of a row: its value, then the tie-breaker.

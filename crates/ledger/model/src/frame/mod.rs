@@ -152,6 +152,17 @@ pub enum IdleRows {
     All,
 }
 
+impl IdleRows {
+    /// Most rows for tasks that did nothing.
+    fn most(&self) -> usize {
+        match self {
+            IdleRows::Hide => 0,
+            IdleRows::Some(n) => *n,
+            IdleRows::All => usize::MAX,
+        }
+    }
+}
+
 /// How to arrange a window.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FrameOptions {
@@ -182,6 +193,7 @@ impl Frame {
             at: FxHashMap::default(),
             in_rows: FxHashSet::default(),
             by: options.by,
+            still: Vec::new(),
         };
         if options.threads {
             builder.thread_rows(&options.still);
@@ -258,6 +270,9 @@ struct Builder<'a> {
     in_rows: FxHashSet<usize>,
     /// Key of the totals.
     by: Option<Grouping>,
+    /// Memory for the still threads of one process at a time: with ten thousand idle processes,
+    /// each would allocate a kilobyte.
+    still: Vec<TaskDelta>,
 }
 
 /// Counters that are zero where the source measures them and unknown elsewhere.
@@ -336,12 +351,7 @@ impl Builder<'_> {
         still: &IdleRows,
         seen: impl Fn(AccountId) -> bool,
     ) {
-        let limit = match still {
-            IdleRows::Hide => return,
-            IdleRows::Some(n) => *n,
-            IdleRows::All => usize::MAX,
-        };
-        for account in accounts.filter(|&a| !seen(a)).take(limit) {
+        for account in accounts.filter(|&a| !seen(a)).take(still.most()) {
             let task = self.book.task(account).copied();
             match (kind, task) {
                 (RowKind::Process, Some(task)) => self.process_row(task.key.tgid, &[]),
@@ -360,7 +370,8 @@ impl Builder<'_> {
             changed.entry(task.sample.key.tgid).or_default().push(task);
         }
         // Rows are large: a vector that grows would keep two copies of them.
-        self.rows.reserve(changed.len());
+        let all = self.book.processes().size_hint().0;
+        self.rows.reserve(changed.len() + still.most().min(all));
         for (tgid, tasks) in &changed {
             self.process_row(*tgid, tasks);
         }
@@ -381,10 +392,10 @@ impl Builder<'_> {
     fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
         let entry = self.book.process(tgid);
         let accounts = entry.iter().flat_map(|entry| &entry.tasks);
-        let still: Vec<TaskDelta> = accounts
-            .filter(|&&a| !changed.iter().any(|t| t.sample.account == a))
-            .filter_map(|&a| self.still(a))
-            .collect();
+        let mut still = std::mem::take(&mut self.still);
+        still.clear();
+        let accounts = accounts.filter(|&&a| !changed.iter().any(|t| t.sample.account == a));
+        still.extend(accounts.filter_map(|&a| self.still(a)));
         let all = || changed.iter().copied().chain(still.iter());
         let head = entry.and_then(ProcessEntry::head);
         let is_head = |task: &&TaskDelta| Some(task.sample.account) == head;
@@ -411,6 +422,7 @@ impl Builder<'_> {
         }
         self.at.insert(tgid, self.rows.len());
         self.rows.push(row);
+        self.still = still;
     }
 
     /// Adds threads that exited to the row of their living process. Returns false if the process

@@ -11,6 +11,10 @@ use unicode_width::UnicodeWidthChar;
 ///   character;
 /// - `\\`: a backslash.
 pub fn escape(bytes: &[u8]) -> String {
+    // Most names, at one glance.
+    if bytes.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         let mut marks = Marks::default();

@@ -7,6 +7,7 @@ mod fuzz;
 mod histories;
 mod named_sums;
 mod no_leader;
+mod order;
 mod partition;
 mod process_names;
 mod state;
