@@ -21,7 +21,7 @@ struct Sighting {
 }
 
 /// Records so far of a process that is exiting.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct ExitingProcess {
     /// Record of its last thread, or of its only thread.
     last: Option<Record>,
@@ -83,23 +83,23 @@ impl Exits {
         threads: bool,
         now: Instant,
     ) {
-        let again = self.threads != threads || self.before.is_none();
         self.round += 1;
         // A group without an exit in a window is complete. A later exit begins a new group.
         self.groups.retain(|_, group| group.round + 1 >= self.round);
         let seen: FxHashMap<u32, Sighting> =
             tasks.iter().map(|task| (task.key.tid, see(task))).collect();
-        if !again {
-            let within = ExitWindow { from: self.before.unwrap_or_default(), to: now };
-            for record in records {
-                self.take(record, threads, within);
+        match self.before.filter(|_| self.threads == threads) {
+            Some(from) => {
+                let within = ExitWindow { from, to: now };
+                for record in records {
+                    self.take(record, threads, within);
+                }
+                match threads {
+                    true => self.post_threads(&seen),
+                    false => self.post_processes(&seen),
+                }
             }
-            match threads {
-                true => self.post_threads(&seen),
-                false => self.post_processes(&seen),
-            }
-        } else {
-            self.going.clear();
+            None => self.going.clear(),
         }
         (self.seen, self.threads, self.before) = (seen, threads, Some(now));
     }
@@ -137,24 +137,13 @@ impl Exits {
     /// Posts processes whose last thread has exited. A process that is still listed is a zombie,
     /// whose time stays in its own row.
     fn post_processes(&mut self, now: &FxHashMap<u32, Sighting>) {
-        let going = std::mem::take(&mut self.going);
+        let mut going = std::mem::take(&mut self.going);
         let chain = Chain { now, before: &self.seen, going: &going };
         let mut posts = Vec::new();
-        let mut stay = Going::default();
-        for (&tgid, one) in
-            going.iter().flat_map(|(tgid, all)| all.iter().map(move |one| (tgid, one)))
-        {
-            let Some(last) = &one.last else {
-                // Drops processes whose last record was lost.
-                if now.contains_key(&tgid) || self.seen.contains_key(&tgid) {
-                    stay.entry(tgid).or_default().push(one.clone());
-                }
+        for (tgid, one) in each(&going) {
+            let Some(last) = one.last.as_ref().filter(|_| !is_there(now, tgid, one)) else {
                 continue;
             };
-            if is_there(now, tgid, one) {
-                stay.entry(tgid).or_default().push(one.clone());
-                continue;
-            }
             let mut total = match &one.sum {
                 Some(sum) => of_record(sum),
                 None => of_exit(last),
@@ -173,22 +162,23 @@ impl Exits {
             });
         }
         posts.iter().for_each(|post| self.post(post));
-        self.going = stay;
+        // Drops processes whose last record was lost.
+        keep(&mut going, |tgid, one| match one.last {
+            Some(_) => is_there(now, tgid, one),
+            None => now.contains_key(&tgid) || self.seen.contains_key(&tgid),
+        });
+        self.going = going;
     }
 
     /// Posts exited threads; those of a living process belong to that process.
     fn post_threads(&mut self, now: &FxHashMap<u32, Sighting>) {
-        let going = std::mem::take(&mut self.going);
+        let mut going = std::mem::take(&mut self.going);
         let chain = Chain { now, before: &self.seen, going: &going };
         let mut posts = Vec::new();
-        let mut stay = Going::default();
-        for (&tid, one) in going.iter().flat_map(|(tid, all)| all.iter().map(move |one| (tid, one)))
-        {
-            let Some(last) = &one.last else { continue };
-            if is_there(now, tid, one) {
-                stay.entry(tid).or_default().push(one.clone());
+        for (tid, one) in each(&going) {
+            let Some(last) = one.last.as_ref().filter(|_| !is_there(now, tid, one)) else {
                 continue;
-            }
+            };
             let tgid = last.tgid.unwrap_or(last.pid);
             let lives = now.get(&tgid).filter(|_| tgid != tid).map(|seen| seen.process);
             let Some(delta) = self.since_seen(tid, one, last, &of_exit(last)) else { continue };
@@ -205,7 +195,8 @@ impl Exits {
             });
         }
         posts.iter().for_each(|post| self.post(post));
-        self.going = stay;
+        keep(&mut going, |tid, one| one.last.is_some() && is_there(now, tid, one));
+        self.going = going;
     }
 
     /// The increase of a total since the task was last seen. `None` if the task lived before the
@@ -247,6 +238,19 @@ impl Exits {
         sample.life_ns += post.life_ns;
         sample.counters.add(&post.delta);
     }
+}
+
+/// Each exiting process, with its number.
+fn each(going: &Going) -> impl Iterator<Item = (u32, &ExitingProcess)> {
+    going.iter().flat_map(|(&id, all)| all.iter().map(move |one| (id, one)))
+}
+
+/// Drops the exiting processes that do not stay.
+fn keep(going: &mut Going, stays: impl Fn(u32, &ExitingProcess) -> bool) {
+    going.retain(|&id, all| {
+        all.retain(|one| stays(id, one));
+        !all.is_empty()
+    });
 }
 
 /// A group without tasks.

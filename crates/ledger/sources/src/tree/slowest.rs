@@ -113,8 +113,7 @@ impl Belongs {
         groups: &FxHashMap<(u32, Comm), u32>,
         book: &Book,
     ) -> Option<bool> {
-        let living = self.living.get(&gone.pid);
-        if living.is_some_and(|living| gone.can_have_begun_at(living.start_ns)) {
+        if self.seen_alive(gone).is_some() {
             return Some(true);
         }
         let leader = book.process(gone.pid).and_then(|process| book.task(process.leader?));
@@ -124,10 +123,15 @@ impl Belongs {
         }
     }
 
+    /// The process as it was last seen alive. An earlier process with its PID is another one.
+    fn seen_alive(&self, gone: &ExitedProcess) -> Option<&Living> {
+        self.living.get(&gone.pid).filter(|living| gone.can_have_begun_at(living.start_ns))
+    }
+
     fn single(&self, gone: &ExitedProcess) -> Single {
         let ExitedProcess { pid, ppid, comm, elapsed_ns, run_ns, .. } = *gone;
         // The process may have become another program since.
-        let known = self.living.get(&pid).filter(|living| living.comm == comm);
+        let known = self.seen_alive(gone).filter(|living| living.comm == comm);
         let command = known.and_then(|living| living.command.clone());
         Single { pid, ppid, comm, command, elapsed_ns, run_ns }
     }
@@ -255,6 +259,15 @@ mod tests {
         belongs.living.insert(80_000, living(2_000_000_000, b"cc1 a"));
         belongs.window(vec![gone(80_000, 7, b"cc1", 1000)], &window, &book, &mut slowest);
         assert!(slowest.list.is_empty(), "{slowest:?}");
+        let mut later = window.clone();
+        let group = later.exited.iter_mut().find(|group| group.processes > 0).expect("some");
+        group.sample.tree = 1;
+        group.sample.comm = Comm::new(b"cc1");
+        let of_group = gone(80_000, group.sample.ancestors[0].tgid, b"cc1", 1000);
+        belongs.window(vec![of_group], &later, &book, &mut slowest);
+        assert_eq!(slowest.list.len(), 1, "its group tells the tree");
+        assert_eq!(slowest.list[0].command, None, "the command line is of an earlier process");
+        slowest.list.clear();
         belongs.window(vec![gone(80_000, 7, b"cc1", 1_999_999_000)], &window, &book, &mut slowest);
         assert_eq!(slowest.list.len(), 1);
     }
