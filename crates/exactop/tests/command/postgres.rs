@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// The CPU of the server and of its neighbour. The client has another one.
 const CPU: usize = 0;
@@ -186,18 +187,20 @@ fn blamed(database: &str) -> BTreeMap<String, f64> {
 }
 
 /// The share of its neighbour in the database's waits: the book's must be that of the kernel's
-/// counts. These have no culprits. But for the same work the connections wait for each other as long
-/// as they do `alone`, and the rest of their wait is the neighbour's.
-fn share_is_right(groups: &Groups, database: &Database, alone: Counted, neighbour: &Spin) {
+/// counts. These have no culprits. But while the neighbour runs, all connections that are not asleep
+/// wait for it: their mean number is their time on the CPU and waiting for it, per time.
+fn share_is_right(groups: &Groups, database: &Database, neighbour: &Spin) {
     let name = groups.name(NEIGHBOUR);
     let ran = || Counted::of(neighbour.threads()[0]).expect("it lives").ran;
     let (mut book, busy_before, ran_before) = (BTreeMap::new(), busy_ns(), ran());
+    let begin = Instant::now();
     let beside = database.during(|| book = blamed(&groups.name(DATABASE)));
+    let runnable = (beside.ran + beside.waited) / begin.elapsed().as_nanos() as f64;
     let (busy, ran) = (busy_ns() - busy_before, ran() - ran_before);
     let others_pct = 100.0 * (1.0 - (ran + beside.ran) / busy);
     let waited: f64 = book.values().sum();
     let ours = 100.0 * book.get(&name).copied().unwrap_or(0.0) / waited;
-    let theirs = 100.0 * (1.0 - beside.ran * (alone.waited / alone.ran) / beside.waited);
+    let theirs = 100.0 * ran * runnable / beside.waited;
     println!(
         "{ours:.1} % here, {theirs:.1} % by schedstat; others had {others_pct:.0} %; {book:?}"
     );
@@ -220,23 +223,16 @@ fn a_busy_neighbour_is_named_with_the_share_that_schedstat_leaves_to_it() {
     }
     let groups = Groups::make();
     let database = Database::start(&groups);
-    let mut alone = Counted::default();
-    let before = database.counted();
-    wait::until("waits for each other", || {
-        let after = database.counted();
-        alone = Counted { ran: after.ran - before.ran, waited: after.waited - before.waited };
-        alone.waited > 4e9
-    });
     let neighbour = Spin::start(1, Some(&[CPU])).expect("a worker");
     groups.take(NEIGHBOUR, neighbour.pid());
     groups.weigh(DATABASE, 100);
-    share_is_right(&groups, &database, alone, &neighbour);
+    share_is_right(&groups, &database, &neighbour);
     // Stopped half of the time, it leaves the database waits for its own connections.
     groups.weigh(DATABASE, MOST);
     let pid = neighbour.pid();
     let halved =
         format!("while kill -STOP {pid}; do sleep 0.05; kill -CONT {pid}; sleep 0.05; done");
     let halved = Load::start(Command::new("taskset").args(["-c", "1", "sh", "-c", &halved]));
-    share_is_right(&groups, &database, alone, &neighbour);
+    share_is_right(&groups, &database, &neighbour);
     drop(halved);
 }
