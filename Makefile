@@ -115,13 +115,6 @@ duckdb:
 	@$(call venv,duckdb)
 	@$(DUCKDB) -c 'import duckdb, pytz' 2>/dev/null || $(DUCKDB) -m pip install --quiet duckdb pytz
 
-.PHONY: test-metrics
-test-metrics: cargo ## Hold the page of metrics against the strict parser of OpenMetrics (Python's, installed below target/) and promtool
-	@$(call venv,prometheus)
-	@target/prometheus/bin/python3 -c 'import prometheus_client' 2>/dev/null || \
-	    target/prometheus/bin/python3 -m pip install --quiet prometheus_client
-	EXACTOP_TEST_PYTHON=$(CURDIR)/target/prometheus/bin/python3 $(CARGO) test -p exactop-metrics outside
-
 .PHONY: test-web
 test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless) and the rules of axe-core
 	@command -v chromium >/dev/null || scripts/deps.sh web

@@ -23,7 +23,6 @@ cd "$(dirname "$0")/.."
 # A target, further words for make or -, and its prerequisites. The short ones first.
 targets='
 audit             -                 network
-test-metrics      -                 network
 test-web          -                 -
 test-fleet        -                 network
 test-fleet-demo   -                 network
