@@ -127,12 +127,17 @@ static __always_inline __u32 begun_tree(struct task_struct *parent, struct task_
 /* The tree of a task with an unseen birth: that of its process, or of its present parent. */
 static __always_inline __u32 inherited_tree(struct task_struct *task)
 {
-	__u32 tree = tree_of(task->group_leader);
+	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
+	__u32 tree;
 
+	/* Read here, once: to_read() says what it costs to load each read of each path. */
+	barrier_var(leader);
+	barrier_var(parent);
+	tree = tree_of(leader);
 	if (!tree)
-		tree = begun_tree(task->real_parent, task);
+		tree = begun_tree(parent, task);
 	if (!tree)
-		tree = tree_of(task->real_parent);
+		tree = tree_of(parent);
 	return tree;
 }
 
