@@ -50,7 +50,7 @@ static __always_inline __u32 cpu_of_task(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->thread_info.cpu))
 		return task->thread_info.cpu;
-	return BPF_CORE_READ((struct task_struct___before_5_16 *)task, cpu);
+	return BPF_CORE_READ(task, cpu);
 }
 
 /* An int in 6.x, a byte in 7.3. Without the field no task counts as being on a CPU. */

@@ -141,6 +141,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	refcount_t usage;
 	unsigned int __state;
+	unsigned int cpu; /* before 5.16, when thread_info did not have it */
 	unsigned int on_cpu;
 	unsigned int on_rq;
 	unsigned int exit_state;
@@ -174,16 +175,6 @@ struct task_struct {
 	int softirq_disable_cnt; /* PREEMPT_RT */
 };
 
-/* Before 5.14 the field had the name `state`. */
-struct task_struct___before_5_14 {
-	long state;
-};
-
-/* Before 5.16 thread_info did not have the CPU. */
-struct task_struct___before_5_16 {
-	unsigned int cpu;
-};
-
 struct bpf_mem_alloc {
 };
 
@@ -200,6 +191,12 @@ struct bpf_local_storage {
 	__u32 mem_charge;
 };
 
+#pragma clang attribute pop
+
+/*
+ * Contexts of iterators: the same in every kernel, so loading adapts nothing. It searches each type
+ * that it adapts among all types of the kernel.
+ */
 struct bpf_iter_meta {
 	struct seq_file *seq;
 	__u64 session_id;
@@ -217,8 +214,6 @@ struct bpf_iter__bpf_map_elem {
 	void *key;
 	void *value;
 };
-
-#pragma clang attribute pop
 
 enum cgroup_subsys_id { cpuset_cgrp_id = 0, cpu_cgrp_id = 1 };
 

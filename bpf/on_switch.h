@@ -25,14 +25,7 @@
 	int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,                \
 		     struct task_struct *next)                                                     \
 	{                                                                                          \
-		struct task_struct___before_5_14 *old = (void *)prev;                              \
-		unsigned int state;                                                                \
-                                                                                                   \
-		if (bpf_core_field_exists(prev->__state))                                          \
-			state = prev->__state;                                                     \
-		else                                                                               \
-			state = BPF_CORE_READ(old, state);                                         \
-		return handle(preempt, prev, next, state);                                         \
+		return handle(preempt, prev, next, prev->__state);                                 \
 	}
 
 #endif

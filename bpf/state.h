@@ -18,12 +18,9 @@ static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state
 	return EX_SLEEP;
 }
 
-/* task_struct.__state, or its older name. */
 static __always_inline unsigned int state_of(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+	return BPF_CORE_READ(task, __state);
 }
 
 #endif

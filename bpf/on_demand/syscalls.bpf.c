@@ -216,7 +216,7 @@ int open_syscalls(struct bpf_iter__task *ctx)
 		return 0;
 	} else {
 		/* Asleep since before the attach: only the registers of a sleeper do not change. */
-		state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+		state = task->__state;
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		if (!state || !regs)
 			return 0;

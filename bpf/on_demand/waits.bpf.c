@@ -308,7 +308,7 @@ int open_waits(struct bpf_iter__task *ctx)
 		count_lost();
 		return 0;
 	}
-	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+	state = task->__state;
 	if (!t->since) {
 		t->since = bpf_ktime_get_ns();
 		if (state && !is_on_cpu(task))

@@ -451,7 +451,7 @@ int seed(struct bpf_iter__task *ctx)
 	if (thread_of(task))
 		return 0;
 	t = remember(task);
-	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+	state = task->__state;
 	if (!t)
 		return 0;
 	t->late = 1;

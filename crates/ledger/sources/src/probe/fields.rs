@@ -20,7 +20,7 @@ pub(super) struct Field {
     pub loses: Option<&'static str>,
 }
 
-pub(super) const FIELDS: [Field; 26] = [
+pub(super) const FIELDS: [Field; 25] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -42,13 +42,6 @@ pub(super) const FIELDS: [Field; 26] = [
         name: "in_user_fault",
         kernels: "with CONFIG_MEMCG, from 6.11 on CONFIG_MEMCG_V1",
         instead: "a task that sleeps in the kernel outside of a system call counts as in a page fault",
-        loses: None,
-    },
-    Field {
-        of: "task_struct",
-        name: "__state",
-        kernels: "5.14",
-        instead: "task_struct.state",
         loses: None,
     },
     Field {
