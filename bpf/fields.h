@@ -39,6 +39,11 @@ static __always_inline struct task_struct *to_read(struct task_struct *task)
 	return task;
 }
 
+static __always_inline bool has_run_queues(void)
+{
+	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
+}
+
 /* The run queue of a task's present or last CPU. Callers must check has_run_queues() first. */
 static __always_inline struct rq *run_queue_of(struct task_struct *task)
 {

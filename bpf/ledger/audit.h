@@ -16,11 +16,6 @@
 
 #include "cpu.h"
 
-static __always_inline bool has_run_queues(void)
-{
-	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
-}
-
 /* Without run queues the clock of the stamps is unknown (clock_offset). */
 static __always_inline bool counts_waits(void)
 {

@@ -61,9 +61,9 @@ static __always_inline __u64 credit(struct task_struct *task, __u64 now)
 	struct rq *rq;
 	__u64 behind, credit;
 
-	if (!bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+	if (!has_run_queues())
 		return 0;
-	rq = task->se.cfs_rq->rq;
+	rq = run_queue_of(task);
 	/* The clock by which tasks are charged leaves out interrupts and steal. */
 	behind = rq->clock - rq->clock_task;
 	credit = now - clock_offset - behind - task->se.exec_start;
@@ -85,8 +85,8 @@ static __always_inline void set_clock(void)
 {
 	struct task_struct *me = bpf_get_current_task_btf();
 
-	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
-		clock_offset = bpf_ktime_get_ns() - me->se.cfs_rq->rq->clock;
+	if (has_run_queues())
+		clock_offset = bpf_ktime_get_ns() - run_queue_of(me)->clock;
 }
 
 static __always_inline __u32 ex_state_of(struct task_struct *task, __u32 kstate)
@@ -116,12 +116,12 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 	shot->maj_flt = task->maj_flt;
 	shot->migrations = task->se.nr_migrations;
 	if (task->pid == task->tgid) {
-		shot->cutime = task->signal->cutime;
-		shot->cstime = task->signal->cstime;
+		shot->cutime = to_read(task)->signal->cutime;
+		shot->cstime = to_read(task)->signal->cstime;
 	}
 	shot->cpu = EX_NO_CPU;
-	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
-		shot->cpu = task->se.cfs_rq->rq->cpu;
+	if (has_run_queues())
+		shot->cpu = run_queue_of(task)->cpu;
 	/* Never runs backwards: the clocks are read a little apart. */
 	shot->run = s->sum_exec + (is_on_cpu(task) ? credit(task, now) : 0);
 	if (shot->run < s->run)
@@ -157,8 +157,7 @@ static __always_inline bool did_nothing(struct task_struct *task)
 {
 	__u64 arrived, since = read_clock[(read_no - 1) & 1];
 
-	if (!bpf_core_field_exists(task->sched_info.last_arrival) ||
-	    !bpf_core_field_exists(task->__state))
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
 		return false;
 	arrived = task->sched_info.last_arrival;
 	if (!arrived || arrived + EX_CLOCKS_APART >= since || task->sched_info.last_queued)
@@ -169,7 +168,7 @@ static __always_inline bool did_nothing(struct task_struct *task)
 	if (task->__state & TASK_FROZEN || !task->__state)
 		return false;
 	/* With more threads, one of them may have waited for a child. */
-	return task->thread_node.next == task->thread_node.prev;
+	return to_read(task)->thread_node.next == to_read(task)->thread_node.prev;
 }
 
 /*
@@ -212,7 +211,8 @@ static __always_inline struct shown *did_something(struct task_struct *task)
 	look.of_children = 0;
 	/* Any of its threads may have waited for a child. */
 	if (task->pid == task->tgid)
-		look.of_children = task->signal->cutime + task->signal->cstime;
+		look.of_children =
+			to_read(task)->signal->cutime + to_read(task)->signal->cstime;
 	if (!s->serial || s->sum_exec != look.sum_exec || s->switches != look.switches ||
 	    s->state != look.state || s->of_children != look.of_children || look.on_cpu ||
 	    s->was_on_cpu)
@@ -299,8 +299,8 @@ static __always_inline void set_read_clock(void)
 		return;
 	last_read = read_no;
 	read_clock[read_no & 1] = 0;
-	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
-		read_clock[read_no & 1] = me->se.cfs_rq->rq->clock;
+	if (has_run_queues())
+		read_clock[read_no & 1] = run_queue_of(me)->clock;
 	__builtin_memset(on_cpu_bits[read_no & 1], 0, sizeof(on_cpu_bits[0]));
 }
 
