@@ -33,7 +33,7 @@ struct Subject {
     measure: fn(&Bench) -> Result<f64>,
 }
 
-const SUBJECTS: [Subject; 3] = [
+const SUBJECTS: [Subject; 4] = [
     Subject {
         name: "a refresh, a few processes running, without programs",
         sleepers: 1_000,
@@ -41,6 +41,14 @@ const SUBJECTS: [Subject; 3] = [
         target: 0.7,
         unit: "ms",
         measure: refresh_ms,
+    },
+    Subject {
+        name: "colours and graphs, of a refresh at 200x50",
+        sleepers: 1_000,
+        command: "exactop -d 0.2 --source ledger",
+        target: 5.0,
+        unit: "%",
+        measure: colours_pct,
     },
     Subject {
         name: "a daemon, scraped every 15 s",
@@ -76,13 +84,29 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(section(&figures))
 }
 
-/// The process's CPU time for one refresh.
 fn refresh_ms(bench: &Bench) -> Result<f64> {
+    refresh_ms_on(bench, Surface::Terminal)
+}
+
+/// What a whole screen takes longer with colours and graphs than without, of a refresh.
+fn colours_pct(bench: &Bench) -> Result<f64> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["run", "--release", "-q", "-p", "exactop-tui", "--example", "drawing"]);
+    let output = cargo.output().context("running cargo")?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let drawn: Value = serde_json::from_slice(&output.stdout)?;
+    let ns = |key: &str| drawn[key].as_f64().with_context(|| format!("{drawn} has no {key}"));
+    let extra_ms = (ns("with_ns")? - ns("without_ns")?) / 1e6;
+    Ok(100.0 * extra_ms / refresh_ms_on(bench, Surface::LargeTerminal)?)
+}
+
+/// The process's CPU time for one refresh.
+fn refresh_ms_on(bench: &Bench, surface: Surface) -> Result<f64> {
     let _load = Running::start(Command::new("/bin/sh").args(["-c", LOAD]), Surface::Pipe)?;
     let mut command = Command::new(&bench.exactop);
     command.args(["-d", &REFRESH_S.to_string(), "--source", "ledger"]);
     command.env("TERM", "xterm-256color").env("HOME", "/dev/null");
-    let running = Running::start(&mut command, Surface::Terminal)?;
+    let running = Running::start(&mut command, surface)?;
     std::thread::sleep(WARM);
     let (before, began) = (cpu_time::of_process(running.pid())?, Instant::now());
     std::thread::sleep(Duration::from_secs(if bench.quick { 2 } else { 10 }));
@@ -159,7 +183,7 @@ fn section(figures: &[Spread]) -> Section {
     Section {
         name: "steady",
         title: "Refreshes and daemons".into(),
-        how: "CPU time of a refresh in ms; of a daemon and its programs in per cent of one CPU."
+        how: "CPU time of a refresh in ms, of colours and graphs in per cent of it; of a daemon and its programs in per cent of one CPU."
             .into(),
         commands: SUBJECTS.iter().map(|subject| subject.command.into()).collect(),
         tables: vec![table],

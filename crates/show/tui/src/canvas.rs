@@ -169,7 +169,7 @@ impl Canvas {
     ///
     /// # Errors
     /// The backend fails.
-    pub(crate) fn write<B: Backend>(&mut self, backend: &mut B) -> Result<(), B::Error> {
+    pub fn write<B: Backend>(&mut self, backend: &mut B) -> Result<(), B::Error> {
         let Canvas { now, was, drawn, .. } = self;
         let rows = (0u16..).zip(drawn.iter()).filter(|(_, drawn)| **drawn);
         let changes = rows.flat_map(|(y, _)| {
