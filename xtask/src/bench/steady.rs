@@ -35,7 +35,7 @@ struct Subject {
 
 const SUBJECTS: [Subject; 4] = [
     Subject {
-        name: "a refresh, a few processes running, without programs",
+        name: "a refresh, without BPF programs",
         sleepers: 1_000,
         command: "exactop -d 0.2 --source ledger",
         target: 0.7,
@@ -43,7 +43,7 @@ const SUBJECTS: [Subject; 4] = [
         measure: refresh_ms,
     },
     Subject {
-        name: "colours and graphs, of a refresh at 200x50",
+        name: "its colours and graphs, at 200x50",
         sleepers: 1_000,
         command: "exactop -d 0.2 --source ledger",
         target: 5.0,
@@ -183,7 +183,7 @@ fn section(figures: &[Spread]) -> Section {
     Section {
         name: "steady",
         title: "Refreshes and daemons".into(),
-        how: "CPU time of a refresh in ms, of colours and graphs in per cent of it; of a daemon and its programs in per cent of one CPU."
+        how: "CPU time of a refresh in ms, of its colours and graphs in per cent of it, of a daemon and its programs in per cent of one CPU."
             .into(),
         commands: SUBJECTS.iter().map(|subject| subject.command.into()).collect(),
         tables: vec![table],
