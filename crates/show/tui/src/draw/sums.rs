@@ -2,7 +2,7 @@
 //! limits of each, and the rows that waited or were throttled.
 
 use super::figures::{joined, most_words, named, row_of_line, rows_beside, titled, widths};
-use super::text::{cut, put};
+use super::text::{cut, cut_middle, put};
 use super::theme::{Ink, Theme};
 use crate::app::{App, Page};
 use crate::layout::Screen;
@@ -26,26 +26,36 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let at = app.selected_sum();
     let first = (at + 1).saturating_sub(rows);
     let shown = app.sum_rows().into_iter().skip(first).take(rows);
-    let texts: Vec<Vec<String>> = shown.map(|row| line(frame, row)).collect();
     let titles = heading(sums).to_vec();
+    let width = usize::from(buf.area.width);
+    let texts: Vec<Vec<String>> =
+        shown.map(|row| cells(&titles, line(frame, row), width)).collect();
     // Culprits give way first, except where they are the subject.
     let is_subject = matches!(app.page(), Page::Sums(page) if page.starved);
     let culprits = (!is_subject).then_some(KEPT_OFF);
     let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
     let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
-    let widths = widths(&titles, &texts, &give_way, usize::from(buf.area.width));
+    let widths = widths(&titles, &texts, &give_way, width);
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
         let ink = if index == at { Ink::Selected } else { Ink::Plain };
         let name = text.last().map_or("", String::as_str);
-        let text = named(text, name, &widths, usize::from(buf.area.width));
+        let text = named(text, name, &widths, width);
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(ink)));
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
     for (y, text) in (below..height).zip(words) {
-        let text = cut(&text, usize::from(buf.area.width));
+        let text = cut(&text, width);
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
+}
+
+/// The cells of a row. Its culprits have half of the screen at most: its name comes after them.
+fn cells(titles: &[String], mut texts: Vec<String>, width: usize) -> Vec<String> {
+    for (text, _) in texts.iter_mut().zip(titles).filter(|(_, title)| *title == KEPT_OFF) {
+        *text = cut_middle(text, width / 2);
+    }
+    texts
 }
 
 /// The row of a line of the screen; `None`: the line has none.

@@ -100,6 +100,23 @@ fn three_shows_who_starves_whom_under_every_key() {
 }
 
 #[test]
+fn a_long_culprit_leaves_room_for_the_name_of_its_victim() {
+    let mut app = app(80, 24, Settings::default());
+    keys(&mut app, "3");
+    let mut long = arranged(&app.ask(), 0);
+    let rows = &mut long.sums.as_mut().expect("groups").rows;
+    let starved = rows.iter_mut().find(|row| row.kept_off.is_some()).expect("a culprit");
+    starved.name = "/its-victim".into();
+    for culprit in &mut starved.kept_off.as_mut().expect("a culprit").culprits {
+        culprit.culprit = format!("/{}.slice", "very-long-".repeat(9));
+    }
+    accept(&mut app, long);
+    let shown = picture(&app);
+    assert!(shown.contains("KEPT OFF BY") && shown.contains("CGROUP"), "{shown}");
+    assert!(shown.contains("/its-victim"), "{shown}");
+}
+
+#[test]
 fn the_column_menu_at_80x24_and_200x50() {
     let mut narrow = app(80, 24, Settings::default());
     keys(&mut narrow, "2o");
