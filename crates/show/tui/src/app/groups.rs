@@ -36,8 +36,8 @@ pub struct GroupsPage {
     pub selected: Option<GroupKey>,
     /// The group for which the page was opened, by the kernel's id.
     pub of: Option<u64>,
-    /// Show only the groups that lost time to their quota.
-    pub throttled: bool,
+    /// The order, if only the groups that lost time to their quota are shown.
+    pub throttled: Option<Order>,
 }
 
 impl App {
@@ -47,12 +47,18 @@ impl App {
 
     /// Sort order among the groups of one parent.
     pub(crate) fn order_of_groups(&self, groups: &Groups) -> Order {
-        self.groups_order.unwrap_or_else(|| first_order(groups))
+        self.throttled_order().or(self.groups_order).unwrap_or_else(|| first_order(groups))
+    }
+
+    /// The order of the page with only the throttled groups; `None`: another page.
+    fn throttled_order(&self) -> Option<Order> {
+        let Page::Groups(page) = &self.page else { return None };
+        page.throttled
     }
 
     /// The groups in the order on the screen.
     pub(crate) fn group_rows(&self) -> Vec<&GroupRow> {
-        let only = matches!(&self.page, Page::Groups(page) if page.throttled);
+        let only = self.throttled_order().is_some();
         let mut rows = self
             .groups()
             .map_or(Vec::new(), |groups| ordered(groups, self.order_of_groups(groups)));
@@ -100,14 +106,14 @@ impl App {
     /// Opens the page with only the throttled groups, the most throttled first; closes it if it
     /// shows them.
     pub(super) fn open_throttled(&mut self) -> Action {
-        if matches!(&self.page, Page::Groups(page) if page.throttled) {
+        if self.throttled_order().is_some() {
             return self.close_page_on(KeyCommand::Back);
         }
         let was_open = matches!(self.page, Page::Groups(_));
         self.table.members_of = None;
-        self.page = Page::Groups(GroupsPage { throttled: true, ..GroupsPage::default() });
-        let by = heading().iter().position(|title| *title == "THR%").unwrap_or(0);
-        self.groups_order = Some(Order { column: by, descending: true });
+        let column = heading().iter().position(|title| *title == "THR%").unwrap_or(0);
+        let throttled = Some(Order { column, descending: true });
+        self.page = Page::Groups(GroupsPage { throttled, ..GroupsPage::default() });
         self.say("throttled groups: Enter shows a group's processes, 4 or Esc goes back");
         match was_open {
             true => Action::Draw,
@@ -150,7 +156,10 @@ impl App {
         let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else { return };
         match ordering::on_key(command, now, &heading().map(String::from)) {
             Some(Ok((order, text))) => {
-                self.groups_order = Some(order);
+                match &mut self.page {
+                    Page::Groups(GroupsPage { throttled: Some(now), .. }) => *now = order,
+                    _ => self.groups_order = Some(order),
+                }
                 self.say(text);
             }
             Some(Err(why)) => self.complain(why),

@@ -17,8 +17,8 @@ pub struct SumsPage {
     pub by: Grouping,
     /// Name of the selected row; `None`: the first.
     pub selected: Option<String>,
-    /// True if it was opened for those who wait.
-    pub starved: bool,
+    /// The order, if it was opened for those who wait.
+    pub starved: Option<Order>,
 }
 
 impl App {
@@ -30,7 +30,13 @@ impl App {
 
     /// The sort order.
     pub(crate) fn order_of_sums(&self) -> Order {
-        self.sums_order.unwrap_or(FIRST_ORDER)
+        self.starved_order().or(self.sums_order).unwrap_or(FIRST_ORDER)
+    }
+
+    /// The order of the page of those who wait; `None`: another page.
+    pub(crate) fn starved_order(&self) -> Option<Order> {
+        let Page::Sums(page) = &self.page else { return None };
+        page.starved
     }
 
     /// The rows in the order on the screen.
@@ -50,10 +56,14 @@ impl App {
     }
 
     pub(super) fn open_sums_by(&mut self, by: Grouping) -> Action {
+        self.sums_by = by;
+        self.show_sums(by, None)
+    }
+
+    fn show_sums(&mut self, by: Grouping, starved: Option<Order>) -> Action {
         let had_groups = self.ask().groups;
         self.table.members_of = None;
-        self.sums_by = by;
-        self.page = Page::Sums(SumsPage { by, selected: None, starved: false });
+        self.page = Page::Sums(SumsPage { by, selected: None, starved });
         // A group's files are read at both ends of a window.
         match self.ask().groups && !had_groups {
             true => self.attaching(),
@@ -72,7 +82,7 @@ impl App {
 
     /// Control groups by their wait, each with who had the CPU meanwhile; if they are shown, leaves.
     pub(super) fn open_starved(&mut self) -> Action {
-        if matches!(&self.page, Page::Sums(page) if page.starved) {
+        if self.starved_order().is_some() {
             return self.close_page_on(KeyCommand::Back);
         }
         let provenance = self.frame().map(|frame| &frame.provenance);
@@ -84,12 +94,9 @@ impl App {
             return Action::Draw;
         }
         let keeps_blame = self.frame().is_some_and(|frame| frame.keeps_blame);
-        let action = self.open_sums_by(Grouping::Cgroup);
-        if let Page::Sums(page) = &mut self.page {
-            page.starved = true;
-        }
-        let by = FIGURES.iter().position(|(title, ..)| *title == "LAT%").unwrap_or(0);
-        self.sums_order = Some(Order { column: by, descending: true });
+        let column = FIGURES.iter().position(|(title, ..)| *title == "LAT%").unwrap_or(0);
+        let order = Order { column, descending: true };
+        let action = self.show_sums(Grouping::Cgroup, Some(order));
         self.say(match keeps_blame {
             true => "who starves whom: K sums by other keys, 3 or Esc goes back",
             false => "who starves whom: rows that wait; no blame book names their culprits",
@@ -101,13 +108,7 @@ impl App {
     pub(super) fn on_sums(&mut self, command: KeyCommand) -> Option<Action> {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
-            KeyCommand::Sums => {
-                let at = Grouping::PAGES
-                    .iter()
-                    .position(|by| *by == self.sums_by)
-                    .map_or(0, |at| at + 1);
-                return Some(self.open_sums_by(Grouping::PAGES[at % Grouping::PAGES.len()]));
-            }
+            KeyCommand::Sums => return Some(self.sum_by_next()),
             KeyCommand::Up => self.move_sum(-1),
             KeyCommand::Down => self.move_sum(1),
             KeyCommand::PageUp => self.move_sum(-screen),
@@ -119,6 +120,17 @@ impl App {
             _ => return self.order_sums(command),
         }
         Some(Action::Draw)
+    }
+
+    /// The same page by the next key.
+    fn sum_by_next(&mut self) -> Action {
+        let Page::Sums(SumsPage { by, starved, .. }) = self.page else { return self.open_sums() };
+        let at = Grouping::PAGES.iter().position(|other| *other == by).map_or(0, |at| at + 1);
+        let next = Grouping::PAGES[at % Grouping::PAGES.len()];
+        match starved {
+            Some(_) => self.show_sums(next, starved),
+            None => self.open_sums_by(next),
+        }
     }
 
     /// Opens the table of the processes in the selected row.
@@ -142,7 +154,10 @@ impl App {
         let titles = heading(self.sums()?);
         match ordering::on_key(command, self.order_of_sums(), &titles)? {
             Ok((order, text)) => {
-                self.sums_order = Some(order);
+                match &mut self.page {
+                    Page::Sums(SumsPage { starved: Some(now), .. }) => *now = order,
+                    _ => self.sums_order = Some(order),
+                }
                 self.say(text);
             }
             Err(why) => self.complain(why),

@@ -4,7 +4,7 @@
 use super::figures::{joined, most_words, named, row_of_line, rows_beside, titled, widths};
 use super::text::{cut, cut_middle, put};
 use super::theme::{Ink, Theme};
-use crate::app::{App, Page};
+use crate::app::App;
 use crate::layout::Screen;
 use exactop_model::frame::named_sums::NamedSums;
 use exactop_model::words::named_sums::{heading, line, lost, without_groups, KEPT_OFF};
@@ -31,8 +31,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let texts: Vec<Vec<String>> =
         shown.map(|row| cells(&titles, line(frame, row), width)).collect();
     // Culprits give way first, except where they are the subject.
-    let is_subject = matches!(app.page(), Page::Sums(page) if page.starved);
-    let culprits = (!is_subject).then_some(KEPT_OFF);
+    let culprits = app.starved_order().is_none().then_some(KEPT_OFF);
     let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
     let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
     let widths = widths(&titles, &texts, &give_way, width);

@@ -78,7 +78,8 @@ fn who_waits_at_80x24_and_200x50() {
 fn three_shows_who_starves_whom_under_every_key() {
     let mut app = app(120, 30, Settings::default());
     keys(&mut app, "3");
-    assert!(matches!(app.page(), Page::Sums(page) if page.starved && page.by == Grouping::Cgroup));
+    let is_starved = |app: &App, by| matches!(app.page(), Page::Sums(page) if page.starved.is_some() && page.by == by);
+    assert!(is_starved(&app, Grouping::Cgroup));
     assert!(message(&app).starts_with("who starves whom"), "{}", message(&app));
     let shown = picture(&app);
     assert!(shown.contains("▾LAT%") && shown.contains("KEPT OFF BY"), "{shown}");
@@ -88,7 +89,8 @@ fn three_shows_who_starves_whom_under_every_key() {
     let shown = picture(&app);
     assert!(shown.contains("sh 90 %, rcu_preempt 10 %"), "{shown}");
     assert!(shown.contains("itself 98 %, postgres 1 %"), "{shown}");
-    keys(&mut app, "33");
+    assert!(is_starved(&app, Grouping::Command));
+    keys(&mut app, "3");
     assert_eq!(app.page(), &Page::Table);
     // Without a book, those who wait are shown.
     let mut without = arranged(&app.ask(), 0);
@@ -96,7 +98,29 @@ fn three_shows_who_starves_whom_under_every_key() {
     accept(&mut app, without);
     keys(&mut app, "3");
     assert!(message(&app).contains("no blame book"), "{}", message(&app));
-    assert!(matches!(app.page(), Page::Sums(page) if page.starved));
+    assert!(is_starved(&app, Grouping::Cgroup));
+}
+
+#[test]
+fn the_pages_of_an_incident_keep_their_order_to_themselves() {
+    let mut app = app(200, 50, Settings::default());
+    for (page, incident, order) in [("K", "3", "▾LAT%"), ("g", "4", "▾THR%")] {
+        keys(&mut app, page);
+        let usual = picture(&app);
+        assert!(!usual.contains(order), "{usual}");
+        press(&mut app, KeyCode::Esc);
+        keys(&mut app, incident);
+        let shown = picture(&app);
+        assert!(shown.contains(order), "{shown}");
+        // Sorted by another column, it is still another page than the usual one.
+        keys(&mut app, "<");
+        let shown = picture(&app);
+        assert!(!shown.contains(order) && shown.contains('▾'), "{shown}");
+        press(&mut app, KeyCode::Esc);
+        keys(&mut app, page);
+        assert_eq!(picture(&app), usual);
+        press(&mut app, KeyCode::Esc);
+    }
 }
 
 #[test]
@@ -194,7 +218,7 @@ fn four_shows_the_throttled_groups_only() {
     let mut app = app(120, 30, Settings::default());
     keys(&mut app, "4");
     let Page::Groups(page) = app.page() else { panic!("{:?}", app.page()) };
-    assert!(page.throttled);
+    assert!(page.throttled.is_some());
     let frame = app.frame().expect("a frame");
     let groups = frame.groups.as_ref().expect("asked for").as_ref().expect("groups");
     let (throttled, others): (Vec<_>, Vec<_>) =
@@ -207,7 +231,7 @@ fn four_shows_the_throttled_groups_only() {
     keys(&mut app, "4");
     assert_eq!(app.page(), &Page::Table);
     keys(&mut app, "g");
-    assert!(matches!(app.page(), Page::Groups(page) if !page.throttled));
+    assert!(matches!(app.page(), Page::Groups(page) if page.throttled.is_none()));
 }
 
 /// A source without the figures says which source has them.
