@@ -71,7 +71,6 @@ struct ex_cum {
 	__u64 maj_flt;
 	__u32 missed;  /* switches of the task that the kernel counted and did not show */
 	__u32 repairs; /* repairs of the task; of a group: repaired tasks */
-	__u64 sized;   /* of a task alone: waits that are in the histograms, ns */
 	/*
 	 * The audit (ledger/audit.h): our figure less the kernel's, without the clocks' difference
 	 * over the same events (error), and that difference (bias). Signed; a group sums them
@@ -83,13 +82,21 @@ struct ex_cum {
 	__s64 lat_bias;
 };
 
+/* Cumulative figures of a task that no sum has: what became of its waits. */
+struct ex_wait_cum {
+	__u64 sized;  /* those in the histograms, ns */
+	__u64 brief;  /* booked ones that are too short for a culprit, ns */
+	__u64 briefs; /* and their number */
+};
+
 /*
  * A task. It has one writer at a time: its CPU or, while it is off CPU, the CPU that wakes or picks
  * it. The scheduler's own locks order them; ledger/writer.h covers the rest.
  *
- * `snap` is `cum` as of the boundary of `epoch`. A writer that crosses a boundary stores snap,
- * epoch, cum in this order. So a reader that finds the boundary's epoch takes snap. If it finds an
- * older epoch before and after its copy, it takes cum and adds the time since `since`.
+ * `snap` is `cum` as of the boundary of `epoch`, and `snap_waits` is `waits`. A writer that crosses a
+ * boundary stores snap, epoch, cum in this order. So a reader that finds the boundary's epoch takes
+ * snap. If it finds an older epoch before and after its copy, it takes cum and adds the time since
+ * `since`.
  */
 struct ex_slot {
 	__u64 task;   /* address of the task_struct; 0: free */
@@ -121,8 +128,10 @@ struct ex_slot {
 	__u16 party; /* number of its party in the blame book; 0: none */
 	__u16 snap_party;
 	__u32 tree;	  /* the followed tree that it belongs to; 0: none; inherited */
+	struct ex_wait_cum waits;
 	struct ex_cum cum;
 	struct ex_cum snap;
+	struct ex_wait_cum snap_waits;
 };
 
 /* A process whose children begin a followed tree. */
@@ -345,7 +354,7 @@ struct ex_pair {
 	__u64 times;
 };
 
-/* A CPU's part of the blame book. */
+/* A CPU's part of the blame book. What each switch needs is in the first cache line. */
 struct ex_book {
 	__u32 stays; /* number of ended stays so far */
 	__u32 booked; /* bookings so far, if some are left out for tests */
@@ -354,7 +363,9 @@ struct ex_book {
 	__u32 pad;
 	__u64 steal; /* the CPU's figures when that stay began */
 	__u64 irq;
-	struct ex_segment ring[EX_STAYS];
+	__u64 last_began;
+	struct ex_segment last;		  /* the last ended stay */
+	struct ex_segment ring[EX_STAYS]; /* those before: number n at n & (EX_STAYS - 1) */
 	struct ex_pair pairs[2][EX_PAIRS]; /* of the window of epoch e at [e & 1] */
 	__u64 used[2][EX_PAIRS / 64]; /* a bit for each place of them that is taken */
 };
@@ -406,16 +417,16 @@ enum ex_error {
 	EX_ERRORS
 };
 
-_Static_assert(sizeof(struct ex_cum) == 272, "ex_cum");
+_Static_assert(sizeof(struct ex_cum) == 264, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 72, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 768, "ex_slot");
+_Static_assert(sizeof(struct ex_slot) == 800, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 576, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 72, "ex_group_key");
-_Static_assert(sizeof(struct ex_group) == 840, "ex_group");
+_Static_assert(sizeof(struct ex_group) == 824, "ex_group");
 _Static_assert(sizeof(struct ex_zombie) == 96, "ex_zombie");
 _Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
 _Static_assert(sizeof(struct ex_party) == 40, "ex_party");
-_Static_assert(sizeof(struct ex_book) == 55584, "ex_book");
+_Static_assert(sizeof(struct ex_book) == 55616, "ex_book");
 _Static_assert(sizeof(struct ex_wait_size) == 32, "ex_wait_size");
 
 #endif

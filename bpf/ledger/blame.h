@@ -7,8 +7,9 @@
  * the last one back, and each overlap goes to a pair of the task's party and the stay's. A party is
  * what an owner under every key is made of, so that all sums of pairs agree.
  *
- * A slot counts what is booked of its waits. What is not booked yet is in flight. So waits equal
- * pairs and the change of what is in flight, if no booking is missing.
+ * A slot counts what is booked of its waits, and keeps those under the floor. What is not booked yet
+ * is in flight. So waits equal pairs, brief ones, and the change of what is in flight, if no booking
+ * is missing.
  */
 #ifndef EXACTOP_BLAME_H
 #define EXACTOP_BLAME_H
@@ -116,16 +117,20 @@ static __always_inline __u32 who_is(__u32 party, __u32 why)
 /* Places of a table that a pair may have. */
 #define EX_PAIR_PROBES 8
 
+/* True only in a book that leaves out bookings for tests. */
+static __always_inline bool is_unbooked(struct ex_book *b)
+{
+	return unbooked_one_in && b->booked++ % unbooked_one_in == 0;
+}
+
 /* Books time to a pair of a window. */
-__noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
+__noinline int book_pair(__u64 pair, __u64 ns, __u64 times, __u32 e)
 {
 	struct ex_book *b = book_of(bpf_get_smp_processor_id());
 	__u32 first = (pair * 0x9e3779b97f4a7c15ull) >> 40, at, i;
 	struct ex_pair *p;
 
-	if (!b || !ns)
-		return 0;
-	if (unbooked_one_in && b->booked++ % unbooked_one_in == 0)
+	if (!b || !ns || is_unbooked(b))
 		return 0;
 	for (i = 0; i < EX_PAIR_PROBES; i++) {
 		at = (first + i) & (blame_places - 1) & (EX_PAIRS - 1);
@@ -136,17 +141,17 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u32 e)
 		}
 		if (p->pair == pair) {
 			p->ns += ns;
-			p->times++;
+			p->times += times;
 			return 0;
 		}
 	}
-	return add_to_party((pair & 0xffff00000000) | e, 0, 0, ns, 1);
+	return add_to_party((pair & 0xffff00000000) | e, 0, 0, ns, times);
 }
 
 /*
  * Books the part of the n-th stay on a CPU in which a task waited, less what steal and interrupts
- * took of it. Returns its begin, or that of the wait. Before the first stay is nothing. A function
- * of its own: the kernel verifies it once, not once for each stay.
+ * took of it. Returns its begin, or that of the wait. The begin of the first stay is unknown. A
+ * function of its own: the kernel verifies it once, not once for each stay.
  */
 __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
@@ -158,11 +163,16 @@ __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, _
 	if (!b)
 		return from;
 	if (!n) {
-		book_pair(victim | EX_BY_OLDER, to - from, e);
+		book_pair(victim | EX_BY_OLDER, to - from, 1, e);
 		return from;
 	}
-	stay = &b->ring[n & (EX_STAYS - 1)];
-	began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
+	if (n + 1 == b->stays) {
+		stay = &b->last;
+		began = b->last_began;
+	} else {
+		stay = &b->ring[n & (EX_STAYS - 1)];
+		began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
+	}
 	if (began >= to)
 		return to;
 	start = began > from ? began : from;
@@ -179,11 +189,11 @@ __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, _
 			steal = ns;
 		if (irq > ns - steal)
 			irq = ns - steal;
-		book_pair(victim | EX_BY_STEAL, steal, e);
-		book_pair(victim | EX_BY_INTERRUPTS, irq, e);
+		book_pair(victim | EX_BY_STEAL, steal, 1, e);
+		book_pair(victim | EX_BY_INTERRUPTS, irq, 1, e);
 		ns -= steal + irq;
 	}
-	book_pair(victim | who_is(stay->party, stay->why), ns, e);
+	book_pair(victim | who_is(stay->party, stay->why), ns, 1, e);
 	return start;
 }
 
@@ -198,11 +208,17 @@ static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from
 		return 0;
 	n = READ_ONCE(b->stays);
 	/* Who is on it now, if the task leaves the queue of a CPU for another one. */
-	began = n ? b->ring[(n - 1) & (EX_STAYS - 1)].end : to;
+	began = n ? b->last.end : to;
 	if (began < to) {
 		start = began > from ? began : from;
-		book_pair(victim | who_is(b->party, b->why), to - start, e);
+		book_pair(victim | who_is(b->party, b->why), to - start, 1, e);
 		to = start;
+	}
+	/* Most waits are for one stay, from which nothing was taken. */
+	if (n > 1 && from >= b->last_began && !(b->last.steal | b->last.irq)) {
+		if (from < to)
+			book_pair(victim | who_is(b->last.party, b->last.why), to - from, 1, e);
+		return 0;
 	}
 	if (!n)
 		n = 1;
@@ -212,8 +228,25 @@ static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from
 			return 0;
 		to = book_stay((__u64)cpu << 32 | (n - i), victim, e, from, to);
 	}
-	book_pair(victim | EX_BY_OLDER, to - from, e);
+	book_pair(victim | EX_BY_OLDER, to - from, 1, e);
 	return 0;
+}
+
+/*
+ * Most waits are brief. They have one culprit, so the slot keeps them, and the reader takes them
+ * from there.
+ */
+static __always_inline void book_brief(struct ex_slot *s, __u64 ns)
+{
+	struct ex_book *b;
+
+	if (unbooked_one_in) {
+		b = book_of(bpf_get_smp_processor_id());
+		if (!b || is_unbooked(b))
+			return;
+	}
+	s->waits.brief += ns;
+	s->waits.briefs += !!ns;
 }
 
 /*
@@ -235,11 +268,11 @@ __noinline int book_wait(struct ex_slot *s, __u32 cpu, __u64 to)
 	victim = pair_of(s->party, 0);
 	ns -= throttled;
 	if (throttled)
-		book_pair(victim | EX_BY_THROTTLE, throttled, s->epoch);
+		book_pair(victim | EX_BY_THROTTLE, throttled, 1, s->epoch);
 	if (ns >= blame_floor_ns)
 		lay_over(cpu, victim, s->epoch, to - ns, to);
 	else
-		book_pair(victim | EX_BY_BRIEF, ns, s->epoch);
+		book_brief(s, ns);
 	return 0;
 }
 
@@ -256,6 +289,19 @@ static __always_inline void post_waits(struct ex_slot *s, __u32 party, __u64 sig
 
 	if (waits | dispatches)
 		add_to_party(party_at(party, s), waits * sign, dispatches * sign, 0, 0);
+}
+
+/*
+ * A slot's brief waits in the window go to the pair of its party, and the slot keeps those of the
+ * windows before.
+ */
+static __always_inline void post_brief(struct ex_slot *s)
+{
+	__u64 ns = s->waits.brief - s->snap_waits.brief, times = s->waits.briefs - s->snap_waits.briefs;
+
+	s->waits.brief = s->snap_waits.brief;
+	s->waits.briefs = s->snap_waits.briefs;
+	book_pair(pair_of(s->party, EX_BY_BRIEF), ns, times, s->epoch);
 }
 
 /* The number of a party. */
@@ -306,6 +352,7 @@ __noinline int follow_party(struct ex_slot *s)
 	if (number == s->party)
 		return 0;
 	book_wait(s, cpu, s->since);
+	post_brief(s);
 	if (sizes_waits)
 		size_wait(s, 0);
 	post_waits(s, s->party, 1);
@@ -323,7 +370,8 @@ __noinline int end_waits(struct ex_slot *s)
 		return 0;
 	unbooked = waited(&s->cum) - s->cum.ns[EX_BOOKED];
 	s->cum.ns[EX_BOOKED] += unbooked;
-	book_pair(pair_of(s->party, EX_BY_OLDER), unbooked, s->epoch);
+	book_pair(pair_of(s->party, EX_BY_OLDER), unbooked, 1, s->epoch);
+	post_brief(s);
 	if (sizes_waits)
 		size_wait(s, 0);
 	post_waits(s, s->party, 1);
@@ -344,11 +392,14 @@ __noinline int end_stay(struct ex_cpu *c, __u32 cpu, __u32 who)
 		return 0;
 	steal = c->cum.steal - b->steal;
 	irq = c->cum.irq - b->irq;
-	stay = &b->ring[(b->stays - 1) & (EX_STAYS - 1)];
+	stay = &b->last;
 	/* Stays of one party in a row are one stay, so the ring reaches further back. */
 	if (!b->stays || stay->party != b->party || stay->why != b->why ||
 	    (steal | irq | stay->steal | stay->irq) >> EX_TAKEN_BITS) {
-		stay = &b->ring[b->stays++ & (EX_STAYS - 1)];
+		if (b->stays)
+			b->ring[(b->stays - 1) & (EX_STAYS - 1)] = *stay;
+		b->stays++;
+		b->last_began = stay->end;
 		stay->party = b->party;
 		stay->why = b->why;
 		stay->steal = 0;

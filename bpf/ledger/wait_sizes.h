@@ -150,10 +150,10 @@ __noinline int size_wait(struct ex_slot *s, __u64 times)
 
 	if (!s)
 		return 0;
-	ns = waited(&s->cum) - s->cum.sized;
+	ns = waited(&s->cum) - s->waits.sized;
 	if (!(ns | times))
 		return 0;
-	s->cum.sized += ns;
+	s->waits.sized += ns;
 	size = EX_PAIR_USED | (__u64)s->party << 16 | bucket_of(ns);
 	if (s->state == EX_LAT_PREEMPT || s->state == EX_THROTTLE)
 		size |= 1 << 8;

@@ -136,6 +136,7 @@ __noinline int set_aside(struct ex_cpu *c, struct ex_slot *s, __u64 slot_and_epo
 	if (irq > d - steal)
 		irq = d - steal;
 	s->snap = s->cum;
+	s->snap_waits = s->waits;
 	if (d) {
 		*time_in(&s->snap, account) += d - steal - irq;
 		s->snap.ns[EX_STEAL] += steal;

@@ -1,4 +1,5 @@
-//! Reads the blame book of a window: the waits of parties from the slots, and pairs from the CPUs.
+//! Reads the blame book of a window: the waits of parties and their brief ones from the slots, and
+//! all other pairs from the CPUs.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -51,6 +52,8 @@ pub struct SlotWaits {
     pub booked: u64,
     /// The part of them that is in the histograms, ns.
     pub sized: u64,
+    /// Booked waits under the floor.
+    pub brief: Booked,
     pub dispatches: u64,
     /// True if it waits.
     pub waits: bool,
@@ -141,6 +144,11 @@ impl BlameReader {
                 in_flight_delta_ns: now.in_flight(),
             },
         );
+        let times = now.brief.times.wrapping_sub(then.brief.times);
+        if times > 0 {
+            let ns = now.brief.ns.wrapping_sub(then.brief.ns);
+            blame.book(self.party(now.party), Culprit::Brief, Booked { ns, times });
+        }
     }
 
     /// A party by its number; `None`: it has no place in the table of parties.

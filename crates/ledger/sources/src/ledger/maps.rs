@@ -11,16 +11,16 @@ use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 // The counterpart of the assertions in bpf/wire.h.
 const _: () = {
-    assert!(size_of::<types::ex_cum>() == 272);
+    assert!(size_of::<types::ex_cum>() == 264);
     assert!(size_of::<types::ex_ident>() == 72);
-    assert!(size_of::<types::ex_slot>() == 768);
+    assert!(size_of::<types::ex_slot>() == 800);
     assert!(size_of::<types::ex_cpu>() == 576);
     assert!(size_of::<types::ex_group_key>() == 72);
-    assert!(size_of::<types::ex_group>() == 840);
+    assert!(size_of::<types::ex_group>() == 824);
     assert!(size_of::<types::ex_zombie>() == 96);
     assert!(size_of::<types::ex_move_key>() == 24);
     assert!(size_of::<types::ex_party>() == 40);
-    assert!(size_of::<types::ex_book>() == 55_584);
+    assert!(size_of::<types::ex_book>() == 55_616);
 };
 
 /// A table that grows while the ledger runs.

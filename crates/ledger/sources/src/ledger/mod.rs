@@ -59,10 +59,10 @@ use zombies::ZombieReader;
 /// Size limits of the ledger, and faults for tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Most slots, one for each living task, 768 bytes of kernel memory each. The table begins
+    /// Most slots, one for each living task, 800 bytes of kernel memory each. The table begins
     /// small and grows. Time of tasks without a slot is unnamed.
     pub slots: u32,
-    /// Most exited groups, 840 bytes each. Exited time without a group is unnamed.
+    /// Most exited groups, 824 bytes each. Exited time without a group is unnamed.
     pub groups: u32,
     /// For tests: events to hide from the programs, as some kernels hide them.
     pub lose: Option<Loss>,

@@ -3,11 +3,12 @@
 use super::blame::SlotWaits;
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
-use super::skel::types::{ex_cum, ex_ident, ex_slot};
+use super::skel::types::{ex_cum, ex_ident, ex_slot, ex_wait_cum};
 pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
 use crate::bpf::wire::ex_cpu_word;
 use crate::bpf::wire::ex_state as S;
+use exactop_model::blame::Booked;
 use exactop_model::ledger::audit::{Difference, TaskAudit};
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
 use std::ptr;
@@ -49,6 +50,7 @@ pub struct TaskReader {
 }
 
 /// The content of a slot as of T.
+#[derive(Default)]
 struct View {
     serial: u64,
     state: u32,
@@ -59,6 +61,7 @@ struct View {
     party: u16,
     id: ex_ident,
     cum: ex_cum,
+    waits: ex_wait_cum,
 }
 
 impl View {
@@ -70,7 +73,8 @@ impl View {
             party: self.party,
             waited: ns(S::EX_LAT) + ns(S::EX_LAT_PREEMPT) + ns(S::EX_THROTTLE),
             booked: ns(S::EX_BOOKED),
-            sized: self.cum.sized,
+            sized: self.waits.sized,
+            brief: Booked { ns: self.waits.brief, times: self.waits.briefs },
             dispatches: self.cum.dispatches,
             waits: matches!(self.state, state::LAT | state::LAT_PREEMPT | state::THROTTLE),
         }
@@ -206,7 +210,7 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<SlotState>
     None
 }
 
-/// Copies only what holds as of T. A slot has twelve cache lines; for an ended task one of them is
+/// Copies only what holds as of T. A slot has 13 cache lines; for an ended task one of them is
 /// enough.
 ///
 /// # Safety
@@ -224,19 +228,26 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
     if serial == 0 || !is_alive(state) {
         return if now == state::DEAD { SlotState::Ended } else { SlotState::Nobody };
     }
-    let (tree, born) = (copy!(tree), copy!(born));
-    let mut id = copy!(id);
+    let mut view = View {
+        serial,
+        state,
+        born: copy!(born),
+        tree: copy!(tree),
+        id: copy!(id),
+        ..View::default()
+    };
     if crossed {
-        id.cgroup = copy!(snap_cgroup);
-        let (cpu, kstate, cum) = (copy!(snap_cpu), copy!(snap_kstate), copy!(snap));
-        let party = copy!(snap_party);
-        return SlotState::Alive(View { serial, state, cpu, kstate, born, tree, party, id, cum });
+        view.id.cgroup = copy!(snap_cgroup);
+        (view.cpu, view.kstate, view.party) =
+            (copy!(snap_cpu), copy!(snap_kstate), copy!(snap_party));
+        (view.cum, view.waits) = (copy!(snap), copy!(snap_waits));
+        return SlotState::Alive(view);
     }
-    let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
+    (view.cpu, view.kstate, view.party) = (copy!(cpu), copy!(kstate), copy!(party));
+    (view.cum, view.waits) = (copy!(cum), copy!(waits));
     // The state began after T only if T was published late; then the window says so.
-    cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
-    let party = copy!(party);
-    SlotState::Alive(View { serial, state, cpu, kstate, born, tree, party, id, cum })
+    view.cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
+    SlotState::Alive(view)
 }
 
 /// Optional figures that are measured at the moment.
