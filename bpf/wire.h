@@ -330,7 +330,7 @@ enum ex_book_sizes {
 	EX_STAYS = 256,
 	EX_PAIRS = 1024, /* of a CPU and a window */
 	EX_PARTIES = 32768,
-	EX_NEW_SUMS = 1024, /* listed of a window */
+	EX_NEW_LISTED = 1024, /* places of a list of what is new in a map */
 	EX_WAIT_PLACES = 2048, /* of a CPU and a window */
 	EX_WAIT_BUCKETS = 26
 };

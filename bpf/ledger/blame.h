@@ -63,24 +63,18 @@ static __always_inline struct ex_book *book_of(__u32 cpu)
 /* Not on the stack, which a chain of calls shares (512 bytes). */
 const volatile struct ex_party_sum no_party_sum = {};
 
-/*
- * The sums made in the window of epoch e, at [e & 1]: with a list of them the reader need not walk
- * a map of 65,536 buckets. It clears the list of a closed window. If the number exceeds the places,
- * the reader walks the map.
- */
+/* The sums made in the window of epoch e, at [e & 1]. */
 __u32 new_sums_n[2];
-__u64 new_sums[2][EX_NEW_SUMS]; /* party and epoch */
+__u64 new_sums[2][EX_NEW_LISTED]; /* party and epoch */
 
 /* A sum of zeroes, which its list names. */
 static __always_inline void make_sum(struct ex_party_key *key, __u64 party_and_epoch)
 {
-	__u32 n;
+	__u32 at = key->epoch & 1;
 
-	if (bpf_map_update_elem(&party_sums, key, (void *)&no_party_sum, BPF_NOEXIST))
-		return; /* another CPU was first */
-	n = __sync_fetch_and_add(&new_sums_n[key->epoch & 1], 1);
-	if (n < EX_NEW_SUMS)
-		new_sums[key->epoch & 1][n] = party_and_epoch;
+	/* If it exists, another CPU was first. */
+	if (!bpf_map_update_elem(&party_sums, key, (void *)&no_party_sum, BPF_NOEXIST))
+		list_new(&new_sums_n[at], new_sums[at], party_and_epoch);
 }
 
 /* Adds to a party's sum in a window. Signed figures wrap. */

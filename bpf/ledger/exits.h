@@ -218,6 +218,18 @@ static __always_inline void fold_no_name(struct ex_cpu *c, struct ex_slot *s)
 		c->cum.no_name_processes++;
 }
 
+/* Adds a zombie to the list, in which `serial` is its key. */
+static __always_inline void add_zombie(struct storage *st, __u64 serial, struct ex_zombie *z)
+{
+	if (bpf_map_update_elem(&zombies, &serial, z, BPF_NOEXIST)) {
+		count_error(EX_ERR_NO_LINE);
+		return;
+	}
+	st->zombie = serial;
+	__sync_fetch_and_add(&zombies_now, 1);
+	list_new(&new_zombies_n, new_zombies, serial);
+}
+
 /*
  * Lists a process that is not reaped yet. sched_process_free cannot come before this: the kernel
  * keeps the task until its last switch is over (rcu_users of task_struct).
@@ -226,19 +238,16 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 {
 	struct storage *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct ex_zombie z = {};
-	__u64 serial = s->serial;
 
 	z.task = (__u64)task;
 	z.since = now;
 	z.id = s->id;
 	z.cpu = s->cpu;
 	z.tree = s->tree;
-	if (!st || bpf_map_update_elem(&zombies, &serial, &z, BPF_ANY)) {
+	if (st)
+		add_zombie(st, s->serial, &z);
+	else
 		count_error(EX_ERR_NO_LINE);
-		return;
-	}
-	st->zombie = serial;
-	__sync_fetch_and_add(&zombies_now, 1);
 }
 
 /* Removes a zombie from the list. A second call for the same one finds nothing. */

@@ -46,6 +46,8 @@ __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
 __s64 zombies_now; /* number of entries in `zombies` */
+__u32 new_zombies_n;
+__u64 new_zombies[EX_NEW_LISTED]; /* serials */
 __u64 moves_posted; /* number of posts to `moves` so far */
 __u64 repaired_ns; /* repaired time of CPUs, from the last seen event on */
 __u64 repaired_wait_ns; /* waits from the kernel's own count, for unseen wake-ups */
@@ -53,6 +55,18 @@ __u32 audited; /* bits of enum ex_audited: the counts that this kernel has of a 
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
 __u64 events_lost; /* lost on purpose, for tests */
+
+/*
+ * Adds to a list of what is new in a map. The reader empties the list, and need not walk a map of
+ * 65,536 buckets. If the number exceeds the places, it walks the map.
+ */
+static __always_inline void list_new(__u32 *count, __u64 *places, __u64 what)
+{
+	__u32 n = __sync_fetch_and_add(count, 1);
+
+	if (n < EX_NEW_LISTED)
+		places[n] = what;
+}
 
 /* No slot has this number. A task with it had its last switch and gets no other slot. */
 #define EX_SLOT_GIVEN_BACK 0xffffffffu

@@ -133,23 +133,16 @@ int flush(void *ctx)
 static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
 {
 	struct ex_zombie z = {};
-	__u64 serial;
 
 	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
 		return 0;
 	if (is_last(task))
 		st->process_counted = 1;
-	serial = __sync_fetch_and_add(&serials, 1) + 1;
 	z.task = (__u64)task;
 	z.since = bpf_ktime_get_ns();
 	identify(&z.id, task);
 	z.cpu = bpf_get_smp_processor_id();
-	if (bpf_map_update_elem(&zombies, &serial, &z, BPF_NOEXIST)) {
-		count_error(EX_ERR_NO_LINE);
-		return 0;
-	}
-	st->zombie = serial;
-	__sync_fetch_and_add(&zombies_now, 1);
+	add_zombie(st, __sync_fetch_and_add(&serials, 1) + 1, &z);
 	return 0;
 }
 

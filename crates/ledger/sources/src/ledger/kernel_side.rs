@@ -273,6 +273,13 @@ impl KernelSide {
         self.listed_zombies()
     }
 
+    /// A zombie by its serial; `None`: it is gone.
+    pub fn zombie(&self, serial: u64) -> Result<Option<types::ex_zombie>, SourceError> {
+        let found = self.skel.maps.zombies.lookup(bytes_of(&serial), MapFlags::ANY);
+        let found = found.map_err(refusal::failed("cannot read a zombie"))?;
+        Ok(found.map(|bytes| from_bytes(&bytes)))
+    }
+
     fn listed_zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
         // More may be added while the list is read.
         let room = |now: u32| now.saturating_add(now / 4);

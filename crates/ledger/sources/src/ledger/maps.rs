@@ -33,8 +33,8 @@ pub enum Table {
     Groups = ex_table::EX_TABLE_GROUPS.0,
 }
 
-/// Places in a window's list of new sums.
-const NEW_SUMS: usize = ex_book_sizes::EX_NEW_SUMS.0 as usize;
+/// Places in a list of what is new in a map.
+const NEW_LISTED: usize = ex_book_sizes::EX_NEW_LISTED.0 as usize;
 
 /// The programs' global variables.
 #[derive(Clone, Copy)]
@@ -134,20 +134,14 @@ impl Globals {
     pub fn take_new_sums(&self, epoch: u32) -> Option<Vec<u64>> {
         let at = epoch as usize & 1;
         // SAFETY: as above. Programs may still add at most what the window's last events left.
-        let (count, places) = unsafe {
-            (
-                AtomicU32::from_ptr(&raw mut (*self.0).new_sums_n[at]),
-                (&raw mut (*self.0).new_sums[at]).cast::<u64>(),
-            )
-        };
-        let count = count.swap(0, Ordering::SeqCst) as usize;
-        let listed = (0..count.min(NEW_SUMS)).map(|place| {
-            // SAFETY: within the places. Zero is an entry that a program has yet to write.
-            let sum = unsafe { AtomicU64::from_ptr(places.add(place)) }.swap(0, Ordering::SeqCst);
-            (sum != 0).then_some(sum)
-        });
-        let listed: Vec<_> = listed.collect();
-        (count <= NEW_SUMS).then(|| listed.into_iter().collect()).flatten()
+        unsafe { take_listed(&raw mut (*self.0).new_sums_n[at], &raw mut (*self.0).new_sums[at]) }
+    }
+
+    /// Takes the serials of the zombies since the last call. `None`: the list does not name all of
+    /// them.
+    pub fn take_new_zombies(&self) -> Option<Vec<u64>> {
+        // SAFETY: as above.
+        unsafe { take_listed(&raw mut (*self.0).new_zombies_n, &raw mut (*self.0).new_zombies) }
     }
 
     /// True if waits of a closed window found no place. Clears the mark.
@@ -165,4 +159,21 @@ impl Globals {
             ptr::write_volatile(&raw mut (*self.0).dirty_n[epoch as usize & 1], 0);
         }
     }
+}
+
+/// Empties a list of what is new in a map, to which programs add. `None`: it does not name all of it.
+///
+/// # Safety
+/// The pointers are to mapped memory that only programs and this function write.
+unsafe fn take_listed(count: *mut u32, places: *mut [u64; NEW_LISTED]) -> Option<Vec<u64>> {
+    // SAFETY: guaranteed by the caller.
+    let count = unsafe { AtomicU32::from_ptr(count) }.swap(0, Ordering::SeqCst) as usize;
+    let listed = (0..count.min(NEW_LISTED)).map(|place| {
+        // SAFETY: within the places. Zero is an entry that a program has yet to write.
+        let place = unsafe { AtomicU64::from_ptr(places.cast::<u64>().add(place)) };
+        Some(place.swap(0, Ordering::SeqCst)).filter(|&listed| listed != 0)
+    });
+    // Takes each entry, also after one that is not there yet.
+    let listed: Vec<_> = listed.collect();
+    (count <= NEW_LISTED).then(|| listed.into_iter().collect()).flatten()
 }

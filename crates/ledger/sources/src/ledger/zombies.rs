@@ -20,14 +20,14 @@ const ZOMBIE_AFTER_NS: u64 = 100_000_000;
 /// Flag in the account of a zombie; the account of its slot has ended.
 const ZOMBIE_ACCOUNT: u64 = 1 << 63;
 
-/// Most zombies to check one by one. This costs less than reading the whole list, which has room
+/// Most zombies to look at one by one. This costs less than reading the whole list, which has room
 /// for the maximum.
-const FEW: usize = 32;
+const FEW: usize = 256;
 
 /// The reader's memory of zombies.
 #[derive(Default)]
 pub struct ZombieReader {
-    /// The list at its last read, by the serial of the account.
+    /// By the serial of the account. Young ones may be gone.
     listed: Vec<(u64, ex_zombie)>,
     shown: FxHashSet<u64>,
 }
@@ -40,11 +40,9 @@ impl ZombieReader {
         closed: &Closed,
         out: &mut Changes,
     ) -> Result<(), SourceError> {
-        if !self.are_the_same(kernel)? {
-            self.listed = kernel.zombies()?;
-        }
-        let mut now = FxHashSet::default();
         let is_due = |zombie: &ex_zombie| zombie.since + ZOMBIE_AFTER_NS <= closed.t_ns;
+        self.list(kernel, is_due)?;
+        let mut now = FxHashSet::default();
         for (serial, zombie) in self.listed.iter().filter(|(_, zombie)| is_due(zombie)) {
             let account = serial | ZOMBIE_ACCOUNT;
             now.insert(account);
@@ -57,19 +55,38 @@ impl ZombieReader {
         Ok(())
     }
 
-    /// True if the same processes are zombies as in the list. A process that is added just now does
-    /// not count yet and would not be shown before the next window.
-    fn are_the_same(&self, kernel: &KernelSide) -> Result<bool, SourceError> {
-        let now = usize::try_from(kernel.globals.zombies_now()).ok();
-        if now != Some(self.listed.len()) || self.listed.len() > FEW {
-            return Ok(false);
+    /// Lists the zombies of now. One that is added meanwhile is listed next time.
+    fn list(
+        &mut self,
+        kernel: &KernelSide,
+        is_due: impl Fn(&ex_zombie) -> bool,
+    ) -> Result<(), SourceError> {
+        let new = kernel.globals.take_new_zombies();
+        if kernel.globals.zombies_now() == 0 {
+            self.listed.clear();
+            return Ok(());
         }
-        for (serial, _) in &self.listed {
+        let Some(new) = new.filter(|new| self.listed.len() + new.len() <= FEW) else {
+            self.listed = kernel.zombies()?;
+            return Ok(());
+        };
+        for serial in new {
+            // It is listed already if the list was read as a whole after the program had added it.
+            let zombie = kernel.zombie(serial)?.filter(|_| !self.lists(serial));
+            self.listed.extend(zombie.map(|zombie| (serial, zombie)));
+        }
+        let mut gone = Vec::new();
+        for (serial, _) in self.listed.iter().filter(|(_, zombie)| is_due(zombie)) {
             if !kernel.is_zombie(*serial)? {
-                return Ok(false);
+                gone.push(*serial);
             }
         }
-        Ok(true)
+        self.listed.retain(|(serial, _)| !gone.contains(serial));
+        Ok(())
+    }
+
+    fn lists(&self, serial: u64) -> bool {
+        self.listed.iter().any(|(listed, _)| *listed == serial)
     }
 }
 
