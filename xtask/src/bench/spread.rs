@@ -45,11 +45,6 @@ impl Spread {
         self.median().zip(other.median()).map(|(a, b)| a / b).into_iter().collect()
     }
 
-    /// Difference of each value to its counterpart of the same round.
-    pub fn over_by(&self, other: &Spread) -> Spread {
-        self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect()
-    }
-
     /// `median unit (min..max)`, or `missing`.
     pub fn text_in(&self, unit: &str, decimals: usize) -> String {
         let text = self.text(decimals);

@@ -17,7 +17,10 @@ const ROUNDS: usize = 9;
 /// Rounds with the kernel's statistics on.
 const STATISTICS_ROUNDS: usize = 3;
 
-/// Without the blame book a switch may cost at most this much less, points.
+/// Pairs of rounds with and without the blame book at once, in each order of the two.
+const BLAME_ROUNDS: usize = 5;
+
+/// The blame book may lengthen a round by at most this much, points.
 const BLAME_POINTS: f64 = 4.0;
 /// Targets of a round beside the ledger alone and beside a live view, in times of one beside nothing.
 const LEDGER_TIMES: f64 = 1.16;
@@ -150,7 +153,35 @@ pub fn measure(bench: &Bench) -> Result<Section> {
         }
     }
     let strangers = strangers.max(bpf_stats::attached_to("sched_switch"));
-    Ok(section(&pipe, strangers, &figures))
+    let blame_ns = blame_ns(bench, &pipe)?;
+    Ok(section(&pipe, strangers, &figures, &blame_ns))
+}
+
+/// What the blame book adds to a round, ns, by the kernel's figures: a ledger with it and one
+/// without measure the same switches. The first one at a switch fills the caches for both, so each
+/// is first as often.
+fn blame_ns(bench: &Bench, pipe: &Pipe) -> Result<Spread> {
+    let rounds = if bench.quick { 1 } else { BLAME_ROUNDS };
+    let mut added = [Spread::default(), Spread::default()];
+    for (with_first, added) in [true, false].into_iter().zip(&mut added) {
+        let mut order = [AttachedPrograms::Ledger, AttachedPrograms::LedgerWithoutBlame];
+        if !with_first {
+            order.reverse();
+        }
+        let lives = [Live::start(bench, order[0], pipe)?, Live::start(bench, order[1], pipe)?];
+        let _statistics = Measured::on()?;
+        for _ in 0..rounds {
+            let before = lives.each_ref().map(Live::runs);
+            let rounds = pipe.run()?.rounds as f64;
+            let after = lives.each_ref().map(Live::runs);
+            if let ([Some(a0), Some(b0)], [Some(a1), Some(b1)]) = (before, after) {
+                let [first, second] = [a1.since(a0).time_ns as f64, b1.since(b0).time_ns as f64];
+                added.add(if with_first { first - second } else { second - first } / rounds);
+            }
+        }
+    }
+    let [first, second] = added;
+    Ok(first.all().iter().zip(second.all()).map(|(a, b)| (a + b) / 2.0).collect())
 }
 
 fn with_statistics(
@@ -173,7 +204,12 @@ fn with_statistics(
     Ok(())
 }
 
-fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Section {
+fn section(
+    pipe: &Pipe,
+    strangers: usize,
+    figures: &[Figures; ALL.len()],
+    blame_ns: &Spread,
+) -> Section {
     let bare = &figures[0];
     let mut table =
         Table::new(["attached", "ns a round", "slower, %", "ns an event", "events a round"]);
@@ -200,7 +236,10 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
         how: format!(
             "Two tasks on one CPU pass a byte there and back. A round is two switches, two wake-ups and four \
              system calls. *Empty programs* have two instructions at each event of the ledger. The time of an \
-             event comes from separate rounds. `--split auto` detaches the exact split above `--budget`.{}",
+             event comes from separate rounds. `--split auto` detaches the exact split above `--budget`. \
+             The blame book, by a ledger with it and one without beside the same switches, adds {} to a \
+             round.{}",
+            blame_ns.text_in("ns", 0),
             match strangers {
                 0 => String::new(),
                 _ => format!(" Programs of others at sched_switch slow down every row: {strangers}."),
@@ -209,13 +248,13 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
         commands: vec![pipe.command(), format!("exactop {} [the options of the row]", ARGUMENTS.join(" "))],
         tables: vec![table],
         pictures: Vec::new(),
-        checks: checks(figures).into(),
-        json: json_of(figures, strangers),
+        checks: checks(figures, blame_ns).into(),
+        json: json_of(figures, strangers, blame_ns),
     }
 }
 
-fn checks(figures: &[Figures; ALL.len()]) -> [Check; 4] {
-    let [bare, _, ledger, without_blame, live_view, exact] = figures;
+fn checks(figures: &[Figures; ALL.len()], blame_ns: &Spread) -> [Check; 4] {
+    let [bare, _, ledger, _, live_view, exact] = figures;
     let times = |with: &Figures, most: f64, what: &str| {
         let found = with.wall_ns.over(&bare.wall_ns);
         Check {
@@ -224,8 +263,8 @@ fn checks(figures: &[Figures; ALL.len()]) -> [Check; 4] {
             met: found.median().map(|times| times <= most),
         }
     };
-    let blame = ledger.wall_ns.over_by(&without_blame.wall_ns).over(&bare.wall_ns);
-    let blame = blame.map(|part| 100.0 * part);
+    let of = |bare_ns| blame_ns.map(|ns| 100.0 * ns / bare_ns);
+    let blame = bare.wall_ns.median().map_or_else(Spread::default, of);
     [
         times(ledger, LEDGER_TIMES, "`--split sampled --irq off`"),
         times(live_view, LIVE_VIEW_TIMES, "live view"),
@@ -238,7 +277,7 @@ fn checks(figures: &[Figures; ALL.len()]) -> [Check; 4] {
     ]
 }
 
-fn json_of(figures: &[Figures; ALL.len()], strangers: usize) -> Value {
+fn json_of(figures: &[Figures; ALL.len()], strangers: usize, blame_ns: &Spread) -> Value {
     let one = |of: &Figures| {
         json!({
             "wall_ns": of.wall_ns.json(),
@@ -249,6 +288,7 @@ fn json_of(figures: &[Figures; ALL.len()], strangers: usize) -> Value {
     };
     let mut all: Value =
         ALL.into_iter().zip(figures).map(|(with, of)| (with.name().to_string(), one(of))).collect();
+    all["blame book, ns a round"] = blame_ns.json();
     all["programs of others"] = json!(strangers);
     all["empty programs at"] = json!(empty::EVENTS);
     all
