@@ -26,7 +26,7 @@ impl Encoder {
         let lives: rustc_hash::FxHashSet<u64> = whole.tasks.iter().map(|t| t.account.0).collect();
         let known = known.into_iter().filter(|(key, _)| lives.contains(&key.account));
         tables.extend(self.detail_rows(known));
-        let payload = self.payload(&tables)?;
+        let payload = self.payload(tables)?;
         self.state.forget(false, &whole.gone);
         Ok(payload)
     }
@@ -34,7 +34,7 @@ impl Encoder {
     /// Encodes what changed.
     pub fn window(&mut self, now: &Snapshot) -> Result<Payload, FrameError> {
         let tables = self.snapshot_rows(now);
-        let payload = self.payload(&tables)?;
+        let payload = self.payload(tables)?;
         self.state.forget(now.complete, &now.gone);
         Ok(payload)
     }
@@ -47,7 +47,7 @@ impl Encoder {
     ) -> Result<Payload, FrameError> {
         let mut tables = self.detail_rows(facts.into_iter());
         tables.extend(page.rows(&mut self.state.strings));
-        self.payload(&tables)
+        self.payload(tables)
     }
 
     /// True if a keyframe is due because too many texts were added since the last.
@@ -55,15 +55,15 @@ impl Encoder {
         self.state.strings.is_long()
     }
 
-    fn payload(&mut self, tables: &[(TableId, Vec<Row>)]) -> Result<Payload, FrameError> {
+    fn payload(&mut self, tables: Vec<(TableId, Vec<Row>)>) -> Result<Payload, FrameError> {
         let mut room = Room::new(CELLS);
-        for (which, rows) in tables {
+        for (which, rows) in &tables {
             room.take(rows.len(), which.table().columns.len(), which.most())?;
         }
         let mut out = Vec::new();
         self.state.strings.put_new(&mut out)?;
         for (which, rows) in tables {
-            put_table(&mut out, *which as usize, rows, self.state.before_mut(*which));
+            put_table(&mut out, which as usize, rows, self.state.before_mut(which));
         }
         self.state.check()?;
         Ok(Payload { bytes: out, cells: room.used() })

@@ -16,6 +16,11 @@ pub const WINDOWS: usize = 300;
 pub const BYTES: usize = 4 << 20;
 /// Most windows of a piece. To show its last window, the whole piece is decoded.
 const OF_A_PIECE: usize = 30;
+/// Windows that are encoded together. A live view refreshes seldom, and each time the encoder comes
+/// into the CPU's caches anew.
+const TOGETHER: usize = 10;
+/// Most tasks of windows that are not encoded yet.
+const TASKS: usize = 1_000;
 /// A piece is full when its windows exceed this fraction (1/n) of the most bytes.
 const PART_OF_A_PIECE: usize = 8;
 
@@ -26,10 +31,20 @@ pub struct RecentWindows {
     pieces: VecDeque<Piece>,
     /// Encodes the bytes of the last piece.
     out: Option<Outgoing>,
+    /// Last windows of the last piece, not encoded yet.
+    recent: Vec<Recent>,
     bytes: usize,
     most_bytes: usize,
     /// One keyframe exceeds the most bytes: stop keeping.
     given_up: bool,
+}
+
+/// A window that is not encoded yet.
+#[derive(Debug)]
+struct Recent {
+    t0_ns: u64,
+    now: Snapshot,
+    wall_offset_ns: i64,
 }
 
 /// A keyframe and the windows after it.
@@ -48,9 +63,10 @@ impl Piece {
         self.windows.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// True if the next window starts a new piece.
-    fn is_full(&self, most_bytes: usize) -> bool {
-        self.windows.len() >= OF_A_PIECE || self.of_windows() * PART_OF_A_PIECE > most_bytes
+    /// True if the next window but `recent` starts a new piece.
+    fn is_full(&self, recent: usize, most_bytes: usize) -> bool {
+        self.windows.len() + recent >= OF_A_PIECE
+            || self.of_windows() * PART_OF_A_PIECE > most_bytes
     }
 }
 
@@ -58,7 +74,8 @@ impl RecentWindows {
     /// Starts an empty history of this machine.
     pub fn new(machine: Machine) -> RecentWindows {
         let (pieces, most_bytes) = (VecDeque::new(), BYTES);
-        RecentWindows { machine, pieces, out: None, bytes: 0, most_bytes, given_up: false }
+        let (out, recent) = (None, Vec::new());
+        RecentWindows { machine, pieces, out, recent, bytes: 0, most_bytes, given_up: false }
     }
 
     /// Sets another limit, for tests.
@@ -186,11 +203,14 @@ impl RecentWindows {
     ) -> Result<(), FrameError> {
         let Some(t0_ns) = before.at_ns() else {
             // The source restarted: new figures do not continue the kept ones.
+            self.encode()?;
             self.out = None;
             return Ok(());
         };
-        let is_full = self.pieces.back().is_none_or(|piece| piece.is_full(self.most_bytes));
+        let (recent, most_bytes) = (self.recent.len(), self.most_bytes);
+        let is_full = self.pieces.back().is_none_or(|piece| piece.is_full(recent, most_bytes));
         if is_full || self.out.as_ref().is_none_or(Outgoing::is_long) {
+            self.encode()?;
             let Some(whole) = before.whole() else { return Ok(()) };
             let mut out = Outgoing::begin(&self.machine, t0_ns)?;
             let mut everyone = out.beginning().to_vec();
@@ -200,14 +220,35 @@ impl RecentWindows {
             self.pieces.push_back(Piece { everyone, windows: Vec::with_capacity(OF_A_PIECE) });
             self.out = Some(out);
         }
-        if let (Some(out), Some(piece)) = (&mut self.out, self.pieces.back_mut()) {
-            let mut bytes = out.window(t0_ns, now, wall_offset_ns)?;
+        self.recent.push(Recent { t0_ns, now: now.clone(), wall_offset_ns });
+        let tasks: usize = self.recent.iter().map(|recent| recent.now.tasks.len()).sum();
+        if self.recent.len() >= TOGETHER || tasks > TASKS {
+            self.encode()?;
+        }
+        Ok(())
+    }
+
+    /// Encodes the windows that are not encoded yet.
+    fn encode(&mut self) -> Result<(), FrameError> {
+        let (Some(out), Some(piece)) = (&mut self.out, self.pieces.back_mut()) else {
+            return Ok(());
+        };
+        for Recent { t0_ns, now, wall_offset_ns } in self.recent.drain(..) {
+            let mut bytes = out.window(t0_ns, &now, wall_offset_ns)?;
             bytes.shrink_to_fit();
             self.bytes += bytes.len();
             let span = Span { t0_ns, t1_ns: now.at_ns, wall_offset_ns };
             piece.windows.push((span, bytes));
         }
         Ok(())
+    }
+
+    /// Encodes the last windows too: only encoded ones are read.
+    pub(crate) fn settle(&mut self) {
+        if self.encode().is_err() {
+            self.forget();
+        }
+        self.let_go();
     }
 
     /// Drops the oldest pieces.
@@ -229,6 +270,7 @@ impl RecentWindows {
     fn forget(&mut self) {
         (self.out, self.bytes) = (None, 0);
         self.pieces.clear();
+        self.recent.clear();
     }
 }
 
@@ -270,6 +312,7 @@ mod tests {
             let window = book.advance(now);
             frames.extend(window.map(|window| frame(&window, &book)));
         }
+        kept.settle();
         (kept, frames)
     }
 
@@ -283,6 +326,7 @@ mod tests {
             kept.snapshot(&now, &book);
             book.advance(now);
         }
+        kept.settle();
         assert_eq!((kept.pieces.len(), kept.len()), (2, 7), "and the time between is in none");
     }
 
@@ -330,8 +374,8 @@ mod tests {
         assert_eq!(last.t1_ns, frames[699].t1_ns, "the newest stay");
         let all: usize = many.pieces.iter().map(Piece::bytes).sum();
         assert_eq!(all, many.bytes());
-        let (few, _) = kept(700, 20_000);
-        assert!(few.bytes() <= 20_000 && !few.is_empty(), "{}", few.bytes());
+        let (few, _) = kept(700, 60_000);
+        assert!(few.bytes() <= 60_000 && !few.is_empty(), "{}", few.bytes());
         assert!(few.len() < many.len());
         for (n, most_bytes) in (10..200).zip((5_000..40_000).step_by(700)) {
             let (kept, _) = kept(n, most_bytes);

@@ -6,7 +6,7 @@ use exactop_model::feed::{KeptAsk, KeptRow};
 use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, IdleRows, Missing, Needs, Row, TaskKey, Window,
 };
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,13 +43,20 @@ impl Remembering {
         Remembering { feed, kept, shown: None, join_ns: None }
     }
 
+    /// The windows, ready to be read.
+    fn kept(&self) -> RefMut<'_, RecentWindows> {
+        let mut kept = self.kept.borrow_mut();
+        kept.settle();
+        kept
+    }
+
     /// Shows window `n`, joined with those before it or, if `goes_on`, after it. Returns false if
     /// it does not exist.
     fn show(&mut self, n: usize, goes_on: bool) -> bool {
         let (first, last) = self.together(n, goes_on);
         let found = match first == last {
-            true => self.kept.borrow().window(n),
-            false => self.kept.borrow().joined(first, last),
+            true => self.kept().window(n),
+            false => self.kept().joined(first, last),
         };
         let is_there = found.is_some();
         if let Some((window, book)) = found {
@@ -60,7 +67,7 @@ impl Remembering {
 
     /// First and last of the windows that are shown as one.
     fn together(&self, n: usize, goes_on: bool) -> (usize, usize) {
-        let (kept, join_ns) = (self.kept.borrow(), self.join_ns.unwrap_or(0));
+        let (kept, join_ns) = (self.kept(), self.join_ns.unwrap_or(0));
         let span = |n: usize| kept.span(n).unwrap_or_default();
         let fits = |first, last| span(last).t1_ns.saturating_sub(span(first).t0_ns) <= join_ns;
         // A restarted source continues neither figures nor accounts.
@@ -161,7 +168,7 @@ impl Feed for Remembering {
         while rows.len() < ask.most && (rows.is_empty() || begun.elapsed() < DECODING) {
             let mut piece = Vec::new();
             let take = &mut |window: &Window, book: &Book| piece.push(kept_row(window, book, &ask));
-            self.kept.borrow().piece_until(ask.until_ns, take);
+            self.kept().piece_until(ask.until_ns, take);
             let Some(oldest) = piece.first() else { break };
             ask.until_ns = oldest.t0_ns;
             piece.append(&mut rows);
@@ -171,7 +178,7 @@ impl Feed for Remembering {
     }
 
     fn look_back(&mut self) -> bool {
-        let count = self.kept.borrow().len();
+        let count = self.kept().len();
         // The last window is already on the screen.
         count > 1 && self.show(count - 1, false)
     }
@@ -184,7 +191,7 @@ impl Feed for Remembering {
 impl Timeline for Remembering {
     fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         let Some(shown) = &self.shown else { return Ok(None) };
-        let last = self.kept.borrow().len().saturating_sub(1);
+        let last = self.kept().len().saturating_sub(1);
         // Joined windows are one step.
         let (now, first) = (shown.n, shown.first);
         let goes_on = matches!(to, Travel::By(Direction::On, _) | Travel::Change(Direction::On));
@@ -223,7 +230,7 @@ impl Timeline for Remembering {
     }
 
     fn place(&self) -> TimelinePosition {
-        let kept = self.kept.borrow();
+        let kept = self.kept();
         let span = |n| kept.span(n).unwrap_or_default();
         let (from, to) = self.shown.as_ref().map_or((0, 0), |shown| (shown.first, shown.n));
         let (begin, shown) = (span(from), span(to));
@@ -248,7 +255,7 @@ impl Timeline for Remembering {
 impl Remembering {
     /// The window that holds a time, or the first after it; else the last, with [`TimelineNote::End`].
     fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<TimelineNote>) {
-        let kept = self.kept.borrow();
+        let kept = self.kept();
         let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);
         (0..=last).find(|&n| ends(n)).map_or((last, Some(TimelineNote::End)), |n| (n, None))
     }

@@ -78,20 +78,24 @@ impl PreviousRows {
         self.rows.retain(|&key, _| keep(key));
     }
 
-    /// Forgets all keys that are not in the last list.
+    /// Forgets all keys that are not in the last list, which has been taken just now.
     pub fn keep_listed(&mut self) {
+        if self.rows.len() == self.order.len() {
+            return;
+        }
         let listed: rustc_hash::FxHashSet<u64> = self.order.iter().copied().collect();
         self.rows.retain(|key, _| listed.contains(key));
     }
 
-    fn take(&mut self, rows: &[Row]) {
-        self.rows.extend(rows.iter().map(|row| (row.key, row.clone())));
+    fn take(&mut self, rows: Vec<Row>) {
+        self.columns = rows.first().map_or(self.columns, |row| row.values.columns());
+        self.order.clear();
+        self.order.extend(rows.iter().map(|row| row.key));
+        self.rows.extend(rows.into_iter().map(|row| (row.key, row)));
         // Return the memory that a burst of tasks took.
         if self.rows.capacity() > (ROOM * self.rows.len()).max(SMALL) {
             self.rows.shrink_to(2 * self.rows.len());
         }
-        self.order = rows.iter().map(|row| row.key).collect();
-        self.columns = rows.first().map_or(self.columns, |row| row.values.columns());
     }
 }
 
@@ -216,7 +220,12 @@ impl<'a> Keys<'a> {
 }
 
 /// Writes a table; all rows have the same number of values.
-pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: &mut PreviousRows) {
+pub(crate) fn put_table(
+    out: &mut Vec<u8>,
+    number: usize,
+    rows: Vec<Row>,
+    before: &mut PreviousRows,
+) {
     let mut table = Vec::new();
     put(&mut table, rows.len() as u64);
     let mut keys = Keys::new(&before.order);
@@ -225,9 +234,10 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: 
     // Iterate column by column; remember each row's position.
     let mut left: Vec<_> =
         rows.iter().map(|row| (row.values.iter(), before.predicted(row.key))).collect();
-    let mut pairs = Vec::with_capacity(rows.len());
+    let (mut pairs, mut values) = (Vec::with_capacity(rows.len()), Vec::new());
     for column in 0..columns {
         pairs.clear();
+        values.clear();
         pairs.extend(left.iter_mut().map(|(values, predicted)| {
             let predicted = predicted.as_mut().and_then(Iterator::next);
             (values.next().flatten(), predicted.flatten())
@@ -235,7 +245,6 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: 
         if pairs.iter().all(|(value, predicted)| value == predicted) {
             continue;
         }
-        let mut values = Vec::new();
         pairs.iter().for_each(|&(value, predicted)| put_value(&mut values, value, predicted));
         put(&mut table, column as u64);
         put_bytes(&mut table, &values);
@@ -279,7 +288,7 @@ pub(crate) fn get_table(
         }
     }
     let rows: Vec<_> = rows.into_iter().map(|(key, values)| Row::new(key, &values)).collect();
-    before.take(&rows);
+    before.take(rows.clone());
     Ok(rows)
 }
 
@@ -308,7 +317,7 @@ mod tests {
         let mut length = 0;
         for list in lists {
             let mut out = Vec::new();
-            put_table(&mut out, 0, list, &mut ours);
+            put_table(&mut out, 0, list.clone(), &mut ours);
             length = out.len();
             let mut bytes = Bytes(&out);
             assert_eq!(bytes.number(), Ok(0));
@@ -342,12 +351,8 @@ mod tests {
     #[test]
     fn unknown_columns_are_skipped_and_absent_ones_are_missing() {
         let mut out = Vec::new();
-        put_table(
-            &mut out,
-            0,
-            &[row(5, &[Some(1), Some(2), Some(3)])],
-            &mut PreviousRows::default(),
-        );
+        let rows = vec![row(5, &[Some(1), Some(2), Some(3)])];
+        put_table(&mut out, 0, rows, &mut PreviousRows::default());
         let mut bytes = Bytes(&out);
         bytes.number().unwrap();
         let places = [Some(1), None, Some(2)];
@@ -359,10 +364,10 @@ mod tests {
     fn a_table_returns_the_memory_of_a_burst() {
         let mut before = PreviousRows::default();
         let storm: Vec<Row> = (0..50_000).map(|key| row(key, &[Some(key)])).collect();
-        put_table(&mut Vec::new(), 0, &storm, &mut before);
+        put_table(&mut Vec::new(), 0, storm.clone(), &mut before);
         let most = before.rows.capacity();
         before.keep(|key| key < 10);
-        put_table(&mut Vec::new(), 0, &storm[..10], &mut before);
+        put_table(&mut Vec::new(), 0, storm[..10].to_vec(), &mut before);
         assert!(before.rows.capacity() < most / 10, "{} of {most}", before.rows.capacity());
         assert_eq!(before.row(7), Some(&storm[7]));
     }

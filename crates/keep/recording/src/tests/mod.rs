@@ -83,10 +83,10 @@ fn columns_are_taken_by_name() {
         put(&mut out, 1);
         put_bytes(&mut out, b"ledger");
         let later = Row::new(3, &[Some(4)]);
-        put_table(&mut out, 0, &[later], &mut PreviousRows::default());
+        put_table(&mut out, 0, vec![later], &mut PreviousRows::default());
         let values = [Some(5), Some(0), Some(6), Some(1), Some(at_ns), Some(8)];
         let row = Row::new(0, &values);
-        put_table(&mut out, 1, &[row], &mut PreviousRows::default());
+        put_table(&mut out, 1, vec![row], &mut PreviousRows::default());
         out
     };
     let dir = tempfile::tempdir().expect("a directory");
