@@ -23,6 +23,8 @@ const volatile __u32 blame_places = EX_PAIRS; /* of a CPU's table of pairs, a po
 const volatile __u32 blame_parties = EX_PARTIES;
 /* For tests: leave out one booking in this number on a CPU; 0: none. */
 const volatile __u32 unbooked_one_in = 0;
+/* For tests: time for which a task that becomes another party is half of both. */
+const volatile __u64 half_another_ns = 0;
 
 __u32 next_party; /* number of parties so far; 0 is no party's number */
 
@@ -317,6 +319,18 @@ static __always_inline __u32 number_of(struct ex_party *party)
 	return known ? *known : 0;
 }
 
+/* For tests: keeps the CPU for a time, or for 4,096 readings of the clock. */
+__noinline int keep_cpu(__u64 ns)
+{
+	__u64 begin = bpf_ktime_get_ns();
+	__u32 i;
+
+	for (i = 0; i < 4096; i++)
+		if (bpf_ktime_get_ns() - begin >= ns)
+			break;
+	return 0;
+}
+
 /*
  * Follows a task that became another party by exec, by a change of user or session, or by moving to
  * another group. Its waits until then stay with the old one.
@@ -350,6 +364,8 @@ __noinline int follow_party(struct ex_slot *s)
 	if (sizes_waits)
 		size_wait(s, 0);
 	post_waits(s, s->party, 1);
+	if (half_another_ns)
+		keep_cpu(half_another_ns);
 	post_waits(s, number, -1);
 	s->party = number;
 	return 0;

@@ -22,6 +22,8 @@ pub struct BlameOptions {
     pub parties: u32,
     /// For tests: one booking in this number on a CPU is left out; 0: none.
     pub unbooked_one_in: u32,
+    /// For tests: time for which a task that becomes another party is half of both, ns; 0: none.
+    pub half_another_ns: u64,
 }
 
 /// Places for pairs in each of a CPU's two tables.
@@ -34,6 +36,7 @@ impl Default for BlameOptions {
             places: ex_book_sizes::EX_PAIRS.0,
             parties: ex_book_sizes::EX_PARTIES.0,
             unbooked_one_in: 0,
+            half_another_ns: 0,
         }
     }
 }

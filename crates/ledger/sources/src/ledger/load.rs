@@ -69,6 +69,7 @@ fn set_up(
         rodata.blame_places = book.places;
         rodata.blame_parties = book.parties;
         rodata.unbooked_one_in = book.unbooked_one_in;
+        rodata.half_another_ns = book.half_another_ns;
     }
     if let Some(sizes) = options.wait_sizes {
         rodata.sizes_waits = true;

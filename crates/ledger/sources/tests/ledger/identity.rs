@@ -10,15 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A shell that executes lines; killed on drop.
-struct Shell(Child);
+pub struct Shell(Child);
 
 impl Shell {
-    fn new() -> Shell {
+    pub fn new() -> Shell {
         let mut command = Command::new("/bin/sh");
         Shell(command.stdin(Stdio::piped()).spawn().expect("a shell"))
     }
 
-    fn line(&mut self, text: &str) {
+    pub fn line(&mut self, text: &str) {
         let input = self.0.stdin.as_mut().expect("a pipe");
         writeln!(input, "{text}").expect("it listens");
     }

@@ -8,6 +8,7 @@ mod replayed;
 mod sizes;
 
 use crate::books::Books;
+use crate::identity::Shell;
 use crate::microstates::QuotaGroup;
 use crate::moved::Group;
 use crate::moves::bind;
@@ -349,6 +350,20 @@ fn killed_tasks_leave_nothing_unbooked() {
         // Dropping one kills it.
         drop(waiting);
         let window = books.window(Duration::from_millis(100));
+        closed(&books, &window);
+    }
+}
+
+/// Windows that end while a task is half of its party before an exec and half of that after it.
+#[test]
+fn a_window_that_ends_within_an_exec_closes() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut storm = Shell::new();
+    storm.line("while :; do /bin/true; done");
+    let slow = BlameOptions { half_another_ns: 100_000, ..BlameOptions::default() };
+    let mut books = Books::open(&keeping(slow));
+    for _ in 0..200 {
+        let window = books.window(Duration::from_millis(5));
         closed(&books, &window);
     }
 }
