@@ -3,11 +3,11 @@
 
 use crate::app::arrange::RowId;
 use crate::app::shown::Facts;
+use crate::draw::text::StyledText;
 use crate::draw::theme::Theme;
 use ratatui_core::backend::Backend;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
-use ratatui_core::text::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
@@ -32,7 +32,7 @@ pub struct Canvas {
     shows: Vec<Shows>,
     drawn: Vec<bool>,
     /// Formatted lines of the table.
-    texts: FxHashMap<RowId, (Rc<Facts>, Rc<Vec<Span<'static>>>)>,
+    texts: FxHashMap<RowId, (Rc<Facts>, Rc<StyledText>)>,
     /// The theme of those lines.
     theme: Option<Theme>,
 }
@@ -147,8 +147,8 @@ impl Canvas {
         &mut self,
         id: RowId,
         facts: &Rc<Facts>,
-        say: impl FnOnce() -> Vec<Span<'static>>,
-    ) -> Rc<Vec<Span<'static>>> {
+        say: impl FnOnce() -> StyledText,
+    ) -> Rc<StyledText> {
         if let Some((_, text)) = self.texts.get(&id).filter(|(said, _)| Rc::ptr_eq(said, facts)) {
             return text.clone();
         }

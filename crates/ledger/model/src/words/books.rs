@@ -1,6 +1,7 @@
 //! The books as text: a sum whose rounded parts add up to the rounded total.
 
 use crate::frame::{Books, Frame};
+use std::cmp::Reverse;
 
 /// An account of the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -117,13 +118,14 @@ pub fn round_to_sum(parts: &[i128], total: i64) -> Vec<i64> {
     if sum <= 0 {
         return vec![0; parts.len()];
     }
-    let scaled: Vec<i128> = parts.iter().map(|p| p * i128::from(total)).collect();
-    let mut rounded: Vec<i64> = scaled.iter().map(|s| s.div_euclid(sum) as i64).collect();
-    let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
-    by_remainder.sort_by_key(|&i| std::cmp::Reverse(scaled[i].rem_euclid(sum)));
+    let scaled = |part: &i128| part * i128::from(total);
+    let mut rounded: Vec<i64> =
+        parts.iter().map(|part| scaled(part).div_euclid(sum) as i64).collect();
     let left = total - rounded.iter().sum::<i64>();
-    for &i in by_remainder.iter().take(usize::try_from(left).unwrap_or(0)) {
-        rounded[i] += 1;
+    if left > 0 {
+        let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
+        by_remainder.sort_by_cached_key(|&i| Reverse(scaled(&parts[i]).rem_euclid(sum)));
+        by_remainder.iter().take(left as usize).for_each(|&i| rounded[i] += 1);
     }
     rounded
 }

@@ -2,6 +2,7 @@
 
 use crate::columns::unit::Unit;
 use crate::frame::value::{Datum, Value};
+use std::fmt::{Arguments, Write};
 
 /// The text of a table cell.
 pub fn cell(value: &Value, unit: Unit) -> String {
@@ -17,13 +18,25 @@ pub fn push_cell(out: &mut String, value: &Value, unit: Unit) {
         Value::Known(Datum::Text(text)) => out.push_str(text),
         // A task that did nothing has 0; most rows of a long table do.
         Value::Known(Datum::Pct(0.0) | Datum::Real(0.0)) => out.push_str("0.0"),
-        Value::Known(Datum::Pct(n) | Datum::Real(n)) => out.push_str(&percent(*n)),
-        Value::Known(Datum::Ns(ns)) if unit == Unit::Time => out.push_str(&cpu_time(*ns)),
-        Value::Known(Datum::Bytes(bytes)) => out.push_str(&size(*bytes)),
-        Value::Known(Datum::Count(n)) if unit == Unit::Count => out.push_str(&count(*n)),
-        Value::Known(Datum::Ns(n) | Datum::Count(n)) => out.push_str(&n.to_string()),
-        Value::Known(Datum::Int(i)) => out.push_str(&i.to_string()),
+        Value::Known(Datum::Pct(n) | Datum::Real(n)) => append(out, format_args!("{n:.1}")),
+        Value::Known(Datum::Ns(ns)) if unit == Unit::Time => push_cpu_time(out, *ns),
+        Value::Known(Datum::Bytes(bytes)) => push_size(out, *bytes, 9.95),
+        Value::Known(Datum::Count(n)) if unit == Unit::Count => push_count(out, *n),
+        Value::Known(Datum::Ns(n) | Datum::Count(n)) => append(out, format_args!("{n}")),
+        Value::Known(Datum::Int(i)) => append(out, format_args!("{i}")),
     }
+}
+
+/// A live view formats some hundred figures at each look, so they go into one text. Writing to a
+/// `String` does not fail.
+fn append(out: &mut String, text: Arguments) {
+    let _ = out.write_fmt(text);
+}
+
+fn written(push: impl FnOnce(&mut String)) -> String {
+    let mut out = String::new();
+    push(&mut out);
+    out
 }
 
 /// Text of a change in this unit: with its sign, `0` for no change.
@@ -92,29 +105,33 @@ pub fn duration(ns: u64) -> String {
 
 /// `minutes:seconds.hundredths`, as TIME+ of top; wider units if there are many minutes.
 pub fn cpu_time(ns: u64) -> String {
+    written(|out| push_cpu_time(out, ns))
+}
+
+fn push_cpu_time(out: &mut String, ns: u64) {
     let hundredths = ns / 10_000_000;
     let (minutes, rest) = (hundredths / 6000, hundredths % 6000);
     match minutes {
-        0..=9999 => format!("{minutes}:{:02}.{:02}", rest / 100, rest % 100),
-        10_000..=599_999 => format!("{},{:02}h", minutes / 60, minutes % 60),
-        _ => format!("{}d", minutes / 1440),
+        0..=9999 => append(out, format_args!("{minutes}:{:02}.{:02}", rest / 100, rest % 100)),
+        10_000..=599_999 => append(out, format_args!("{},{:02}h", minutes / 60, minutes % 60)),
+        _ => append(out, format_args!("{}d", minutes / 1440)),
     }
 }
 
 /// Bytes in powers of 1024 with at most four characters and a unit: `3.2M`, `212M`, `1.0G`.
 pub fn size(bytes: u64) -> String {
-    sized(bytes, 9.95)
+    written(|out| push_size(out, bytes, 9.95))
 }
 
 /// Like [`size`] with one more digit, for the memory of a machine: `23.5G`.
 pub fn long_size(bytes: u64) -> String {
-    sized(bytes, 99.95)
+    written(|out| push_size(out, bytes, 99.95))
 }
 
-fn sized(bytes: u64, tenths_below: f64) -> String {
+fn push_size(out: &mut String, bytes: u64, tenths_below: f64) {
     const LETTERS: [char; 6] = ['K', 'M', 'G', 'T', 'P', 'E'];
     if bytes < 1024 {
-        return bytes.to_string();
+        return append(out, format_args!("{bytes}"));
     }
     let mut value = bytes as f64 / 1024.0;
     let mut letter = 0;
@@ -122,32 +139,30 @@ fn sized(bytes: u64, tenths_below: f64) -> String {
         value /= 1024.0;
         letter += 1;
     }
-    if value < tenths_below {
-        format!("{value:.1}{}", LETTERS[letter])
-    } else {
-        format!("{value:.0}{}", LETTERS[letter])
-    }
+    let digits = usize::from(value < tenths_below);
+    append(out, format_args!("{value:.digits$}{}", LETTERS[letter]));
 }
 
 /// A count in at most six characters: exact up to 99,999, then thousands, millions, billions.
 pub fn count(n: u64) -> String {
+    written(|out| push_count(out, n))
+}
+
+fn push_count(out: &mut String, n: u64) {
     match n {
-        0..=99_999 => n.to_string(),
-        100_000..=9_999_999 => format!("{}K", n / 1000),
-        10_000_000..=9_999_999_999 => format!("{}M", n / 1_000_000),
-        _ => format!("{}G", n / 1_000_000_000),
+        0..=99_999 => append(out, format_args!("{n}")),
+        100_000..=9_999_999 => append(out, format_args!("{}K", n / 1000)),
+        10_000_000..=9_999_999_999 => append(out, format_args!("{}M", n / 1_000_000)),
+        _ => append(out, format_args!("{}G", n / 1_000_000_000)),
     }
 }
 
 /// An integer with separators: `3,512`.
 pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
+    let mut out = n.to_string();
+    let digits = out.len();
+    for at in (1..digits).rev().filter(|at| (digits - at).is_multiple_of(3)) {
+        out.insert(at, ',');
     }
     out
 }

@@ -92,12 +92,13 @@ impl App {
 
     /// True if a column grew.
     fn grow_widths(&mut self, layout: &Layout, lines: &[Rc<Facts>], new: &[usize]) -> bool {
-        let mut grown = false;
+        let (mut grown, mut text) = (false, String::new());
         for line in new.iter().map(|&n| &lines[n]) {
             for (p, value) in layout.placed.iter().zip(&line.values) {
                 if !matches!(value, Value::Missing(_)) {
-                    let width = layout.cell(value, p.column).width();
-                    grown |= self.table.widths.grow(p.column, width);
+                    text.clear();
+                    layout.push_cell(&mut text, value, p.column);
+                    grown |= self.table.widths.grow(p.column, text.width());
                 }
             }
         }
@@ -106,11 +107,11 @@ impl App {
 }
 
 impl Layout {
-    /// The text of a cell, unless it is rounded together with others.
-    fn cell(&self, value: &Value, column: &Column) -> String {
+    /// Appends the text of a cell, unless it is rounded together with others.
+    fn push_cell(&self, out: &mut String, value: &Value, column: &Column) {
         match self.marked && column.is_figure() {
-            true => units::change(value, column.unit),
-            false => units::cell(value, column.unit),
+            true => out.push_str(&units::change(value, column.unit)),
+            false => units::push_cell(out, value, column.unit),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which window a cell of the graph of the last windows shows.
 
-use super::header::{machine_line, BUSY};
+use super::header::{machine_line, Summary, BUSY};
 use super::status::busy_line;
 use super::text::per_glyph;
 use super::theme::Theme;
@@ -11,9 +11,10 @@ use crate::app::App;
 pub(crate) fn window_at(app: &App, x: u16, y: u16) -> Option<usize> {
     let (frame, screen, room) = (app.frame()?, app.screen()?, usize::from(app.size().0));
     let theme = if app.has_braille { Theme::FULL } else { Theme::FULL.in_ascii() };
+    let summary = Summary::new(app, frame, theme, room);
     let (first, line) = match y {
-        0 => machine_line(app, frame, theme, room).busy?,
-        y if y == screen.status_y => (0, busy_line(app, frame, theme, room)?),
+        0 => machine_line(app, frame, theme, room, summary.status_first).busy?,
+        y if y == screen.status_y => (0, busy_line(app, frame, &summary, theme, room)?),
         _ => return None,
     };
     let end = usize::from(first) + line.width();

@@ -139,7 +139,11 @@ fn of_page(app: &App) -> &'static [Hint] {
 
 pub(super) fn draw(app: &App, y: u16, theme: Theme, buf: &mut Buffer) {
     let piece = |&(key, word, rank): &Hint| {
-        Piece::new(rank, theme, Ink::Strong, key).and(theme, Ink::Dim, format!(" {word}"))
+        Piece::new(rank, theme, Ink::Strong, key).and(theme, Ink::Dim, " ").and(
+            theme,
+            Ink::Dim,
+            word,
+        )
     };
     let pieces = hints(app).map(piece).collect();
     let line: Line = pack(pieces, "  ", usize::from(buf.area.width));

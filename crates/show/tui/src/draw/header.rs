@@ -17,16 +17,47 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+/// What the lines of the header share with the last line of the screen.
+pub(super) struct Summary {
+    /// The books.
+    pub(super) books: Line<'static>,
+    /// True if the first line has room for the state of the books.
+    pub(super) status_first: bool,
+}
+
+impl Summary {
+    /// Forms it for a screen of this width.
+    pub(super) fn new(app: &App, frame: &Frame, theme: Theme, room: usize) -> Summary {
+        Summary {
+            books: books_line(app, frame, theme, room),
+            status_first: status_stands_first(app, frame, theme, room),
+        }
+    }
+}
+
+pub(super) fn draw(
+    app: &App,
+    frame: &Frame,
+    screen: &Screen,
+    summary: &Summary,
+    theme: Theme,
+    buf: &mut Buffer,
+) {
     let room = usize::from(buf.area.width);
     for (y, line) in (0u16..).zip(&screen.header) {
         match line {
-            HeaderLine::Machine => machine(app, frame, theme, y, buf),
+            HeaderLine::Machine => {
+                let line = machine_line(app, frame, theme, room, summary.status_first);
+                put(buf, 0, y, u16::MAX, &line.left);
+                put_right(buf, y, &line.right);
+                if let Some((x, busy)) = line.busy {
+                    put(buf, x, y, u16::MAX, &busy);
+                }
+            }
             HeaderLine::Time => super::timeline::draw(app, theme, y, buf),
             HeaderLine::Books => {
-                let books = books_line(app, frame, theme, room);
-                put(buf, 0, y, buf.area.width, &books);
-                let left = room.saturating_sub(books.width() + GAP);
+                put(buf, 0, y, buf.area.width, &summary.books);
+                let left = room.saturating_sub(summary.books.width() + GAP);
                 let ticks = ticks_line(frame, theme, left);
                 if !screen.header.contains(&HeaderLine::Ticks) && ticks.width() <= left {
                     put_right(buf, y, &ticks);
@@ -66,7 +97,7 @@ fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
 
 /// The books. If the ticks have no line of their own, the line leaves room for the important ones
 /// at its right.
-pub(super) fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let beside = match room >= usize::from(WIDE) {
         true => ticks_line(frame, theme, 0).width() + GAP,
         false => 0,
@@ -90,11 +121,16 @@ fn owed(app: &App, frame: &Frame) -> String {
     format!(" (owed {})", counted.map_or("-".into(), hundredths))
 }
 
-pub(super) fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> MachineLine {
+pub(super) fn machine_line(
+    app: &App,
+    frame: &Frame,
+    theme: Theme,
+    room: usize,
+    status_first: bool,
+) -> MachineLine {
     let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame));
     let mut right = pack(vec![cost], "", room);
-    let stands_first = status_stands_first(app, frame, theme, room);
-    if stands_first {
+    if status_first {
         let mut first = status_line(app, frame, theme, usize::MAX);
         first.push_span("     ");
         first.spans.extend(right.spans);
@@ -108,7 +144,7 @@ pub(super) fn machine_line(app: &App, frame: &Frame, theme: Theme, room: usize) 
     }
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
     // Else the last windows get the line from which the books' state moved away.
-    let busy = busy(app, theme, free).filter(|_| !stands_first).map(|busy| {
+    let busy = busy(app, theme, free).filter(|_| !status_first).map(|busy| {
         let x = room - right.width() - GAP - busy.width();
         (x as u16, busy)
     });
@@ -121,15 +157,6 @@ pub(super) struct MachineLine {
     right: Line<'static>,
     /// The last windows and their first cell.
     pub(super) busy: Option<(u16, Line<'static>)>,
-}
-
-fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
-    let line = machine_line(app, frame, theme, buf.area.width.into());
-    put(buf, 0, y, u16::MAX, &line.left);
-    put_right(buf, y, &line.right);
-    if let Some((x, busy)) = line.busy {
-        put(buf, x, y, u16::MAX, &busy);
-    }
 }
 
 /// Text after the cost of looking.
@@ -155,7 +182,7 @@ pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>
 }
 
 /// True if the first line has room for the state of the books.
-pub(super) fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
+fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
     let status = status_line(app, frame, theme, usize::MAX).width();
     width(&about(app, frame, theme), "  ") + status + cost_text(frame).len() + 10 <= room
 }
@@ -289,10 +316,10 @@ fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
         .zip(tenths)
         .enumerate()
         .map(|(i, (&(name, ink, rank), n))| {
-            let mark = if i == 0 { "~" } else { "" };
-            let figure = format!("{:>4}", format!("{}.{}", n / 10, n % 10));
+            let figure = format!("{:>2}.{}", n / 10, n % 10);
             let ink = if n == 0 { Ink::Dim } else { ink };
-            Piece::new(rank, theme, Ink::Plain, format!("{mark}{name} ")).and(theme, ink, figure)
+            let mark = Piece::new(rank, theme, Ink::Plain, if i == 0 { "~" } else { "" });
+            mark.and(theme, Ink::Plain, name).and(theme, Ink::Plain, " ").and(theme, ink, figure)
         })
         .collect()
 }

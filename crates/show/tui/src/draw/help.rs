@@ -30,8 +30,9 @@ pub(super) fn draw(app: &App, frame: &Frame, help: Help, theme: Theme, buf: &mut
 
 /// The keys of the help. A narrow screen leaves out the lowest ranks.
 fn foot(text: HelpText, shown: String, theme: Theme, room: usize) -> Line<'static> {
-    let piece = |rank, text: &str| Piece::new(rank, theme, Ink::Strong, text);
-    let mut pieces = vec![piece(6, &shown), piece(5, "↑↓ PgUp PgDn scroll")];
+    let piece = |rank, text: &'static str| Piece::new(rank, theme, Ink::Strong, text);
+    let shown = Piece::new(6, theme, Ink::Strong, shown);
+    let mut pieces = vec![shown, piece(5, "↑↓ PgUp PgDn scroll")];
     pieces.push(match text {
         HelpText::Screen => piece(8, "? glossary"),
         HelpText::Keys | HelpText::Glossary => piece(8, "? this screen"),

@@ -31,6 +31,7 @@ use crate::app::sets::TableSet;
 use crate::app::{App, Page};
 use crate::canvas::Canvas;
 use crate::layout::Screen;
+use header::Summary;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
@@ -59,12 +60,13 @@ fn draw_all(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
     if let (Some(screen), Some(frame), Some(Page::Table)) = (&fits, app.frame(), drawn) {
         (0..screen.body_y).for_each(|y| canvas.blank(y));
         table::draw(app, screen, theme, canvas);
-        header::draw(app, frame, screen, theme, canvas.cells());
+        let summary = Summary::new(app, frame, theme, width.into());
+        header::draw(app, frame, screen, &summary, theme, canvas.cells());
         if let Some(y) = screen.footer_y {
             canvas.blank(y);
             footer::draw(app, y, theme, canvas.cells());
         }
-        let cursor = status::draw(app, frame, screen.status_y, theme, canvas.cells());
+        let cursor = status::draw(app, frame, screen.status_y, &summary, theme, canvas.cells());
         palette::draw(app, screen, theme, canvas);
         return cursor;
     }
@@ -111,15 +113,16 @@ fn draw_page(
         Page::Findings(_) => findings::draw(app, frame, &screen, theme, buf),
         Page::Graph(task) => graph::draw(app, *task, &screen, theme, buf),
     }
+    let summary = Summary::new(app, frame, theme, width.into());
     if !matches!(app.page(), Page::ColumnChooser(_)) {
-        header::draw(app, frame, &screen, theme, buf);
+        header::draw(app, frame, &screen, &summary, theme, buf);
         if let Some(y) = screen.footer_y {
             footer::draw(app, y, theme, buf);
         }
-        return status::draw(app, frame, screen.status_y, theme, buf);
+        return status::draw(app, frame, screen.status_y, &summary, theme, buf);
     }
     match app.prompt().is_some() || app.message().is_some() {
-        true => status::draw(app, frame, height - 1, theme, buf),
+        true => status::draw(app, frame, height - 1, &summary, theme, buf),
         false => None,
     }
 }

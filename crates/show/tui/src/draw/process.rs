@@ -20,6 +20,7 @@ use exactop_model::words::units::{self, cpu_time, percent, size, thousands};
 use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(
@@ -87,7 +88,7 @@ impl View<'_> {
         }
     }
 
-    fn piece(&self, rank: u8, ink: Ink, text: impl Into<String>) -> Piece {
+    fn piece(&self, rank: u8, ink: Ink, text: impl Into<Cow<'static, str>>) -> Piece {
         Piece::new(rank, self.theme, ink, text)
     }
 

@@ -1,8 +1,8 @@
 //! The status line: a question, a message, or the restrictions of the view.
 
 use super::books::lost_note;
-use super::header::{books_line, busy, status, status_line, status_stands_first, STATUS_GAP};
-use super::text::{cut, cut_spans, graph, pack, per_glyph, put_right, width, Piece};
+use super::header::{busy, status, status_line, Summary, STATUS_GAP};
+use super::text::{cut, cut_parts, graph, pack, per_glyph, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
 use crate::app::question::Prompt;
@@ -17,6 +17,7 @@ pub(super) fn draw(
     app: &App,
     frame: &Frame,
     y: u16,
+    summary: &Summary,
     theme: Theme,
     buf: &mut Buffer,
 ) -> Option<(u16, u16)> {
@@ -28,12 +29,18 @@ pub(super) fn draw(
         put_message(message, y, theme, buf);
         return None;
     }
-    let state = state_line(app, frame, theme, room);
+    let state = state_line(app, frame, summary, theme, room);
     put_right(buf, y, &state);
     let left = room.saturating_sub(state.width() + 2);
-    let line = match status_stands_first(app, frame, theme, room) {
+    let line = match summary.status_first {
         true => busy(app, theme, left).unwrap_or_default(),
-        false => Line::from(cut_spans(status_line(app, frame, theme, left).spans, left)),
+        false => {
+            let whole = status_line(app, frame, theme, left);
+            let parts: Vec<_> =
+                whole.spans.iter().map(|span| (&*span.content, span.style)).collect();
+            let cut = cut_parts(&parts, left).into_iter();
+            cut.map(|(text, style)| Span::styled(text.into_owned(), style)).collect()
+        }
     };
     put(buf, 0, y, left as u16, &line);
     let used = if line.width() == 0 { 0 } else { line.width() + GAP };
@@ -44,14 +51,18 @@ pub(super) fn draw(
 }
 
 /// The restrictions of the view, and the help key.
-fn state_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+fn state_line(
+    app: &App,
+    frame: &Frame,
+    summary: &Summary,
+    theme: Theme,
+    room: usize,
+) -> Line<'static> {
     let mut state = view_state(app, theme);
-    let books = books_line(app, frame, theme, room);
-    if let Some(note) = lost_note(frame, app.settings().of_machine, &books) {
+    if let Some(note) = lost_note(frame, app.settings().of_machine, &summary.books) {
         state.insert(0, Piece::new(2, theme, Ink::Dim, note));
     }
-    let stands_first = status_stands_first(app, frame, theme, room);
-    let own = match stands_first {
+    let own = match summary.status_first {
         true => 0,
         false => width(&status(app, frame, theme), STATUS_GAP),
     };
@@ -67,14 +78,15 @@ fn state_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'stat
 pub(super) fn busy_line(
     app: &App,
     frame: &Frame,
+    summary: &Summary,
     theme: Theme,
     room: usize,
 ) -> Option<Line<'static>> {
     let covered = app.prompt().is_some() || app.message().is_some();
-    if covered || !status_stands_first(app, frame, theme, room) {
+    if covered || !summary.status_first {
         return None;
     }
-    let state = state_line(app, frame, theme, room);
+    let state = state_line(app, frame, summary, theme, room);
     busy(app, theme, room.saturating_sub(state.width() + 2))
 }
 

@@ -1,7 +1,7 @@
 //! The table: headings and rows.
 
 use super::states;
-use super::text::{cell, cut_spans, highlighted, put, put_spans};
+use super::text::{blanks, cell, cut_parts, put, put_parts, StyledText};
 use super::theme::{Ink, Magnitude, Theme};
 use crate::app::arrange::{Entry, Line as TableLine, PastRow};
 use crate::app::command::CommandText;
@@ -18,6 +18,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
+use std::fmt::Write;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
@@ -81,14 +83,14 @@ impl Table<'_> {
     ) {
         let text = match facts {
             Some(facts) if canvas.shows_line(y, facts, selected) => return,
-            Some(facts) => canvas.text(entry.id(), facts, || self.spans(entry)),
+            Some(facts) => canvas.text(entry.id(), facts, || self.text(entry)),
             None => {
                 canvas.blank(y);
-                Rc::new(self.spans(entry))
+                Rc::new(self.text(entry))
             }
         };
         let buf = canvas.cells();
-        put_spans(buf, 0, y, u16::MAX, &text);
+        put_parts(buf, (0, y), u16::MAX, text.parts());
         if let Some(width) = self.bar {
             put_bar(entry.row, width, self.theme, y, buf);
         }
@@ -104,10 +106,10 @@ impl Table<'_> {
         }
     }
 
-    fn spans(&self, entry: Entry) -> Vec<Span<'static>> {
+    fn text(&self, entry: Entry) -> StyledText {
         let Table { app, placed, theme, .. } = *self;
         let shown = placed.iter().any(|p| p.column.rounding == Rounding::States);
-        TableRow { app, entry, placed, has_states: shown, theme }.spans()
+        TableRow { app, entry, placed, has_states: shown, theme }.text()
     }
 }
 
@@ -120,7 +122,7 @@ pub(super) fn heading(
     buf: &mut Buffer,
 ) {
     let style = theme.style(Ink::Heading);
-    put(buf, 0, y, u16::MAX, &Line::styled(" ".repeat(usize::from(buf.area.width)), style));
+    put(buf, 0, y, u16::MAX, &Line::styled(blanks(buf.area.width.into()), style));
     for p in placed {
         let width = usize::from(p.width);
         let left = p.column.left_aligned();
@@ -128,9 +130,9 @@ pub(super) fn heading(
         let arrow = if sort.descending { "▾" } else { "▴" };
         let room = p.column.title.len() < width;
         let title = match (sorts && room, left) {
-            (false, _) => p.column.title.to_string(),
-            (true, true) => format!("{}{arrow}", p.column.title),
-            (true, false) => format!("{arrow}{}", p.column.title),
+            (false, _) => Cow::from(p.column.title),
+            (true, true) => format!("{}{arrow}", p.column.title).into(),
+            (true, false) => format!("{arrow}{}", p.column.title).into(),
         };
         let ink = if sorts { Ink::SortHeading } else { Ink::Heading };
         let text = cell(&title, width, left);
@@ -138,10 +140,8 @@ pub(super) fn heading(
             true => ("", text.as_str()),
             false => text.split_at(text.len() - text.trim_start().len()),
         };
-        let spans = vec![
-            Span::styled(blank.to_string(), style),
-            Span::styled(word.trim_end().to_string(), theme.style(ink)),
-        ];
+        let spans =
+            vec![Span::styled(blank, style), Span::styled(word.trim_end(), theme.style(ink))];
         put(buf, p.x, y, p.width, &Line::from(spans));
         // In a column as narrow as its heading, the arrow goes into the gap beside it.
         let gap = if left { Some(p.end()) } else { p.x.checked_sub(1) };
@@ -179,7 +179,7 @@ struct TableRow<'a> {
 type States = Vec<(ColumnId, i64)>;
 
 impl TableRow<'_> {
-    fn spans(&self) -> Vec<Span<'static>> {
+    fn text(&self) -> StyledText {
         let row = self.entry.row;
         let context = self.app.context();
         let states = [Some(row), self.then()].map(|row| match row.filter(|_| self.has_states) {
@@ -187,29 +187,35 @@ impl TableRow<'_> {
             None => Vec::new(),
         });
         let label = (row.kind == RowKind::Exited).then(|| self.label_span()).flatten();
-        let mut spans: Vec<Span> = Vec::new();
+        let mut out = StyledText::with_room(self.app.size.0.into());
+        let mut figure = String::new();
         let mut x = 0;
         for p in self.placed {
             let labelled = label.as_ref().is_some_and(|(from, to, _)| (*from..*to).contains(&p.x));
             if labelled && label.as_ref().is_some_and(|(from, ..)| *from != p.x) {
                 continue;
             }
-            spans.push(Span::raw(" ".repeat(usize::from(p.x.saturating_sub(x)))));
+            out.push_blanks(p.x.saturating_sub(x).into());
             match label.as_ref().filter(|_| labelled) {
                 Some((from, to, text)) => {
-                    let width = usize::from(to - from);
-                    spans.push(self.span(Ink::Plain, cell(text, width, true)));
+                    out.push_cell(text, (to - from).into(), true, self.theme.style(Ink::Plain));
                     x = *to;
                 }
+                None if p.column.id == ColumnId::Command => {
+                    self.push_command(&mut out, p.width.into(), &context, label.is_some());
+                    x = p.end();
+                }
                 None => {
-                    self.push_cell(&mut spans, p, &context, &states, label.is_some());
+                    figure.clear();
+                    let style = self.push_figure(&mut figure, p, &context, &states);
+                    out.push_cell(&figure, p.width.into(), p.column.left_aligned(), style);
                     x = p.end();
                 }
             }
         }
         match &self.app.table.search {
-            Some(text) => highlighted(spans, text, self.theme.style(Ink::Match)),
-            None => spans,
+            Some(text) => out.highlighted(text, self.theme.style(Ink::Match)),
+            None => out,
         }
     }
 
@@ -219,10 +225,6 @@ impl TableRow<'_> {
             PastRow::There(then, _) => Some(then),
             PastRow::Absent | PastRow::Only => None,
         }
-    }
-
-    fn span(&self, ink: Ink, text: String) -> Span<'static> {
-        Span::styled(text, self.theme.style(ink))
     }
 
     /// Number of exited tasks, or its change since the marked window.
@@ -253,55 +255,51 @@ impl TableRow<'_> {
         (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
     }
 
-    fn push_cell(
+    fn push_command(&self, out: &mut StyledText, width: usize, context: &Context, labelled: bool) {
+        if self.entry.row.kind == RowKind::Exited {
+            let text = self.exited_command(labelled, width);
+            return out.push_cell(&text, width, true, self.theme.style(Ink::Plain));
+        }
+        let used = self.push_living_command(out, context, width);
+        out.push_blanks(width.saturating_sub(used));
+    }
+
+    /// Appends a figure; returns its style.
+    fn push_figure(
         &self,
-        spans: &mut Vec<Span<'static>>,
+        text: &mut String,
         p: &PlacedColumn,
         context: &Context,
         states: &[States; 2],
-        labelled: bool,
-    ) {
-        let width = usize::from(p.width);
-        if p.column.id != ColumnId::Command {
-            let (text, style) = self.figure(p, context, states);
-            return spans.push(Span::styled(cell(&text, width, p.column.left_aligned()), style));
-        }
-        if self.entry.row.kind == RowKind::Exited {
-            let text = self.exited_command(labelled, width);
-            return spans.push(self.span(Ink::Plain, cell(&text, width, true)));
-        }
-        let command = cut_spans(self.command(context, width), width);
-        let used: usize = command.iter().map(Span::width).sum();
-        spans.extend(command);
-        spans.push(Span::raw(" ".repeat(width.saturating_sub(used))));
-    }
-
-    fn figure(&self, p: &PlacedColumn, context: &Context, states: &[States; 2]) -> (String, Style) {
+    ) -> Style {
         let row = self.entry.row;
         let value = self.entry.value(p.column, context);
         let changes = self.entry.versus.is_some() && p.column.is_figure();
-        let text = match (&value, self.tenths(p.column, states)) {
+        match (&value, self.tenths(p.column, states)) {
             // No value that is read for rows applies to a group.
-            (Value::Missing(_), _) if row.kind == RowKind::Exited => String::new(),
-            (Value::Known(_), Some(n)) if changes => units::signed(n < 0, tenths(n.abs())),
-            (Value::Known(_), Some(n)) => tenths(n),
+            (Value::Missing(_), _) if row.kind == RowKind::Exited => {}
+            (Value::Known(_), Some(n)) if changes => {
+                let mut amount = String::new();
+                push_tenths(&mut amount, n.abs());
+                text.push_str(&units::signed(n < 0, amount));
+            }
+            (Value::Known(_), Some(n)) => push_tenths(text, n),
             // In the tree, the use of a row in the branch is unknown.
-            (Value::Known(_), None) if p.column.rounding == Rounding::WithExited => "-".into(),
-            _ if changes => units::change(&value, p.column.unit),
-            _ => units::cell(&value, p.column.unit),
-        };
+            (Value::Known(_), None) if p.column.rounding == Rounding::WithExited => text.push('-'),
+            _ if changes => text.push_str(&units::change(&value, p.column.unit)),
+            _ => units::push_cell(text, &value, p.column.unit),
+        }
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
         let size = match changes {
             true => None,
             false => Magnitude::of(&value, p.column, context),
         };
-        let style = match (p.column.id, size) {
+        match (p.column.id, size) {
             _ if nothing && p.column.unit != Unit::Int => self.theme.style(Ink::Dim),
             (ColumnId::S, _) if row.letter == 'R' => self.theme.style(Ink::Strong),
             (_, Some(size)) => self.theme.sized(Ink::from_column(p.column), size),
             (_, None) => self.theme.style(Ink::from_column(p.column)),
-        };
-        (text, style)
+        }
     }
 
     /// Shares that are rounded together with others, so that sums are right; or their changes.
@@ -337,11 +335,11 @@ impl TableRow<'_> {
         }
     }
 
-    /// The command with its branch. In a command line the program's name stands out; a path that
-    /// does not fit gives way to it.
-    fn command(&self, context: &Context, width: usize) -> Vec<Span<'static>> {
+    /// Appends the command with its branch; returns its width. In a command line the program's name
+    /// stands out; a path that does not fit gives way to it.
+    fn push_living_command(&self, out: &mut StyledText, context: &Context, width: usize) -> usize {
         let Entry { line, row, versus } = self.entry;
-        let CommandText { mut path, name, rest } = CommandText::from_row(row, context.command_line);
+        let CommandText { path, name, rest } = CommandText::from_row(row, context.command_line);
         let (around, of_name) = match (row.ident.kthread, context.command_line) {
             (true, _) => (Ink::Dim, Ink::Dim),
             (false, true) => (Ink::Dim, Ink::Strong),
@@ -352,25 +350,33 @@ impl TableRow<'_> {
             Some(PastRow::Only) => "- ",
             Some(PastRow::There(..)) | None => "",
         };
-        let branch = format!("{}{mark}", line.prefix);
+        let branch = line.prefix.width() + mark.len();
         let mut skipped = self.app.table.command_offset;
-        if skipped == 0 && !path.is_empty() && branch.width() + path.width() + name.width() > width
-        {
-            path = "…/".into();
-        }
-        let mut spans = vec![self.span(Ink::Plain, branch)];
-        for (text, ink) in [(path, around), (name, of_name), (rest, around)] {
-            let length = text.chars().count();
-            let text = if skipped == 0 { text } else { text.chars().skip(skipped).collect() };
-            skipped = skipped.saturating_sub(length);
-            spans.push(self.span(ink, text));
-        }
-        spans
+        let fits = path.is_empty() || branch + path.width() + name.width() <= width;
+        let path = if skipped == 0 && !fits { "…/" } else { &path };
+        let mut after_skipped = |text: &str| -> usize {
+            let at = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
+            skipped -= text[..at].chars().count();
+            at
+        };
+        let [path, name, rest] = [path, &name, &rest].map(|text| &text[after_skipped(text)..]);
+        let parts: [(&str, Ink); 5] = [
+            (&line.prefix, Ink::Plain),
+            (mark, Ink::Plain),
+            (path, around),
+            (name, of_name),
+            (rest, around),
+        ];
+        let parts = parts.map(|(text, ink)| (text, self.theme.style(ink)));
+        let shown = cut_parts(&parts, width);
+        shown.iter().for_each(|(text, style)| out.push(text, *style));
+        shown.iter().map(|(text, _)| text.width()).sum()
     }
 }
 
-fn tenths(n: i64) -> String {
-    format!("{}.{}", n / 10, n % 10)
+/// Appends tenths with one digit after the point. Writing to a `String` does not fail.
+fn push_tenths(out: &mut String, n: i64) {
+    let _ = write!(out, "{}.{}", n / 10, n % 10);
 }
 
 /// A row's tenths of a per cent in a column, rounded together with others.

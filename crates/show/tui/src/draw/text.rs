@@ -5,6 +5,7 @@ use crate::app::matching;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Heights of a bar of one character, the lowest first.
@@ -57,50 +58,97 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// Cuts spans to a width; `…` marks the cut.
-pub(super) fn cut_spans(spans: Vec<Span<'static>>, width: usize) -> Vec<Span<'static>> {
-    if spans.iter().map(Span::width).sum::<usize>() <= width {
-        return spans;
-    }
-    let (mut room, mut kept) = (width, Vec::with_capacity(spans.len()));
-    for span in spans {
-        if span.width() >= room {
-            // More text follows, so a span that fills the room is cut, too.
-            kept.push(Span::styled(cut(&format!("{}…", span.content), room), span.style));
+/// The parts of a line that fit into a width; `…` marks the cut.
+pub(super) fn cut_parts<'a>(
+    parts: &[(&'a str, Style)],
+    width: usize,
+) -> Vec<(Cow<'a, str>, Style)> {
+    let is_cut = parts.iter().map(|(text, _)| text.width()).sum::<usize>() > width;
+    let (mut room, mut kept) = (width, Vec::with_capacity(parts.len()));
+    for &(text, style) in parts {
+        if is_cut && text.width() >= room {
+            // More text follows, so a part that fills the room is cut, too.
+            kept.push((cut(&format!("{text}…"), room).into(), style));
             break;
         }
-        room -= span.width();
-        kept.push(span);
+        room -= text.width();
+        kept.push((text.into(), style));
     }
     kept
 }
 
-/// Gives every match of a searched text this style.
-pub(super) fn highlighted(
-    spans: Vec<Span<'static>>,
-    text: &str,
-    style: Style,
-) -> Vec<Span<'static>> {
-    let line: String = spans.iter().map(|span| span.content.as_ref()).collect();
-    let next = |from: usize| matching::find(&line, text, from).filter(|found| !found.is_empty());
-    let (mut found, mut at, mut out) = (next(0), 0, Vec::with_capacity(spans.len()));
-    for span in spans {
-        let end = at + span.content.len();
-        while at < end {
-            let (until, inside) = match &found {
-                Some(found) if found.start <= at => (found.end.min(end), true),
-                Some(found) => (found.start.min(end), false),
-                None => (end, false),
-            };
-            let style = if inside { span.style.patch(style) } else { span.style };
-            out.push(Span::styled(line[at..until].to_string(), style));
-            at = until;
-            if found.as_ref().is_some_and(|found| found.end == at) {
-                found = next(at);
+/// A line of the table: one text, and where each style ends in it. As pieces with memory of their
+/// own, its cells and gaps would be some sixty allocations.
+#[derive(Debug, Default)]
+pub struct StyledText {
+    text: String,
+    ends: Vec<(usize, Style)>,
+}
+
+impl StyledText {
+    /// Empty, with room for some cells.
+    pub fn with_room(cells: usize) -> StyledText {
+        StyledText { text: String::with_capacity(2 * cells), ends: Vec::with_capacity(cells / 2) }
+    }
+
+    /// Appends text.
+    pub fn push(&mut self, text: &str, style: Style) {
+        self.text.push_str(text);
+        self.ends.push((self.text.len(), style));
+    }
+
+    /// Appends a [`cell`].
+    pub fn push_cell(&mut self, text: &str, width: usize, left: bool, style: Style) {
+        push_cell(&mut self.text, text, width, left);
+        self.ends.push((self.text.len(), style));
+    }
+
+    /// Appends blanks.
+    pub fn push_blanks(&mut self, width: usize) {
+        self.push(&blanks(width), Style::default());
+    }
+
+    /// The texts and their styles.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, Style)> {
+        let mut at = 0;
+        self.ends.iter().map(move |&(end, style)| {
+            let from = std::mem::replace(&mut at, end);
+            (&self.text[from..end], style)
+        })
+    }
+
+    /// Gives every match of a searched text this style.
+    #[must_use]
+    pub fn highlighted(self, searched: &str, style: Style) -> StyledText {
+        let StyledText { text, ends } = self;
+        let next =
+            |from: usize| matching::find(&text, searched, from).filter(|found| !found.is_empty());
+        let (mut found, mut at, mut marked) = (next(0), 0, Vec::with_capacity(ends.len()));
+        for (end, own) in ends {
+            while at < end {
+                let (until, inside) = match &found {
+                    Some(found) if found.start <= at => (found.end.min(end), true),
+                    Some(found) => (found.start.min(end), false),
+                    None => (end, false),
+                };
+                marked.push((until, if inside { own.patch(style) } else { own }));
+                at = until;
+                if found.as_ref().is_some_and(|found| found.end == at) {
+                    found = next(at);
+                }
             }
         }
+        StyledText { text, ends: marked }
     }
-    out
+}
+
+/// Blanks, without memory of their own up to the width of nearly every screen.
+pub(super) fn blanks(width: usize) -> Cow<'static, str> {
+    const MANY: &str = match str::from_utf8(&[b' '; 256]) {
+        Ok(blanks) => blanks,
+        Err(_) => " ",
+    };
+    MANY.get(..width).map_or_else(|| " ".repeat(width).into(), Cow::from)
 }
 
 /// Cuts text in its middle to a width: names of one kind differ at their ends.
@@ -145,16 +193,22 @@ pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
 /// Cuts and pads text to exactly a width. A figure that does not fit becomes `*`, because a part of
 /// a number is a wrong number.
 pub fn cell(text: &str, width: usize, left: bool) -> String {
+    let mut out = String::with_capacity(text.len().max(width));
+    push_cell(&mut out, text, width, left);
+    out
+}
+
+fn push_cell(out: &mut String, text: &str, width: usize, left: bool) {
+    let fits = text.width() <= width;
     let shown = match left {
-        true => cut(text, width),
-        false if text.width() > width => "*".repeat(width.min(1)),
-        false => text.into(),
+        _ if fits => Cow::from(text),
+        true => cut(text, width).into(),
+        false => "*".repeat(width.min(1)).into(),
     };
-    let blanks = " ".repeat(width.saturating_sub(shown.width()));
-    match left {
-        true => shown + &blanks,
-        false => blanks + &shown,
-    }
+    let blanks = blanks(width - shown.width());
+    let (first, last) = if left { (shown, blanks) } else { (blanks, shown) };
+    out.push_str(&first);
+    out.push_str(&last);
 }
 
 /// A part of a line that is shown whole or not at all.
@@ -165,13 +219,15 @@ pub struct Piece {
 
 impl Piece {
     /// A piece of one ink. The lowest ranks are left out first.
-    pub fn new(rank: u8, theme: Theme, ink: Ink, text: impl Into<String>) -> Piece {
-        Piece { rank, spans: vec![Span::styled(text.into(), theme.style(ink))] }
+    pub fn new(rank: u8, theme: Theme, ink: Ink, text: impl Into<Cow<'static, str>>) -> Piece {
+        let mut spans = Vec::with_capacity(4);
+        spans.push(Span::styled(text, theme.style(ink)));
+        Piece { rank, spans }
     }
 
     /// Appends text.
-    pub fn and(mut self, theme: Theme, ink: Ink, text: impl Into<String>) -> Piece {
-        self.spans.push(Span::styled(text.into(), theme.style(ink)));
+    pub fn and(mut self, theme: Theme, ink: Ink, text: impl Into<Cow<'static, str>>) -> Piece {
+        self.spans.push(Span::styled(text, theme.style(ink)));
         self
     }
 
@@ -210,31 +266,33 @@ pub fn pack(mut pieces: Vec<Piece>, gap: &'static str, room: usize) -> Line<'sta
 
 /// Puts a line at (`x`, `y`), at most `width` cells of it.
 pub fn put(buf: &mut Buffer, x: u16, y: u16, width: u16, line: &Line) {
-    put_styled(buf, (x, y), width, &line.spans, line.style);
+    let parts = line.spans.iter().map(|span| (&*span.content, line.style.patch(span.style)));
+    put_parts(buf, (x, y), width, parts);
 }
 
-/// Puts spans at (`x`, `y`), at most `width` cells of them.
-pub fn put_spans(buf: &mut Buffer, x: u16, y: u16, width: u16, spans: &[Span]) {
-    put_styled(buf, (x, y), width, spans, Style::default());
-}
-
-fn put_styled(buf: &mut Buffer, (x, y): (u16, u16), width: u16, spans: &[Span], style: Style) {
+/// Puts texts of their own styles at (`x`, `y`), at most `width` cells of them.
+pub fn put_parts<'a>(
+    buf: &mut Buffer,
+    (x, y): (u16, u16),
+    width: u16,
+    parts: impl Iterator<Item = (&'a str, Style)>,
+) {
     if buf.area.height <= y || buf.area.width <= x {
         return;
     }
     let end = x + width.min(buf.area.width - x);
     let mut at = x;
-    for span in spans {
+    for (text, style) in parts {
         if at == end {
             break;
         }
-        at = put_span(buf, at, y, end, &span.content, style.patch(span.style));
+        at = put_part(buf, at, y, end, text, style);
     }
 }
 
 /// Puts text at (`x`, `y`), before `end`; returns its end. Nearly all of a screen is printable
 /// ASCII, which needs neither segmentation nor width lookups: that halves the cost of drawing.
-fn put_span(buf: &mut Buffer, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
+fn put_part(buf: &mut Buffer, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
     if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return buf.set_stringn(x, y, text, usize::from(end - x), style).0;
     }
@@ -266,7 +324,7 @@ pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'
             at = end;
         }
     }
-    spans.push(Span::raw(" ".repeat(width - at)));
+    spans.push(Span::raw(blanks(width - at)));
     spans
 }
 

@@ -1,5 +1,6 @@
 //! The view on a made-up machine: effects of keys and frames, and the screen.
 
+mod allocations;
 mod at_once;
 mod cpus;
 mod findings;
@@ -27,3 +28,6 @@ mod tags;
 mod themes;
 mod timeline;
 mod view;
+
+#[global_allocator]
+static COUNTING: allocations::Counting = allocations::Counting;
