@@ -218,10 +218,31 @@ enum ex_event {
 /* The same, and the release of every task. */
 #define EX_LOSE_ENDS_AND_RELEASES (EX_EVENTS + 1)
 
+/* A stay on a CPU; it began when the stay before ended. */
+struct ex_segment {
+	__u64 end;
+	__u16 party;
+	__u16 why;
+	__u32 steal; /* ns that were taken from it */
+	__u32 irq;
+	__u32 pad;
+};
+
+/* Who is on a CPU, and who was before; the stays before these are in its part of the blame book. */
+struct ex_stays {
+	__u32 ended; /* number of ended stays so far */
+	__u16 party; /* who is on the CPU now */
+	__u16 why;
+	__u64 steal; /* the CPU's figures when that stay began */
+	__u64 irq;
+	__u64 last_began;
+	struct ex_segment last; /* the last ended stay */
+};
+
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {
 	__u64 busy; /* number of our nested programs on this CPU */
-	__u64 line0[7];
+	struct ex_stays stays; /* here, because each switch needs this cache line */
 	__u64 since; /* time up to which the present occupant is charged */
 	__u64 steal_raw;
 	__u64 steal_carry; /* stolen, not yet charged */
@@ -240,7 +261,7 @@ struct ex_cpu {
 	__s64 came_offset;     /* arrival less the run queue's clock then */
 	__s64 came_ahead;      /* arrival less its clock for tasks */
 	__u32 irq_run;	       /* the measurement of interrupts in which it had a switch */
-	__u32 line1;
+	__u32 barrier;	       /* written only to order other stores */
 	__u64 line2[6];
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
@@ -335,16 +356,6 @@ enum ex_book_sizes {
 	EX_WAIT_BUCKETS = 26
 };
 
-/* A stay on a CPU; it began when the stay before ended. */
-struct ex_segment {
-	__u64 end;
-	__u16 party;
-	__u16 why;
-	__u32 steal; /* ns that were taken from it */
-	__u32 irq;
-	__u32 pad;
-};
-
 /* Bit of a pair in use. Below it stand the victim's party, the culprit's, and an enum ex_why. */
 #define EX_PAIR_USED (1ull << 48)
 
@@ -354,18 +365,11 @@ struct ex_pair {
 	__u64 times;
 };
 
-/* A CPU's part of the blame book. What each switch needs is in the first cache line. */
+/* A CPU's part of the blame book. */
 struct ex_book {
-	__u32 stays; /* number of ended stays so far */
-	__u32 booked; /* bookings so far, if some are left out for tests */
-	__u16 party; /* who is on the CPU now */
-	__u16 why;
-	__u32 pad;
-	__u64 steal; /* the CPU's figures when that stay began */
-	__u64 irq;
-	__u64 last_began;
-	struct ex_segment last;		  /* the last ended stay */
-	struct ex_segment ring[EX_STAYS]; /* those before: number n at n & (EX_STAYS - 1) */
+	__u64 booked; /* bookings so far, if some are left out for tests */
+	__u64 line0[7];
+	struct ex_segment ring[EX_STAYS]; /* stays before the last: number n at n & (EX_STAYS - 1) */
 	struct ex_pair pairs[2][EX_PAIRS]; /* of the window of epoch e at [e & 1] */
 	__u64 used[2][EX_PAIRS / 64]; /* a bit for each place of them that is taken */
 };

@@ -152,19 +152,20 @@ __noinline int book_pair(__u64 pair, __u64 ns, __u64 times, __u32 e)
 __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
 	struct ex_book *b = book_of(cpu_and_n >> 32);
+	struct ex_cpu *c = cpu_of(cpu_and_n >> 32);
 	__u32 n = cpu_and_n;
 	__u64 began, start, length, steal, irq, ns;
 	struct ex_segment *stay;
 
-	if (!b)
+	if (!b || !c)
 		return from;
 	if (!n) {
 		book_pair(victim | EX_BY_OLDER, to - from, 1, e);
 		return from;
 	}
-	if (n + 1 == b->stays) {
-		stay = &b->last;
-		began = b->last_began;
+	if (n + 1 == c->stays.ended) {
+		stay = &c->stays.last;
+		began = c->stays.last_began;
 	} else {
 		stay = &b->ring[n & (EX_STAYS - 1)];
 		began = b->ring[(n - 1) & (EX_STAYS - 1)].end;
@@ -196,24 +197,26 @@ __noinline __u64 book_stay(__u64 cpu_and_n, __u64 victim, __u32 e, __u64 from, _
 /* Lays a wait over the stays on a CPU, from the last one back. `victim` is a pair without culprit. */
 static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from, __u64 to)
 {
-	struct ex_book *b = book_of(cpu);
+	struct ex_cpu *c = cpu_of(cpu);
+	struct ex_segment *last;
 	__u64 began, start;
 	__u32 n, i;
 
-	if (!b)
+	if (!c)
 		return 0;
-	n = READ_ONCE(b->stays);
+	n = READ_ONCE(c->stays.ended);
+	last = &c->stays.last;
 	/* Who is on it now, if the task leaves the queue of a CPU for another one. */
-	began = n ? b->last.end : to;
+	began = n ? last->end : to;
 	if (began < to) {
 		start = began > from ? began : from;
-		book_pair(victim | who_is(b->party, b->why), to - start, 1, e);
+		book_pair(victim | who_is(c->stays.party, c->stays.why), to - start, 1, e);
 		to = start;
 	}
 	/* Most waits are for one stay, from which nothing was taken. */
-	if (n > 1 && from >= b->last_began && !(b->last.steal | b->last.irq)) {
+	if (n > 1 && from >= c->stays.last_began && !(last->steal | last->irq)) {
 		if (from < to)
-			book_pair(victim | who_is(b->last.party, b->last.why), to - from, 1, e);
+			book_pair(victim | who_is(last->party, last->why), to - from, 1, e);
 		return 0;
 	}
 	if (!n)
@@ -339,8 +342,8 @@ __noinline int follow_party(struct ex_slot *s)
 {
 	struct ex_party party = {};
 	struct task_struct *task;
-	struct ex_book *b;
 	__u32 number, cpu = bpf_get_smp_processor_id();
+	struct ex_cpu *c = cpu_of(cpu);
 
 	if (!s)
 		return 0;
@@ -352,11 +355,8 @@ __noinline int follow_party(struct ex_slot *s)
 	party.session = s->id.session;
 	party.kthread = !!(s->id.flags & PF_KTHREAD);
 	number = number_of(&party);
-	if (s->state == EX_RUN) {
-		b = book_of(cpu);
-		if (b)
-			b->party = number;
-	}
+	if (c && s->state == EX_RUN)
+		c->stays.party = number;
 	if (number == s->party)
 		return 0;
 	book_wait(s, cpu, s->since);
@@ -394,34 +394,35 @@ __noinline int end_waits(struct ex_slot *s)
 /* A CPU is charged up to the end of a stay, and `who` comes. */
 __noinline int end_stay(struct ex_cpu *c, __u32 cpu, __u32 who)
 {
-	struct ex_book *b = book_of(cpu);
-	struct ex_segment *stay;
+	struct ex_segment *last;
+	struct ex_book *b;
 	__u64 steal, irq;
 
-	if (!b || !c)
+	if (!c)
 		return 0;
-	steal = c->cum.steal - b->steal;
-	irq = c->cum.irq - b->irq;
-	stay = &b->last;
+	steal = c->cum.steal - c->stays.steal;
+	irq = c->cum.irq - c->stays.irq;
+	last = &c->stays.last;
 	/* Stays of one party in a row are one stay, so the ring reaches further back. */
-	if (!b->stays || stay->party != b->party || stay->why != b->why ||
-	    (steal | irq | stay->steal | stay->irq) >> EX_TAKEN_BITS) {
-		if (b->stays)
-			b->ring[(b->stays - 1) & (EX_STAYS - 1)] = *stay;
-		b->stays++;
-		b->last_began = stay->end;
-		stay->party = b->party;
-		stay->why = b->why;
-		stay->steal = 0;
-		stay->irq = 0;
+	if (!c->stays.ended || last->party != c->stays.party || last->why != c->stays.why ||
+	    (steal | irq | last->steal | last->irq) >> EX_TAKEN_BITS) {
+		b = c->stays.ended ? book_of(cpu) : NULL;
+		if (b)
+			b->ring[(c->stays.ended - 1) & (EX_STAYS - 1)] = *last;
+		c->stays.ended++;
+		c->stays.last_began = last->end;
+		last->party = c->stays.party;
+		last->why = c->stays.why;
+		last->steal = 0;
+		last->irq = 0;
 	}
-	stay->steal += steal;
-	stay->irq += irq;
-	stay->end = c->since;
-	b->steal = c->cum.steal;
-	b->irq = c->cum.irq;
-	b->party = who >> 16;
-	b->why = who;
+	last->steal += steal;
+	last->irq += irq;
+	last->end = c->since;
+	c->stays.steal = c->cum.steal;
+	c->stays.irq = c->cum.irq;
+	c->stays.party = who >> 16;
+	c->stays.why = who;
 	return 0;
 }
 

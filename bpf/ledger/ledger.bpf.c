@@ -76,7 +76,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		switch_in(c, in, index, next, cpu, now, b, c->clock_offset, true);
 		c->cur = index;
 		if (blame)
-			begin_stay(in, cpu);
+			begin_stay(c, in);
 	} else {
 		c->cur = EX_CUR_UNNAMED;
 	}

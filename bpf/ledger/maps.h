@@ -210,7 +210,7 @@ struct {
 #ifdef __TARGET_ARCH_x86
 #define store_barrier(c) barrier()
 #else
-#define store_barrier(c) __sync_fetch_and_add(&(c)->line0[0], 1)
+#define store_barrier(c) __sync_fetch_and_add(&(c)->barrier, 1)
 #endif
 
 static __always_inline void count_error(enum ex_error what)

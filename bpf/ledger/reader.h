@@ -106,7 +106,7 @@ static __always_inline int flush_this_cpu(void)
 		mine->state = EX_RUN;
 		c->cur = index;
 		if (blame)
-			begin_stay(mine, cpu);
+			begin_stay(c, mine);
 		c->came_offset = c->clock_offset;
 		/* Our account continues from here, the kernel's from its last count. */
 		if (has_run_queues())

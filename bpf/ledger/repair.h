@@ -189,7 +189,7 @@ __noinline int resync(struct ex_cpu *c, __u64 now, __u32 cpu)
 		s->cum.repairs++;
 		c->cur = index;
 		if (blame)
-			begin_stay(s, cpu);
+			begin_stay(c, s);
 	}
 	return 0;
 }

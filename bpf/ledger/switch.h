@@ -279,14 +279,10 @@ __noinline int until_unthrottled(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 }
 
 /* A slot's task has come onto a CPU. */
-static __always_inline void begin_stay(struct ex_slot *s, __u32 cpu)
+static __always_inline void begin_stay(struct ex_cpu *c, struct ex_slot *s)
 {
-	struct ex_book *b = book_of(cpu);
-
-	if (b) {
-		b->party = s->party;
-		b->why = EX_BY_TASK;
-	}
+	c->stays.party = s->party;
+	c->stays.why = EX_BY_TASK;
 }
 
 static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,

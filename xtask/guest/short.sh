@@ -58,10 +58,14 @@ wakeups() {
     [ $? = 3 ] || failed "no thundering herd: $(head -n 20 /tmp/out)"
 }
 
-# Busy threads, more than there are CPUs. An emulated CPU is slow: exactop comes before them.
+# Runs a load in the background. An emulated CPU is slow: exactop comes before it.
+give_way() {
+    sh -c '/bin/busybox renice -n 19 -p $$ && exec "$@"' sh "$@" >/dev/null 2>&1 &
+}
+
+# Busy threads, more than there are CPUs.
 spin() {
-    sh -c '/bin/busybox renice -n 19 -p $$ && exec "$0" load spin --threads 7 --duration 600' \
-        "$exactop" >/dev/null 2>&1 &
+    give_way "$exactop" load spin --threads 7 --duration 600
     spin=$!
 }
 
@@ -171,9 +175,9 @@ words() {
 }
 
 with_a_ledger() {
-    "$exactop" load herd --wake all --threads 64 --rate 10 --duration 600 >/dev/null 2>&1 &
+    give_way "$exactop" load herd --wake all --threads 64 --rate 10 --duration 600
     herd=$!
-    (while :; do /bin/busybox true; done) &
+    give_way sh -c 'while :; do /bin/busybox true; done'
     forks=$!
     sleep 1
     try '`--json` (both splits)' books
