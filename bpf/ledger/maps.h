@@ -33,6 +33,7 @@ __u32 seeded;	  /* every living task has a slot: from now on a missing one is an
 __u32 watch_tgid;
 __u32 followed_n; /* number of places in use; 0: none */
 struct ex_followed followed[EX_FOLLOWED_MOST];
+__u32 barrier_word; /* written only to order other loads and stores */
 __u32 split_run;  /* number of this measurement of user and system time; 0: off */
 __u32 irq_run;	  /* number of this measurement of interrupts; 0: off */
 __u64 lead_ns;	  /* lead of T over the present, set by publish() */
@@ -204,14 +205,22 @@ struct {
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 
 /*
- * Orders the stores of a boundary crossing (snap, epoch, cum). x86 keeps stores in order;
- * elsewhere an atomic that returns a value is a full barrier (Documentation/atomic_t.txt).
+ * Orders what the reader sees of two stores, or what a program sees of the reader's. x86 keeps both
+ * orders; elsewhere an atomic that returns a value is a full barrier (Documentation/atomic_t.txt).
+ * The value must be used: clang makes an atomic that returns none of one whose value is not.
  */
 #ifdef __TARGET_ARCH_x86
-#define store_barrier(c) barrier()
+#define full_barrier(word) barrier()
 #else
-#define store_barrier(c) __sync_fetch_and_add(&(c)->barrier, 1)
+#define full_barrier(word)                                                     \
+	({                                                                     \
+		__u32 before = __sync_fetch_and_add(word, 1);                  \
+		barrier_var(before);                                           \
+	})
 #endif
+
+/* Orders the stores of a boundary crossing (snap, epoch, cum). */
+#define store_barrier(c) full_barrier(&(c)->barrier)
 
 static __always_inline void count_error(enum ex_error what)
 {

@@ -34,7 +34,7 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 		return NULL;
 	/* To the reader, a slot without a serial has no owner. */
 	*(volatile __u64 *)&s->serial = 0;
-	barrier();
+	full_barrier(&barrier_word);
 	__builtin_memset(s, 0, sizeof(*s));
 	s->task = (__u64)task;
 	s->state = state;
@@ -99,12 +99,14 @@ static __noinline __u32 tree_of_children(__u32 tgid, __u64 start)
 
 	for (i = 0; i < EX_FOLLOWED_MOST; i++) {
 		tree = READ_ONCE(followed[i].tree);
-		barrier();
-		if (!tree || followed[i].tgid != tgid)
+		if (!tree)
+			continue;
+		full_barrier(&barrier_word);
+		if (READ_ONCE(followed[i].tgid) != tgid)
 			continue;
 		if (followed[i].start && followed[i].start != start)
 			continue;
-		barrier();
+		full_barrier(&barrier_word);
 		/* If not equal, the entry has changed meanwhile and belongs to another process. */
 		if (READ_ONCE(followed[i].tree) == tree)
 			return tree;
