@@ -75,7 +75,7 @@ impl WaitsBy {
         self.is_kept.then(|| Family {
             name: "exactop_wait_by_seconds",
             dotted: "exactop.wait_by.time",
-            help: "Waits for a CPU of victim's tasks while culprit had the CPU; their sum is all waits but those in flight.",
+            help: "Waits of victim's tasks for a CPU while culprit had it; they sum to all ended waits.",
             unit: Unit::Seconds,
             kind: FamilyKind::Counter,
             points: self.places.series().into_iter().chain(rest).map(point).collect(),

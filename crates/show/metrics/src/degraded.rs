@@ -13,7 +13,7 @@ pub(crate) fn family(degraded: Degraded) -> Family {
     Family {
         name: "exactop_degraded",
         dotted: "exactop.degraded",
-        help: "1: the daemon has dropped this detail, as it is at its memory bound. All sums stay exact.",
+        help: "1: the daemon dropped this detail at its memory bound: history, brief or threads. All sums stay exact.",
         unit: Unit::One,
         kind: FamilyKind::Gauge,
         points: degraded.details().into_iter().map(point).collect(),

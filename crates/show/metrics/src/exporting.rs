@@ -49,7 +49,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_windows",
                 dotted: "exactop.export.windows",
-                help: "Recorded windows sent to a store, by result.",
+                help: "Recorded windows: sent to the store, already there, overlapping, or too old.",
                 unit: Unit::Windows,
                 kind: FamilyKind::Counter,
                 points: counted("outcome", &windows),
@@ -57,7 +57,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_events",
                 dotted: "exactop.export.events",
-                help: "Batches that the store accepted, failed attempts, and losses of windows before they were sent.",
+                help: "Accepted batches, failed attempts, and losses of windows before they were sent.",
                 unit: Unit::Events,
                 kind: FamilyKind::Counter,
                 points: counted("kind", &events),
@@ -65,7 +65,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_lost_seconds",
                 dotted: "exactop.export.lost",
-                help: "Time of windows that the log lost before they were sent, within one boot.",
+                help: "Time lost before it was sent, within one boot.",
                 unit: Unit::Seconds,
                 kind: FamilyKind::Counter,
                 points: vec![self.counter(None, Value::Ns(self.lost_ns.into()))],
@@ -73,7 +73,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_pending_bytes",
                 dotted: "exactop.export.pending",
-                help: "Bytes of the log's files from the first window that the store lacks.",
+                help: "Bytes of the recording that are not sent yet.",
                 unit: Unit::Bytes,
                 kind: FamilyKind::Gauge,
                 points: gauge(Value::Count(self.pending_bytes.into())),
@@ -81,7 +81,7 @@ impl Exporting {
             Family {
                 name: "exactop_export_behind_seconds",
                 dotted: "exactop.export.behind",
-                help: "Time since the end of the last window in the store.",
+                help: "Age of the last exported window's end.",
                 unit: Unit::Seconds,
                 kind: FamilyKind::Gauge,
                 points: self.behind_ns.map_or(Vec::new(), |ns| gauge(Value::Ns(ns.into()))),

@@ -180,7 +180,7 @@ impl Metrics {
         let groups = self.series(start_ns);
         let mut families = vec![self.group_family(
             ("exactop_group_cpu_seconds", "exactop.group.cpu.time"),
-            "CPU time of living and exited tasks, by group; all groups sum to the accounts tasks and exited.",
+            "CPU time of living and exited tasks; all groups sum to the accounts tasks and exited.",
             Unit::Seconds,
             &groups,
             &|group| vec![(None, ns(group.1.run_ns))],
@@ -188,7 +188,7 @@ impl Metrics {
         if self.settings.modes {
             families.push(self.group_family(
                 ("exactop_group_cpu_mode_seconds", "exactop.group.cpu.mode.time"),
-                "User and system time of groups: measured at system calls where that is on, else sampled by the tick.",
+                "User and system time.",
                 Unit::Seconds,
                 &groups,
                 &|(_, charge, _)| {
@@ -200,7 +200,7 @@ impl Metrics {
         if self.settings.waits {
             families.push(self.group_family(
                 ("exactop_group_wait_seconds", "exactop.group.wait.time"),
-                "Time that threads of groups waited: runnable without a CPU, without quota, for a lock, in an uninterruptible sleep.",
+                "Wait time, summed over threads.",
                 Unit::Seconds,
                 &groups,
                 &|(_, charge, _)| {
@@ -211,7 +211,7 @@ impl Metrics {
         }
         families.push(self.group_family(
             ("exactop_group_exited_processes", "exactop.group.exited_processes"),
-            "Processes that exited, by group.",
+            "Exited processes.",
             Unit::Processes,
             &groups,
             &|(_, charge, _)| vec![(None, Value::Count(charge.exited))],
@@ -270,7 +270,7 @@ impl Metrics {
             Family {
                 name: "exactop_inexact_windows",
                 dotted: "exactop.inexact_windows",
-                help: "Windows with a missed event that could not be repaired, or whose books did not close.",
+                help: "Windows with an unrepaired miss or a residual.",
                 unit: Unit::Windows,
                 kind: FamilyKind::Counter,
                 points: vec![Point { labels: Vec::new(), value: inexact, created_ns }],
@@ -278,7 +278,7 @@ impl Metrics {
             Family {
                 name: "exactop_ledger_events",
                 dotted: "exactop.ledger.events",
-                help: "Missed and impossible events in the accounting, by kind.",
+                help: "Missed and impossible events, by kind; the live view's help explains each.",
                 unit: Unit::Events,
                 kind: FamilyKind::Counter,
                 points: ErrorKind::ALL.iter().map(event).collect(),
@@ -286,7 +286,7 @@ impl Metrics {
             Family {
                 name: "exactop_self_cpu_seconds",
                 dotted: "exactop.self.cpu.time",
-                help: "Cost of measuring: this process, and its programs in the kernel (events x calibrated cost).",
+                help: "Cost of measuring: user is this process, bpf its programs (runs x calibrated cost).",
                 unit: Unit::Seconds,
                 kind: FamilyKind::Counter,
                 points: parts.into_iter().filter_map(|(part, sum)| since("part", part, sum)).collect(),
@@ -307,21 +307,21 @@ impl Metrics {
             gauge(
                 "exactop_boundary_seconds",
                 "exactop.boundary",
-                "The instant of every figure here, on the machine's monotonic clock.",
+                "Instant of all figures here, on CLOCK_MONOTONIC.",
                 Unit::Seconds,
                 Value::Ns(t1_ns.into()),
             ),
             gauge(
                 "exactop_cpus",
                 "exactop.cpus",
-                "CPUs that were online in the newest window.",
+                "CPUs online in the newest window.",
                 Unit::Cpus,
                 Value::Count(self.accounts.cpus.into()),
             ),
             gauge(
                 "exactop_residual_seconds",
                 "exactop.residual",
-                "CPUs x time minus all accounts, since the start: 0 where the books close.",
+                "CPUs x time minus all accounts, since the start; 0 if the books close.",
                 Unit::Seconds,
                 Value::Ns(self.accounts.residual_ns),
             ),

@@ -42,7 +42,7 @@ impl DaemonInfo {
     fn build(&self) -> Family {
         let mut labels = vec![("version", self.version.to_string())];
         labels.extend(self.commit.map(|commit| ("revision", escape_str(commit))));
-        let help = "The version of exactop, and the commit that it was built from.";
+        let help = "Version and commit of exactop.";
         info("exactop_build_info", help, labels)
     }
 
@@ -50,7 +50,7 @@ impl DaemonInfo {
         let labels = [("host", &self.host), ("boot_id", &self.boot_id)];
         info(
             "exactop_machine_info",
-            "The reported machine: its host name and its boot.",
+            "Host name and boot of the machine.",
             labels.map(|(name, value)| (name, escape_str(value))).into(),
         )
     }
@@ -65,22 +65,22 @@ impl Process {
         let cpu = Point { created_ns: self.begun_ns, ..plain(Value::Ns(self.cpu_ns.into())) };
         [
             of_page(
-                ("process_cpu_seconds", "User and system CPU time of the daemon's process."),
+                ("process_cpu_seconds", "CPU time of the daemon."),
                 (Unit::Seconds, FamilyKind::Counter),
                 vec![cpu],
             ),
             of_page(
-                ("process_resident_memory_bytes", "Memory of the daemon's process in RAM."),
+                ("process_resident_memory_bytes", "Resident memory of the daemon."),
                 (Unit::Bytes, FamilyKind::Gauge),
                 count(self.resident_bytes),
             ),
             of_page(
-                ("process_open_fds", "Open file descriptors of the daemon's process."),
+                ("process_open_fds", "Open file descriptors of the daemon."),
                 (Unit::One, FamilyKind::Gauge),
                 count(self.open_files),
             ),
             of_page(
-                ("process_start_time_seconds", "Start of the daemon's process since the epoch."),
+                ("process_start_time_seconds", "Start of the daemon since the epoch."),
                 (Unit::Seconds, FamilyKind::Gauge),
                 begun.into_iter().collect(),
             ),

@@ -98,7 +98,7 @@ impl WaitSizes {
             Family {
                 name: "exactop_wait_size",
                 dotted: "exactop.wait.size",
-                help: "Ended waits in ns of victim's tasks for a CPU, by size, woken or preempted; with the open waits they sum to all waits.",
+                help: "Ended waits of victim's tasks for a CPU by size, ns, woken or preempted; with the open waits they sum to all waits.",
                 unit: Unit::Nanoseconds,
                 kind: FamilyKind::Histogram { buckets: self.buckets },
                 points: self.places.series().into_iter().chain(rest).flat_map(points).collect(),
@@ -106,7 +106,7 @@ impl WaitSizes {
             Family {
                 name: "exactop_open_waits_seconds",
                 dotted: "exactop.open_waits",
-                help: "Waits for a CPU that have not ended, less those that were open at the start.",
+                help: "Waits for a CPU that have not ended, less those open at the start.",
                 unit: Unit::Seconds,
                 kind: FamilyKind::Gauge,
                 points: vec![open],
