@@ -67,6 +67,7 @@ if [[ -n $long ]]; then
     ledger=$(program_of tests/ledger/main.rs ledger)
     shares=$(program_of tests/shares.rs shares)
     lab=$(program_of tests/lab.rs lab)
+    live=$(program_of tests/live/main.rs live)
     records=$(program_of "unittests src/lib.rs" exactop_sources)
     worker=$(slim "$built_in/exactop-workload-worker")
     # A program with a known behaviour; the guest has no compiler.
@@ -121,6 +122,14 @@ lab_on() {
         --env EXACTOP_PROGRAM=/test/exactop -- "$lab" --nocapture weights_and_quotas
 }
 
+# Tagged processes get CPUs and a control group of version 2 by the live view's keys.
+placing_on() {
+    "$xtask" vm --kernel "$1" --timeout 400 --file "$exactop" --file "$live" \
+        --file "$(command -v tmux)" --file /usr/lib/locale/C.utf8/LC_CTYPE \
+        --file /lib/terminfo/s/screen-256color --file xtask/guest/placing.sh \
+        --env EXACTOP_PROGRAM=/test/exactop -- sh /test/placing.sh
+}
+
 # Records of exits, in these kernels' versions.
 records_on() {
     "$xtask" vm --kernel "$1" --timeout 600 -- "$records" --test-threads=1 taskstats
@@ -142,7 +151,7 @@ unit_on() {
 # All passes of a kernel; a failed part does not end them.
 long_on() {
     local kernel=$1 part failed=0 begin
-    for part in sources records systemd unit rare_moves shares lab ledger; do
+    for part in sources records systemd unit rare_moves shares lab placing ledger; do
         begin=$SECONDS
         "${part}_on" "$kernel" || { echo "== FAILED: $part on $kernel"; failed=1; }
         echo "== $part on $kernel: $((SECONDS - begin)) s"
