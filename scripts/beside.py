@@ -28,7 +28,9 @@ OTHERS = {
     "htop": (f"htop -u {USER}", "", "gzip"),
     "btop": ("btop --preset 1", "f n o b o d y Enter", "gzip"),
     "atop": ("atop 2", "", "gzip"),
-    "below": ("below live", "", "gzip"),
+    # It wants control groups of version 2, and no package of Debian has it: cargo install below.
+    "below": ("unshare -m sh -c 'mount -t cgroup2 none /sys/fs/cgroup; exec below live'",
+              "p Tab / g z i p Enter", "gzip"),
     "top": (f"top -u {USER}", "", "gzip"),
 }
 # A screen of exactop: its name, and the keys to it from the first screen.
@@ -115,7 +117,7 @@ def all_screens(exactop, directory):
             file.write("\n".join(lines) + "\n")
         taken.append(name)
 
-    others = [name for name in OTHERS if shutil.which(OTHERS[name][0].split()[0])]
+    others = [name for name in OTHERS if shutil.which(name)]
     for size in SIZES:
         for name, lines in beside(exactop, ["exactop", *others], size, "256").items():
             keep(f"{size}-beside-{name}", lines, size, DARK)

@@ -1,9 +1,10 @@
 //! Generated and written documents match the program.
 
-use crate::helpers::run::{run, run_on};
+use crate::helpers::run::{run, run_on, without_ledger};
 use crate::made_up_proc::tree;
 use exactop_model::columns::COLUMNS;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub fn document(name: &str) -> String {
@@ -153,4 +154,78 @@ fn every_key_of_the_json_is_documented_and_there() {
     for key in object["cpus"][0].as_object().expect("an object").keys() {
         assert!(text.contains(&format!("`{key}`")), "cpus.{key} is not in docs/reference/json.md");
     }
+}
+
+/// Objects whose keys are data, not names of the schema: counts by kind, qualities by counter.
+const KEYED_BY_DATA: [&str; 3] = ["errors", "errnos", "quality"];
+
+/// Collects the keys of a JSON value, at every depth.
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        Value::Object(object) => {
+            for (key, value) in object {
+                found.insert(key.clone());
+                if !(KEYED_BY_DATA.contains(&key.as_str()) && value.is_object()) {
+                    keys(value, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Each command that prints JSON of the running machine, of a recording and of its tables.
+#[test]
+fn each_key_of_each_json_output_is_documented() {
+    if without_ledger() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (kept, books, report, runs) = (path("kept"), path("books"), path("run"), path("runs"));
+    run(&["-b", "--source", "ledger", "-d", "0.3", "-n", "4", "--record", &kept]).fine();
+    run(&["export", "parquet", "--to", &books, &kept]).fine();
+    run(&["run", "-q", "--json", &report, "--", "sh", "-c", "/bin/true; /bin/true"]).fine();
+    run(&["run", "-q", "--repeat", "2", "--json", &runs, "--", "true"]).fine();
+    let mut outputs = vec![
+        std::fs::read_to_string(&report).expect("a report"),
+        std::fs::read_to_string(&runs).expect("reports"),
+    ];
+    let live = "--json -n 1 -d 0.3";
+    for line in [
+        "",
+        "-b --by command",
+        "syscalls --by process",
+        "wakeups",
+        "waits",
+        "waits --by command",
+        "moves",
+        "switches",
+        "owed",
+        "blame",
+        "cgroups",
+    ] {
+        let words = [line, live].join(" ");
+        outputs.push(run(&words.split_whitespace().collect::<Vec<_>>()).fine());
+    }
+    for line in [
+        format!("report --json --by command {kept}"),
+        format!("diff --json {kept} {kept}"),
+        format!("fleet check --json --from {books}"),
+        format!("cgroups --json -n 1 --replay {kept}"),
+    ] {
+        outputs.push(run(&line.split_whitespace().collect::<Vec<_>>()).fine());
+    }
+    let mut found = BTreeSet::new();
+    for output in &outputs {
+        let object = output.lines().next().expect("a line");
+        let value = serde_json::from_str(object).or_else(|_| serde_json::from_str(output));
+        keys(&value.unwrap_or_else(|error| panic!("{error}: {output}")), &mut found);
+    }
+    assert!(found.len() > 200, "{found:?}");
+    let text = document("reference/json.md");
+    let is_column = |key: &str| COLUMNS.iter().any(|column| column.name == key);
+    found.retain(|key| !is_column(key) && !text.contains(&format!("`{key}`")));
+    assert!(found.is_empty(), "docs/reference/json.md has no {found:?}");
 }
