@@ -120,19 +120,23 @@ const showLegend = (place, entries) => fill(place, ...entries.map(([name, title,
 const showSums = (model, one, other) => {
   const a = model.sums(one), b = other ? model.sums(other) : null;
   const share = (of, i) => Number(of.parts[i]) / Number(of.capacity);
-  const heads = ['Account', 'Time', '%', 'To the nanosecond', ...(b ? ['Second: time', '%', 'Difference, points'] : [])];
+  // A narrow screen has room for the exact time alone, or for the shares of two ranges.
+  const roomy = b ? ['Time', 'To the nanosecond', 'Second: time'] : ['Time'];
+  const heads = ['Time', '%', 'To the nanosecond', ...(b ? ['Second: time', 'Second: %'] : [])];
+  const room = i => roomy.includes(heads[i]) ? 'roomy' : null;
   const line = (title, help, cells, change) => part('tr', {}, part('th', { scope: 'row', text: title, title: help }),
-    ...cells.map(text => part('td', { text })), change === null ? null : part('td', { text: signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
+    ...cells.map((text, i) => part('td', { text, class: room(i) })), change === null ? null : part('td', { text: signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
   const rows = model.accounts.map((account, i) => {
     const known = a.known[i] || (b && b.known[i]);
-    if (!known) return line(account.title, `${account.help} This source does not measure it separately.`, b ? [NONE, NONE, NONE, NONE, NONE] : [NONE, NONE, NONE], b ? 0 : null);
+    if (!known) return line(account.title, `${account.help} This source does not measure it separately.`, heads.map(() => NONE), b ? 0 : null);
     const cells = [duration(a.parts[i]), percent(share(a, i), 2), exactNs(a.parts[i])];
     if (b) cells.push(duration(b.parts[i]), percent(share(b, i), 2));
     return line(model.accountTitle(i, ...one), account.help, cells, b ? share(b, i) - share(a, i) : null);
   });
   const all = [duration(a.capacity), '100', exactNs(a.capacity), ...(b ? [duration(b.capacity), '100'] : [])];
+  const head = (text, of) => part('th', { scope: 'col', text, class: of });
   fill($('sums'),
-    part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))),
+    part('thead', {}, part('tr', {}, head('Account', null), ...heads.map((text, i) => head(text, room(i))), b ? head('Difference, points', null) : null)),
     part('tbody', {}, ...rows),
     part('tfoot', {}, line('CPUs × time', 'The sum of all accounts.', all, b ? 0 : null)));
 };

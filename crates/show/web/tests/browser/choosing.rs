@@ -1,6 +1,7 @@
 //! Chosen time ranges: their sums match the ledger's, and the address holds the choice.
 
 use super::drawn::{Planted, CPUS, SECOND, SPIKE_NS};
+use super::looks::FRAME;
 use super::{shown, Shown};
 use exactop_web::page::Limits;
 
@@ -191,5 +192,27 @@ fn a_link_opens_the_parts_that_were_open() {
     assert_eq!(page.words(open), "");
     assert!(!page.words("location.hash").contains("open="));
     assert!(page.number("history.length") <= steps + 4.0, "folding is no step of the back key");
+    page.is_quiet();
+}
+
+#[test]
+fn a_phone_shows_the_balance_of_one_range_and_of_two() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    page.browser.look(390, 844, false);
+    let is_whole = |page: &mut Shown, heads: &str| {
+        page.browser.ask(FRAME);
+        let shown = page.words(
+            "[...document.querySelectorAll('#sums thead th')].filter(of => of.clientWidth).map(of => of.textContent).join()",
+        );
+        assert_eq!(shown, heads);
+        let [scroll, client] = ["scrollWidth", "clientWidth"]
+            .map(|of| page.number(&format!("document.getElementById('sums').parentElement.{of}")));
+        assert!(scroll <= client, "{heads}: {scroll} of {client} pixels");
+    };
+    is_whole(&mut page, "Account,%,To the nanosecond");
+    let at = [10, 19, 70, 79].map(|slot| place(&mut page, slot));
+    page.browser.drag(at[0], at[1], false);
+    page.browser.drag(at[2], at[3], true);
+    is_whole(&mut page, "Account,%,Second: %,Difference, points");
     page.is_quiet();
 }

@@ -5,7 +5,8 @@ use super::{shown, Shown};
 use exactop_web::page::Limits;
 use serde_json::json;
 
-const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
+pub const FRAME: &str =
+    "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
 #[test]
 fn hostile_names_are_text() {
