@@ -215,7 +215,10 @@ fn each_key_of_each_json_output_is_documented() {
         format!("fleet check --json --from {books}"),
         format!("cgroups --json -n 1 --replay {kept}"),
     ] {
-        outputs.push(run(&line.split_whitespace().collect::<Vec<_>>()).fine());
+        let done = run(&line.split_whitespace().collect::<Vec<_>>());
+        // Something was found: a window of a busy machine may miss an event.
+        assert!(matches!(done.code, Some(0 | 3)), "{line}: {}", done.err);
+        outputs.push(done.out);
     }
     let mut found = BTreeSet::new();
     for output in &outputs {
