@@ -422,7 +422,7 @@ fn every_finding_and_every_threshold_is_documented() {
     let (document, table) = (include_str!("../../../../../docs/reference/findings.md"), manual());
     assert!(document.contains(&table), "docs/reference/findings.md needs this table:\n{table}");
     let least = 100.0 * findings::LEAST_OF_A_CPU;
-    let least = format!("is about {least:.0} % of a CPU at least");
+    let least = format!("A finding covers at least {least:.0} % of a CPU");
     assert!(document.contains(&least), "{least}");
 }
 
