@@ -46,7 +46,7 @@ pub struct BlameArgs {
 
 /// The meaning of the columns, for `--help`.
 pub const NOTES: &str = "\
-LAT: time in which tasks could run and had no CPU, throttled time included, summed over tasks.
+LAT: run-queue latency plus throttled time, summed over tasks.
 KEPT OFF BY: the groups that had the CPU meanwhile, with their shares. That may also be the group
 itself, kernel threads, interrupts (while they are measured), steal, idle (the CPU was waking up),
 throttled (its own quota), brief (waits below --floor), older (longer ago than the CPU remembers)

@@ -56,14 +56,14 @@ impl Plan {
         let windows = (args.hours * 3600.0 / args.window as f64).round() as u64;
         ensure!((1..=10_000_000).contains(&windows), "--hours: a window is {} s", args.window);
         for pct in [args.doubled, args.late, args.lost] {
-            ensure!((0.0..=100.0).contains(&pct), "{pct} is no percentage");
+            ensure!((0.0..=100.0).contains(&pct), "{pct} %: write 0 to 100");
         }
         let sum = args.doubled + args.late + args.lost;
-        ensure!(sum <= 100.0, "{sum} per cent of batches are more than there are");
+        ensure!(sum <= 100.0, "--doubled, --late and --lost sum to {sum} %: write 100 or less");
         let marked = u64::from(args.skewed) + u64::from(args.dead) + u64::from(args.restarted);
         ensure!(
             marked <= u64::from(args.hosts),
-            "{marked} hosts to which something happens, of {}",
+            "--skewed, --dead and --restarted mark {marked} hosts of {}: raise --hosts",
             args.hosts
         );
         let mut draw = StdRng::seed_from_u64(args.seed);

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// The notes at the end of `--help`.
 pub const NOTES: &str = "\
 A time range holds the windows that end in it. The changes of all rows and of unnamed time sum to the
-change of busy time, to the nanosecond. If both ranges have the same CPU time, idle, steal and interrupts
-change by the opposite amount. A difference is beyond noise if it meets three conditions. The windows of the
+change of busy time, to the nanosecond. If both ranges have the same capacity, the sum of idle, steal
+and interrupts changes by the opposite amount. A difference is beyond noise if it meets three conditions. The windows of the
 two sides differ more than a random redistribution explains, over all rows together in 99 of 100 cases. It is at
 least 0.2 % of a CPU (--least). It is at least 3 % of the row (--least-of-row). A time of day is the last one
 before the recording ends.

@@ -54,15 +54,15 @@ fn by() -> impl TypedValueParser<Value = Sum> {
 /// The meaning of the lines, for `--help`.
 const NOTES: &str = "\
 SLP, LCK, BLK: sleep by system call, in per cent of the time of all threads of the process.
-THR: time without a CPU from the end of the group's quota until the thread ran again. Run queue:
+THR: time after the group's quota ran out, until the thread ran again. Run queue:
 waits for a CPU after a wake-up and after a preemption, with the 99th percentile (from a log-linear
 histogram: at most 25 % too high) and the longest. Ran instead: the tasks that had that CPU
 meanwhile, within its last 32 switches. Woken by: the tasks that woke the thread, and how often.
 By a group, user or command: a bar for each size of waits for a CPU, and percentiles, at most twice too
 high and never above MAX. BEGAN: with a wake-up, or by losing the CPU (also if throttled). LAT is the
 sum; a residual of 0 says that the waits in the bars and those not over yet are all waits.
-With --replay these are the waits of the process whose page was open in the live view during recording
-(--record). Windows without an open page are skipped.
+With --replay, processes and threads need a page that was open in a live view with --record (other
+windows are skipped). Groups, users and commands need --blame histograms then.
 
 On a terminal each window is drawn over the previous one until q; with -n the last window stays.";
 

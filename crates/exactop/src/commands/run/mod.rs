@@ -94,10 +94,10 @@ Counts every descendant of the command by birth: daemons, orphans, and children 
 waits for. The ledger of a running daemon counts them (no root), else a ledger of exactop's own (root, BPF).
 Without either, only children that were waited for are known, as in time(1).
 
---weight and --max make a control group of its own, removed at the end; --cgroup joins one.
+--weight and --max make a control group of its own, removed after its last process; --cgroup joins one.
 
 exactop passes SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP on to the command, unless the terminal
-sent them to both. A limit lasts as long as processes of the command are left.
+sent them to both.
 
 Exit status: that of the command; 128+N if signal N killed it; 125 exactop failed, 126 the command
 could not be run, 127 it was not found.";

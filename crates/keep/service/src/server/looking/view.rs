@@ -163,7 +163,7 @@ impl View {
     pub fn take(&mut self, window: &SubjectWindow, visibility: &Visibility) -> Vec<(u64, Reply)> {
         let (_, t1_ns) = window.span_ns();
         let mut replies =
-            self.refuse("no request for a minute: connect again", |looker| looker.is_idle(t1_ns));
+            self.refuse("no request for too long: connect again", |looker| looker.is_idle(t1_ns));
         replies.extend(self.add(window, visibility));
         replies.extend(self.answers(t1_ns));
         replies.extend(self.begin(t1_ns));
