@@ -26,7 +26,7 @@ const volatile __u32 unbooked_one_in = 0;
 /* For tests: time for which a task that becomes another party is half of both. */
 const volatile __u64 half_another_ns = 0;
 
-__u32 next_party; /* number of parties so far; 0 is no party's number */
+__u32 next_party; /* last number given out; 0 is no party's number */
 
 /* Clang describes the value of a map only if another variable has its type. */
 struct ex_book *book_layout;
@@ -232,8 +232,8 @@ static __always_inline int lay_over(__u32 cpu, __u64 victim, __u32 e, __u64 from
 }
 
 /*
- * Most waits are brief. They have one culprit, so the slot keeps them, and the reader takes them
- * from there.
+ * Most waits are brief. They get no culprit of their own, so the slot keeps them, and the reader
+ * takes them from there.
  */
 static __always_inline void book_brief(struct ex_slot *s, __u64 ns)
 {

@@ -183,7 +183,7 @@ static __always_inline void note_counted(struct storage *st, struct task_struct 
 		__sync_fetch_and_or(&s->exit_flags, EX_EXIT_COUNTED);
 }
 
-/* The same, and notes if this task stands for its process. */
+/* As note_end(), and notes if this task stands for its process. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
 {
@@ -207,7 +207,7 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 	note_end(s, task, flags);
 }
 
-/* Time is never dropped; only the name is. */
+/* Keeps the CPU time without its name; the waits are lost. */
 static __always_inline void fold_no_name(struct ex_cpu *c, struct ex_slot *s)
 {
 	c->cum.no_name += executed(s);

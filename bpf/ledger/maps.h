@@ -25,7 +25,7 @@ const volatile __u32 lose_in_a_row = 1;
 const volatile __u32 late_epoch = 0;
 const volatile __u64 late_by_ns = 0;
 
-/* Written by the reader while running. */
+/* Written by the reader while running; `dirty_n` and `asked` also by the programs. */
 __u64 boundary_t[2]; /* T of epoch e at [e & 1] */
 __u32 epoch;
 __u32 read_epoch; /* the reader has read the slots of this epoch */
@@ -33,15 +33,15 @@ __u32 seeded;	  /* every living task has a slot: from now on a missing one is an
 __u32 watch_tgid;
 __u32 followed_n; /* number of places in use; 0: none */
 struct ex_followed followed[EX_FOLLOWED_MOST];
-__u32 barrier_word; /* written only to order other loads and stores */
 __u32 split_run;  /* number of this measurement of user and system time; 0: off */
 __u32 irq_run;	  /* number of this measurement of interrupts; 0: off */
-__u64 lead_ns;	  /* lead of T over the present, set by publish() */
+__u64 lead_ns;	  /* lead of T over the present, for publish() */
 __u32 dirty_n[2]; /* slots first changed in epoch e, at [e & 1] */
 __u32 ready[EX_TABLES]; /* number of slots and groups; grows */
 __u32 asked[EX_TABLES]; /* more are requested and not there yet */
 
 /* Written by the programs. */
+__u32 barrier_word; /* written only to order other loads and stores */
 __u32 next_slot;
 __u32 next_group;
 __u64 serials;
@@ -207,7 +207,7 @@ struct {
 /*
  * Orders what the reader sees of two stores, or what a program sees of the reader's. x86 keeps both
  * orders; elsewhere an atomic that returns a value is a full barrier (Documentation/atomic_t.txt).
- * The value must be used: clang makes an atomic that returns none of one whose value is not.
+ * barrier_var() uses the value: otherwise clang emits an atomic without one, which orders nothing.
  */
 #ifdef __TARGET_ARCH_x86
 #define full_barrier(word) barrier()
@@ -219,7 +219,7 @@ struct {
 	})
 #endif
 
-/* Orders the stores of a boundary crossing (snap, epoch, cum). */
+/* Orders this CPU's stores for others. */
 #define store_barrier(c) full_barrier(&(c)->barrier)
 
 static __always_inline void count_error(enum ex_error what)

@@ -5,8 +5,8 @@
  * notices that the owner has left it unseen (leave_unseen() in repair.h) while another CPU takes
  * the owner in. So:
  *
- * - EX_RUN with the number of a CPU means that only this CPU may take the owner off. It first sets
- *   the number to EX_CPU_LEAVING in one step, and keeps EX_RUN until its last store.
+ * - EX_RUN with the number of a CPU means that only this CPU may take the owner off. It first adds
+ *   EX_CPU_LEAVING to the number in one step, and keeps EX_RUN until its last store.
  * - A CPU that finds EX_RUN and another CPU's number first sets its own number in one step, before
  *   it writes anything else. One of the two steps comes first and the other one fails, so no CPU
  *   waits.

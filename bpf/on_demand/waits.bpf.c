@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
  * The state of a thread, as far as it matters here. A throttled thread counts as sleeping until it
- * has a new quota: no other task runs instead of it.
+ * runs again: no other task runs instead of it.
  */
 enum { UNKNOWN, RUNS, SLEEPS, WAITS_WOKEN, WAITS_PREEMPTED };
 

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_never_exceeds_the_longest_answer() {
+    fn a_host_above_the_limit_is_a_part_alone() {
         let answer = "a\t8000\nb\\tc\t8000\nd\t8000\ne\t90000\nf\t1\n";
         let parts = parts(7, answer).expect("counts");
         let ends: Vec<_> = parts.iter().map(|p| (&*p.first, &*p.last)).collect();

@@ -22,8 +22,9 @@ const BLAME_ROUNDS: usize = 5;
 
 /// The blame book may lengthen a round by at most this much, points.
 const BLAME_POINTS: f64 = 4.0;
-/// Targets of a round beside the ledger alone and beside a live view, in times of one beside nothing.
+/// Longest round beside the ledger alone, as a multiple of one beside nothing.
 const LEDGER_TIMES: f64 = 1.16;
+/// The same beside a live view.
 const LIVE_VIEW_TIMES: f64 = 1.22;
 const ARGUMENTS: [&str; 4] = ["-d", "10", "--source", "ledger"];
 

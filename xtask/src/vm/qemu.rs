@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Emulation, because CI machines rarely permit virtualization. An oops ends the run: later results
-/// prove nothing. At boot, a kernel that sees no tick for ten of them takes its timer for broken
+/// An oops ends the run: later results prove nothing. At boot, a kernel that sees no tick for ten of them takes its timer for broken
 /// and panics; no_timer_check prevents that on a busy host.
 const KERNEL_ARGS: &str = "console=ttyS0 quiet panic=-1 oops=panic no_timer_check";
 
@@ -79,7 +78,8 @@ impl Machine<'_> {
 
     fn spawn(&self) -> Result<Child> {
         let mut command = Command::new(QEMU);
-        // One thread for all virtual CPUs. With one thread each, a CPU may run a breakpoint that
+        // Emulation, because CI machines rarely permit virtualization. One thread for all virtual
+        // CPUs. With one thread each, a CPU may run a breakpoint that
         // another has already removed, and the kernel dies when tracepoints come and go.
         command.args([
             "-accel",

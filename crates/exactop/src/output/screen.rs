@@ -67,7 +67,7 @@ pub enum Woken {
 /// asks for the next window now.
 pub struct Screen {
     signals: Signals,
-    place: WindowLayout,
+    layout: WindowLayout,
     keys: Option<Keys>,
     /// Lines on the screen now.
     lines: usize,
@@ -84,18 +84,18 @@ impl Screen {
         let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         let has_terminal = has_terminal && mode != Mode::Plain;
         let term = std::env::var("TERM").unwrap_or_default();
-        let place = match mode {
+        let layout = match mode {
             _ if !has_terminal || term.is_empty() || term == "dumb" => WindowLayout::Below,
             Mode::Plain | Mode::Append => WindowLayout::Below,
             Mode::Fixed => WindowLayout::Over,
             Mode::Whole => WindowLayout::Whole,
         };
-        let keys = has_terminal.then(|| Keys::take(place.end())).transpose();
+        let keys = has_terminal.then(|| Keys::take(layout.end())).transpose();
         let keys = keys.map_err(Failure::cannot("take the terminal"))?;
-        let screen = Screen { signals, place, keys, lines: 0, shown: false };
+        let screen = Screen { signals, layout, keys, lines: 0, shown: false };
         screen.enter()?;
         if screen.keys.is_some() {
-            let end = if place == WindowLayout::Below { "\n" } else { "\r" };
+            let end = if layout == WindowLayout::Below { "\n" } else { "\r" };
             screen.signals.write(format!("Please wait...{end}").as_bytes())?;
         }
         Ok(screen)
@@ -108,12 +108,12 @@ impl Screen {
 
     /// True if windows are drawn over each other.
     pub fn is_drawn(&self) -> bool {
-        self.place != WindowLayout::Below
+        self.layout != WindowLayout::Below
     }
 
     /// The terminal's lines, if the output follows them.
     pub fn rows(&self) -> Option<usize> {
-        let rows = self.size().filter(|_| self.place == WindowLayout::Whole)?.ws_row;
+        let rows = self.size().filter(|_| self.layout == WindowLayout::Whole)?.ws_row;
         Some(usize::from(rows)).filter(|&rows| rows > 0)
     }
 
@@ -139,7 +139,7 @@ impl Screen {
     /// # Errors
     /// Standard output cannot be written, or a signal came first.
     pub fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
-        let mut text = match self.place {
+        let mut text = match self.layout {
             WindowLayout::Over if self.shown => format!("\x1b[{}A\r", self.lines),
             WindowLayout::Over => "\r".into(),
             _ => "\x1b[H".into(),
@@ -214,7 +214,7 @@ impl Screen {
     }
 
     fn enter(&self) -> Result<(), Failure> {
-        match self.place {
+        match self.layout {
             WindowLayout::Below => Ok(()),
             // The terminal cuts long lines at its edge.
             WindowLayout::Over => self.signals.write(b"\x1b[?7l"),
@@ -225,12 +225,12 @@ impl Screen {
     /// Leaves the screen; later output stands below the lines from before.
     pub fn leave(&mut self) {
         self.give_back();
-        self.place = WindowLayout::Below;
+        self.layout = WindowLayout::Below;
     }
 
     /// A write error is ignored: there is no reader left.
     fn give_back(&self) {
-        let _ = self.signals.write(self.place.end());
+        let _ = self.signals.write(self.layout.end());
     }
 }
 

@@ -91,7 +91,7 @@ pub fn host(plan: &Plan, host: &Host, into: &Directory) -> Result<Delivered> {
     Ok(told)
 }
 
-/// First and last window of each boot.
+/// First window of each boot, and the one after its last.
 fn lives(plan: &Plan, host: &Host) -> Vec<(u64, u64)> {
     let end = host.dead_at.unwrap_or(plan.windows).min(plan.windows);
     match host.away {

@@ -28,9 +28,9 @@ impl BasisKind {
 pub struct Basis {
     /// Kind of comparison.
     pub kind: BasisKind,
-    /// Indices of hosts in the first range; for pairs and rollouts, the changed hosts.
+    /// Indices of hosts in the first range; of a rollout, the changed ones.
     pub(super) a: Vec<u32>,
-    /// Indices of hosts in the second range; for pairs, in the same order.
+    /// Indices of hosts in the second range; except for sides, in the order of `a`.
     pub(super) b: Vec<u32>,
     /// The unchanged hosts of a rollout, as pairs.
     pub(super) others: Vec<(u32, u32)>,

@@ -1,5 +1,6 @@
 //! Writes windows into files as they close. A batch is `blame-HOST_BOOT_FIRST.parquet`, then
-//! `charges-...` and `accounts-...` in its day's directory. FIRST is the number of its first window within the boot.
+//! `charges-...` and `accounts-...` in its day's directory. FIRST is the end of its first window,
+//! CLOCK_MONOTONIC ns.
 //!
 //! Delivery is at least once, and each window is in the files exactly once. After an interruption,
 //! writing resumes with the first window that is not known to be written. So a repeated batch has

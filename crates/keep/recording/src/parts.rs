@@ -116,7 +116,7 @@ impl Recording {
     }
 
     /// Updates the length of the last file and adds files that were created after it. Returns true
-    /// if there is anything new.
+    /// if files were added.
     ///
     /// # Errors
     /// [`RecordingError`]: the directory cannot be listed.

@@ -196,7 +196,7 @@ impl Timeline for Remembering {
         let (now, first) = (shown.n, shown.first);
         let goes_on = matches!(to, Travel::By(Direction::On, _) | Travel::Change(Direction::On));
         let (wanted, noted) = match to {
-            // Kept windows have no gaps between them: each counts as a change.
+            // Gaps are no steps here: each kept window counts as a change.
             Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if first == 0 => {
                 (now, Some(TimelineNote::Begin))
             }

@@ -116,7 +116,8 @@ pub fn after_ns(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> u
     has_ns.map_or(after_ns, |has_ns| after_ns.max(has_ns + 1))
 }
 
-/// The grid point at which an end is due for a reader with this interval that asks now.
+/// When an end is due for a reader with this interval: now, just after a grid point, else at the
+/// next one.
 fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
     let grid_ns = grid_ns(interval_ns);
     let point_ns = now_ns - now_ns % grid_ns;

@@ -320,7 +320,7 @@ pub(crate) fn open_own(
 }
 
 /// Writes a file for its owner alone, completely or not at all, and makes the directories above it.
-/// For root, that directory must belong to root. If the path is a link of this user, the link stays
+/// For root, the file's directory must belong to root. If the path is a trusted link, the link stays
 /// and its target is written.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let place = locate(path, Missing::Make).map_err(|error| error.while_to("write"))?;

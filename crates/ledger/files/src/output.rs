@@ -84,7 +84,8 @@ fn descriptor(path: &Path) -> Option<RawFd> {
     }
 }
 
-/// The descriptor itself. Opening its name would truncate a file that a shell writes to.
+/// Descriptors 1 and 2 themselves. Any other is opened again by its name, to append: that truncates
+/// no file that a shell writes to.
 fn inherited(number: RawFd, path: &Path) -> Result<Output, FileError> {
     let failed = |error: io::Error| FileError::io("write", path, error);
     let file = match number {

@@ -16,7 +16,7 @@ pub enum FamilyKind {
     },
 }
 
-/// Unit of the figures. Time is counted in ns and written in seconds.
+/// Unit of the figures. Time is held in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Unit {

@@ -26,7 +26,7 @@ impl Counted for Waits {
     }
 }
 
-/// What a window adds: the waits of each group that ended, and the increase of those in flight, ns.
+/// What a window adds: each group's ended waits, and the increase of the waits in flight, ns.
 /// `None`: no histograms were kept.
 pub(crate) type EndedWaits = Option<(FxHashMap<String, Waits>, i64)>;
 

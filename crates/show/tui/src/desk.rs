@@ -15,7 +15,7 @@ use exactop_model::{Feed, Frame};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopStep {
     /// Draw at the next opportunity.
-    Nothing,
+    Draw,
     /// Draw the whole screen again.
     Repaint,
     /// Stop until a shell continues the program.
@@ -61,7 +61,7 @@ impl<'a> Desk<'a> {
     /// Handles an event. It acts at once on all requests but one: a new window would put other rows
     /// under keys that the user has already pressed ([`Desk::wants_frame`]).
     pub fn take(&mut self, event: &Event) -> LoopStep {
-        let mut after = LoopStep::Nothing;
+        let mut after = LoopStep::Draw;
         match self.app.on_event(event) {
             Action::Draw => {}
             Action::Repaint => after = LoopStep::Repaint,

@@ -303,7 +303,7 @@ pub fn screen(width: u16, height: u16, wants: LayoutNeeds) -> Option<Screen> {
     let least = header.len() as u16 + 1;
     let cpus = cpu_part((width, height), wants, room.saturating_sub(least));
     header.extend((0..cpus.map_or(0, |part| part.lines())).map(HeaderLine::Cpus));
-    // In the order of the screen; the lowest number is left out first.
+    // In the order of the screen; the highest number is left out first.
     let optional: &[(HeaderLine, u16)] = if wide {
         &[(HeaderLine::Tasks, 1)]
     } else {

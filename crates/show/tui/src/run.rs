@@ -149,7 +149,7 @@ impl View<'_> {
         while let Some(event) = keyboard.next()? {
             taken += 1;
             match self.desk.take(&event) {
-                LoopStep::Nothing => {}
+                LoopStep::Draw => {}
                 LoopStep::Repaint => self.guard.clear()?,
                 LoopStep::Suspend => self.suspend()?,
                 LoopStep::Quit => return Ok(Some(ExitReason::Quit)),

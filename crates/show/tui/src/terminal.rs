@@ -145,7 +145,7 @@ impl Guard {
         Ok(canvas_size(width, height))
     }
 
-    /// Clears the cached screen, so that everything is drawn again.
+    /// Clears the terminal and the cached screen, so that everything is drawn again.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let (width, height) = self.size()?;
         self.clear_to(width, height)

@@ -1,7 +1,7 @@
 //! The precise top of 2010: CPU time by kind, each process's own and its children's, a row of
 //! units, and a row of sums. On a busy machine the ledger's sum is the CPUs times 100 %.
 //!
-//! Time of no living process has rows of its own in brackets, so that the sum is complete: exited
+//! Other time has rows of its own in brackets, so that the sum is complete: exited
 //! tasks without a living ancestor, unnamed time, interrupts, and steal on idle CPUs.
 
 use crate::plan::Page;

@@ -98,7 +98,7 @@ impl Condition {
         self.weight.is_some() || self.max.is_some()
     }
 
-    /// Checks that the requested CPUs exist and are allowed.
+    /// Checks that a requested CPU is allowed.
     ///
     /// # Errors
     /// None of the CPUs is allowed; the text lists those that are.

@@ -1,9 +1,10 @@
-//! Passes signals on to the command that were sent to exactop.
+//! Passes signals that were sent to exactop on to the command.
 //!
 //! The terminal sends its signals (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) to the whole process group,
 //! so the command already has them. Signals from the command's own processes are not passed on
 //! either: they could have sent them to themselves. exactop passes on all others, as sudo(8) does.
-//! Before the command starts and after it ends, a signal ends exactop at once.
+//! Before the command starts and after it ends, SIGCONT does nothing, SIGTSTP stops exactop, and any
+//! other signal ends it at once.
 
 use super::begun::StartFlag;
 use crate::output;

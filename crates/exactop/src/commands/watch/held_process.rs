@@ -183,7 +183,7 @@ pub fn is_its_own_start(task: TaskKey, thread_ticks: u64) -> bool {
     started_with(task.start_ns, thread_ticks, boottime_offset_ns())
 }
 
-/// True if a process with the task's process number and this start is the task's process.
+/// True if a process with the task's process number and this start may be the task's process.
 pub fn is_its_start(task: TaskKey, process_ticks: u64) -> bool {
     let offset_ns = boottime_offset_ns();
     if task.is_leader() {

@@ -397,7 +397,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks for new windows and files; returns true if there are any.
+    /// Looks for new windows and files; returns true if there are new files.
     pub(crate) fn follow(&mut self) -> Result<bool, RecordingError> {
         self.recording.follow()
     }

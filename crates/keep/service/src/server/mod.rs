@@ -322,7 +322,7 @@ impl Server {
             READERS.one_more(stay.map(|(_, reader)| reader.uid), uid, "connections are served")
         };
         let Err(why) = room_without(None) else { return Ok(()) };
-        let is_silent = |at: &usize| self.readers[*at].place == ReaderStage::New;
+        let is_silent = |at: &usize| self.readers[*at].stage == ReaderStage::New;
         let mut silent = (0..self.readers.len()).filter(is_silent);
         let gone = silent.find(|&at| room_without(Some(at)).is_ok()).ok_or(why)?;
         self.readers.remove(gone);
@@ -373,7 +373,7 @@ impl Server {
 /// Handles a request for window ends.
 fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
     // An end far in the future counts as now. A new reader gets no earlier windows.
-    let after_ns = match reader.place {
+    let after_ns = match reader.stage {
         ReaderStage::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
         _ => now_ns,
     };

@@ -29,7 +29,7 @@ const UNREAD: usize = 32 << 20;
 const LITTLE_UNREAD: usize = 1 << 20;
 /// Most bytes held back until the reader's own window ends: one write of the socket.
 const MOST_HELD_BACK: usize = 64 << 10;
-/// Idle timeout of a reader without a request, ns.
+/// Idle timeout of a reader before its first request for windows, ns.
 const IDLE_NS: u64 = 60_000_000_000;
 /// Assumed interval of a reader that does not state one, ns.
 const ASSUMED_INTERVAL_NS: u64 = 10_000_000_000;
@@ -74,7 +74,7 @@ enum ReaderEnd {
 pub struct Reader {
     /// Reader number, unique in this server.
     pub number: u64,
-    pub place: ReaderStage,
+    pub stage: ReaderStage,
     /// User id, from the socket.
     pub uid: u32,
     /// Last request for windows.
@@ -115,7 +115,7 @@ impl Reader {
     ) -> Reader {
         Reader {
             number,
-            place: ReaderStage::New,
+            stage: ReaderStage::New,
             uid,
             wants: None,
             came_ns: since_boot_ns(),
@@ -170,14 +170,14 @@ impl Reader {
         (now_ns <= self.asked_ns.saturating_add(for_ns)).then_some(window)
     }
 
-    /// True if the idle timeout has passed without a request.
+    /// True if it has never requested windows and the idle timeout has passed.
     pub fn is_idle(&self, now_ns: u64) -> bool {
         self.wants.is_none() && now_ns.saturating_sub(self.asked_ns) > IDLE_NS
     }
 
     /// True if the reader waits for the beginning of the stream.
     pub fn is_due(&self) -> bool {
-        self.place == ReaderStage::Greeted && self.wants.is_some()
+        self.stage == ReaderStage::Greeted && self.wants.is_some()
     }
 
     /// True if the reader has requested windows: before that nothing is sent.
@@ -232,7 +232,7 @@ impl Reader {
 
     /// Reads bytes; a reader in a namespace may send its namespace file with the hello.
     fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let may_show = self.place == ReaderStage::New && matches!(self.whose, PidNumbering::Theirs);
+        let may_show = self.stage == ReaderStage::New && matches!(self.whose, PidNumbering::Theirs);
         if !may_show || refused_file::are_many() {
             return self.stream.read(bytes);
         }
@@ -266,7 +266,7 @@ impl Reader {
             PidNumbering::Hosts => None,
             PidNumbering::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
         };
-        self.place = ReaderStage::Greeted;
+        self.stage = ReaderStage::Greeted;
         Ok(())
     }
 
@@ -276,17 +276,17 @@ impl Reader {
             Err(error) => return Some(ReaderCommand::Wrong(wrong(line, &error))),
         };
         match said {
-            ReaderMessage::Hello(hello) if self.place == ReaderStage::New => {
+            ReaderMessage::Hello(hello) if self.stage == ReaderStage::New => {
                 self.greet(&hello).err().map(ReaderCommand::Wrong)
             }
-            ReaderMessage::Window(window) if self.place != ReaderStage::New => {
+            ReaderMessage::Window(window) if self.stage != ReaderStage::New => {
                 self.wants = Some(window.clone());
                 Some(ReaderCommand::Window(window))
             }
-            ReaderMessage::Look(look) if self.place != ReaderStage::New => {
+            ReaderMessage::Look(look) if self.stage != ReaderStage::New => {
                 Some(ReaderCommand::Look(look))
             }
-            ReaderMessage::Follow(follow) if self.place != ReaderStage::New => {
+            ReaderMessage::Follow(follow) if self.stage != ReaderStage::New => {
                 Some(ReaderCommand::Follow(follow))
             }
             ReaderMessage::Hello(_) => Some(ReaderCommand::Wrong("a second hello".into())),
@@ -303,7 +303,7 @@ impl Reader {
 
     /// Starts the stream; the reader gets the next piece at once.
     pub fn follow(&mut self, beginning: &Arc<[u8]>) {
-        self.place = ReaderStage::Follows;
+        self.stage = ReaderStage::Follows;
         self.is_awaited = true;
         self.keep(beginning);
     }

@@ -38,7 +38,7 @@ impl SnapshotStream {
             return Ok(());
         };
         let wall_offset_ns = wall_offset_ns();
-        if readers.iter().any(|reader| reader.place == ReaderStage::Follows) {
+        if readers.iter().any(|reader| reader.stage == ReaderStage::Follows) {
             let window = outgoing.window(told.t0_ns, told.now, wall_offset_ns)?;
             tell_all(readers, &window.into());
         }
@@ -74,7 +74,7 @@ impl SnapshotStream {
 }
 
 fn tell_all(readers: &mut [&mut Reader], bytes: &Arc<[u8]>) {
-    let follow = readers.iter_mut().filter(|reader| reader.place == ReaderStage::Follows);
+    let follow = readers.iter_mut().filter(|reader| reader.stage == ReaderStage::Follows);
     follow.for_each(|reader| reader.tell(bytes));
 }
 

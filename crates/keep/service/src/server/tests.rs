@@ -58,7 +58,7 @@ fn an_idle_reader_is_disconnected_with_the_reason() {
     let silent = [comes(&dir, ""), comes(&dir, HELLO)];
     let _asks = comes(&dir, &format!("{HELLO}{{\"window\":{{}}}}\n"));
     until(&mut server, "all came", |server| {
-        let greeted = server.readers.iter().filter(|reader| reader.place == ReaderStage::Greeted);
+        let greeted = server.readers.iter().filter(|reader| reader.stage == ReaderStage::Greeted);
         greeted.count() == 2 && server.readers() == 3
     });
     let now_ns = now_ns();
@@ -86,7 +86,7 @@ fn an_old_format_is_refused_with_the_versions() {
     };
     let (old, new) = (of(0), of(FORMAT + 1));
     until(&mut server, "one was refused", |server| {
-        let greeted = server.readers.iter().filter(|reader| reader.place == ReaderStage::Greeted);
+        let greeted = server.readers.iter().filter(|reader| reader.stage == ReaderStage::Greeted);
         greeted.count() == 1 && server.readers() == 1
     });
     let said = last_words(&old);
@@ -150,12 +150,12 @@ fn a_slow_reader_has_extra_figures_in_every_window() {
 }
 
 /// Adds a reader of this user.
-fn add(server: &mut Server, uid: u32, place: ReaderStage) -> Result<(), String> {
+fn add(server: &mut Server, uid: u32, stage: ReaderStage) -> Result<(), String> {
     server.make_room(uid)?;
     let (stream, _) = UnixStream::pair().unwrap();
     let mut reader =
         Reader::new(1000 + server.readers() as u64, stream, (uid, PidNumbering::Hosts), 0);
-    reader.place = place;
+    reader.stage = stage;
     server.readers.push(reader);
     Ok(())
 }
@@ -181,8 +181,8 @@ fn a_user_cannot_exceed_its_limit_and_root_gets_in() {
 fn a_connection_without_a_hello_makes_room() {
     let (mut server, _dir) = server();
     for n in 0..READERS.of_one {
-        let place = if n == 5 { ReaderStage::New } else { ReaderStage::Greeted };
-        add(&mut server, SOMEBODY, place).unwrap();
+        let stage = if n == 5 { ReaderStage::New } else { ReaderStage::Greeted };
+        add(&mut server, SOMEBODY, stage).unwrap();
     }
     assert!(add(&mut server, SOMEBODY, ReaderStage::Greeted).is_ok());
     assert_eq!(server.readers(), READERS.of_one);

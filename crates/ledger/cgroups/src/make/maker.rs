@@ -26,7 +26,7 @@ const TRIES: usize = 8;
 struct Maker {
     pid: u32,
     start: Option<u64>,
-    place: BootScope,
+    scope: BootScope,
 }
 
 /// Boot and namespaces, as parts of a name.
@@ -67,13 +67,13 @@ fn namespace(kind: &str) -> String {
 impl Maker {
     fn this() -> Maker {
         let pid = std::process::id();
-        Maker { pid, start: start_time(pid), place: BootScope::current() }
+        Maker { pid, start: start_time(pid), scope: BootScope::current() }
     }
 
     fn name(&self) -> String {
-        let Maker { pid, start, place } = self;
+        let Maker { pid, start, scope } = self;
         let start = start.map_or(UNKNOWN.into(), |start| start.to_string());
-        format!("{PREFIX}{pid}-{start}-{}-{}-{}", place.boot, place.pids, place.times)
+        format!("{PREFIX}{pid}-{start}-{}-{}-{}", scope.boot, scope.pids, scope.times)
     }
 
     /// The maker of a group with this name, if it is one of ours.
@@ -84,9 +84,9 @@ impl Maker {
             UNKNOWN => None,
             start => Some(start.parse().ok()?),
         };
-        let place =
+        let scope =
             BootScope { boot: (*boot).into(), pids: (*pids).into(), times: (*times).into() };
-        Some(Maker { pid: pid.parse().ok()?, start, place })
+        Some(Maker { pid: pid.parse().ok()?, start, scope })
     }
 
     /// True if its numbers are valid here and a process has them. False says nothing about a maker
@@ -94,7 +94,7 @@ impl Maker {
     fn is_seen(&self) -> bool {
         let here = BootScope::current();
         here.is_known()
-            && self.place == here
+            && self.scope == here
             && self.start.is_some_and(|start| start_time(self.pid) == Some(start))
     }
 }
@@ -168,11 +168,11 @@ mod tests {
         assert!(!Maker { start: Some(start + 1), ..this.clone() }.is_seen(), "a PID used again");
         assert!(!Maker { start: None, ..this.clone() }.is_seen());
         for elsewhere in [
-            BootScope { boot: "0".into(), ..this.place.clone() },
-            BootScope { pids: "1".into(), ..this.place.clone() },
-            BootScope { times: "1".into(), ..this.place.clone() },
+            BootScope { boot: "0".into(), ..this.scope.clone() },
+            BootScope { pids: "1".into(), ..this.scope.clone() },
+            BootScope { times: "1".into(), ..this.scope.clone() },
         ] {
-            assert!(!Maker { place: elsewhere, ..this.clone() }.is_seen());
+            assert!(!Maker { scope: elsewhere, ..this.clone() }.is_seen());
         }
         for other in ["", "exactop-run-x", "exactop-run-1-2", "exactop-run-1-2-a-b-c-d", "else"] {
             assert_eq!(Maker::from_name(other), None, "{other}");

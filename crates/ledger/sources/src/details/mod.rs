@@ -249,8 +249,7 @@ fn memory(text: &[u8], page_bytes: u64) -> Result<(u64, u64), Missing> {
     res.zip(shr).ok_or(Missing::Source)
 }
 
-/// Fills in what a kernel thread lacks, memory and command line, and returns the needs that are
-/// left.
+/// Sets a kernel thread's memory to 0 and its CPU time if known; returns the needs that are left.
 fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
     let mut left = files;
     if files.has(Needs::STATM) {

@@ -78,8 +78,8 @@ impl Cost {
         }
     }
 
-    /// Adds the cost of the events up to now. Asks the kernel for the programs' statistics, at most
-    /// once in five seconds or if this is the `last` window. `attached` says which optional programs
+    /// Adds the cost of the events up to now. Asks the kernel for the programs' statistics in
+    /// each window of a calibration, else every five seconds and in the `last` window. `attached` says which optional programs
     /// are attached. Returns the number of skipped runs at the last request: a skipped run makes the
     /// window inexact in which it becomes known.
     pub fn review(

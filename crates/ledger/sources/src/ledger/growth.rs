@@ -35,7 +35,7 @@ const _: () = {
     assert!(MOST_GROUPS as usize * size_of::<types::ex_group>() == 103 << 20);
 };
 
-/// Time after a refused chunk until the programs may ask again.
+/// Time after a refused chunk until the thread tries again.
 const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// One table: the array of maps and its chunks so far.

@@ -69,7 +69,8 @@ impl Limits {
     }
 }
 
-/// The slot of each window. All slots have the same number of windows. No slot spans a gap or a
+/// The slot of each window. Slots have the same number of windows, but before a break or the end.
+/// No slot spans a gap or a
 /// change of the number of CPUs, unless there are hundreds of those.
 pub(crate) fn layout(pieces: &[Piece], limits: &Limits) -> Vec<u32> {
     let cpus = pieces.iter().map(|piece| piece.cpus).max().map_or(1, |n| n.max(1));

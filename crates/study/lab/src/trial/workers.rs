@@ -20,7 +20,7 @@ pub struct Started {
     pub worker: usize,
     /// PID, which is also the number of its process group.
     pub pid: u32,
-    /// Its output so far.
+    /// Its output, once it has ended.
     pub output: String,
     /// Its effective niceness.
     pub niceness: Option<i64>,

@@ -79,7 +79,7 @@ fn largest(figures: &[Figure], turned: &[f64]) -> f64 {
 }
 
 /// Signs: all combinations if they are few, else random ones. Flipping all signs gives the same
-/// result, so the first sign is fixed.
+/// result, so `All` fixes the first sign.
 enum Signs {
     All(u64, u64),
     Drawn(Box<StdRng>, usize),

@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> Result<Vec<Vec<Step>>, Refusal> {
         let pid = fork(|| {
             let mut start = [0; 8];
             // Set the niceness before the barrier, so that it holds from the first step on. If it
-            // fails, no process begins.
+            // fails, this process ends.
             let nice = options.nice.get(id).map_or(Ok(()), |&nice| set_nice(nice));
             if nice.is_ok() && gate.read_exact(&mut start).is_ok() {
                 let times = steps(options, u64::from_ne_bytes(start));

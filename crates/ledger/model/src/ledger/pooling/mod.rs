@@ -27,8 +27,8 @@ const POOLED: u64 = 1 << 60;
 pub struct Pools {
     /// Exited processes: one row for each control group, user and followed tree.
     pub brief: bool,
-    /// Threads other than main threads: one row for each process, control group and user. The
-    /// threads' waits are then unknown.
+    /// Threads other than main threads: one row for each process, control group, user and followed
+    /// tree. The threads' waits are then unknown.
     pub threads: bool,
 }
 

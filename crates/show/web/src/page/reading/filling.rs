@@ -240,7 +240,7 @@ impl Filling {
         self.others.add(slot, &figures);
     }
 
-    /// Adds rows that live and were idle for the whole window.
+    /// Adds living rows without an event in the window.
     fn still(&mut self, moment: &dyn Moment, seen: &FxHashSet<u32>, (of_boot, slot): (u32, u32)) {
         let (window, book) = (moment.window(), moment.book());
         let at = self.at as u32;
