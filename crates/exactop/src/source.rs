@@ -168,8 +168,11 @@ fn named(mut session: Session, options: &SourceOptions) -> Result<(Session, Orig
 
 /// The error for a source that cannot be opened.
 fn unopened(choice: Choice, error: SourceError) -> Failure {
-    match choice {
-        Choice::Auto | Choice::Procfs => Failure::failed(error),
+    match (choice, &error) {
+        // These errors say what to do.
+        (Choice::Auto | Choice::Procfs, _) | (_, SourceError::Unavailable { .. }) => {
+            Failure::failed(error)
+        }
         _ => Failure::failed(format!("{error}: run 'exactop doctor' for the reason")),
     }
 }

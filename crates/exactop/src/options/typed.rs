@@ -105,7 +105,7 @@ pub struct WatchArgs {
     #[arg(long)]
     pub check: bool,
     /// Set the length of a window [default: 2]
-    #[arg(short, long, value_name = "SECONDS", value_parser = parse::seconds, allow_hyphen_values = true)]
+    #[arg(short, long, alias = "interval", value_name = "SECONDS", value_parser = parse::seconds, allow_hyphen_values = true)]
     pub delay: Option<f64>,
     /// Set the width of text lines; without N, $COLUMNS [default: 512] (batch)
     #[arg(

@@ -53,6 +53,6 @@ fn a_key_counts_the_idle_time_owed_and_shows_it_behind_the_idle_time() {
 fn a_source_without_programs_gives_the_reason() {
     let terminal = Terminal::live(120, 30, "-d 0.3 --source procfs");
     terminal.keys(&["a"]);
-    terminal.shows("no idle time owed: counted by programs beside the ledger");
+    terminal.shows("no idle time owed: the source procfs does not measure this");
     assert!(!terminal.screen().contains("(owed"), "{}", terminal.screen());
 }

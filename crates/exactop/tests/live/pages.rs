@@ -257,9 +257,9 @@ fn a_plain_user_cannot_read_another_users_process_and_sees_why() {
     terminal.line(&format!("clear; {user} {} {OPTIONS} -p {}", program(), load.pid()));
     terminal.shows(" sh");
     terminal.keys(&["e"]);
-    terminal.shows("no environment: the kernel does not let this user look");
+    terminal.shows("cannot list the environment: the kernel does not let this user look");
     terminal.keys(&["l"]);
-    terminal.shows("no open files: the kernel does not let this user look");
+    terminal.shows("cannot list the open files: the kernel does not let this user look");
 }
 
 #[test]

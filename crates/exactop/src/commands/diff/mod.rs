@@ -79,6 +79,9 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
         (Some(a), None) => fleets::run(how, many, &*a, None, &now),
         (Some(a), Some(Some(b))) => fleets::run(how, many, &*a, Some(&*b), &now),
         (a, _) => {
+            // A path without anything at it is no recording either.
+            let recording = if a.is_none() { Some(&first) } else { second };
+            recording.map(|path| recordings::open(path)).transpose()?;
             let (one, many) = if a.is_none() { ("first", "second") } else { ("second", "first") };
             Err(Failure::usage(format!(
                 "the {many} has the books of many machines and the {one} those of one: give two of one kind"

@@ -68,9 +68,7 @@ pub fn reached(client: Client) -> Result<Store, Failure> {
 /// Reports the skipped directories.
 pub fn complain_of(books: &Parquet) {
     if books.skipped() > 0 {
-        complain(&format!(
-            "skipped {} directories that are links or lie more than 8 deep",
-            books.skipped()
-        ));
+        let many = if books.skipped() == 1 { "directory" } else { "directories" };
+        complain(&format!("skipped {} {many}: links, or more than 8 deep", books.skipped()));
     }
 }

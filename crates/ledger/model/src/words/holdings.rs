@@ -38,8 +38,8 @@ pub fn refused(part: Part, refusal: &Refusal) -> String {
     match refusal {
         Refusal::Exited => format!("no {name}: the process has exited"),
         Refusal::NotPermitted => format!(
-            "no {name}: the kernel does not let this user look into the process: run as root, or as \
-             the user of the process"
+            "cannot list the {name}: the kernel does not let this user look into the process: run as \
+             root, or as the user of the process"
         ),
         Refusal::Because(why) => format!("no {name}: {why}"),
     }

@@ -147,7 +147,7 @@ impl WatchedProcess {
 
 fn not_attached(source: SourceKind) -> String {
     let name = source.name();
-    format!("counted by programs beside the ledger, and this is the source {name} (exactop doctor)")
+    format!("the source {name} does not measure this: run as root for the ledger")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::filter::Filter;
 
 /// The first process. An action on it needs its number typed.
-const INIT: u32 = 1;
+pub(super) const INIT: u32 = 1;
 
 impl App {
     /// Requests the confirmed place for the targets that are still the same processes.

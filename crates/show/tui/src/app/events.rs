@@ -226,6 +226,10 @@ impl App {
 
     /// Leaves the last entered view; the table drops its selection.
     fn on_back(&mut self) -> Action {
+        // The time line says so.
+        if self.is_looking_back() {
+            return Action::Window(WindowAction::LookOn);
+        }
         if self.table.set.is_some() {
             return self.leave_set();
         }
@@ -234,9 +238,6 @@ impl App {
         }
         if self.table.members_of.is_some() {
             return self.leave_members();
-        }
-        if self.is_looking_back() {
-            return Action::Window(WindowAction::LookOn);
         }
         self.table.begin_at_top();
         self.table.search = None;

@@ -70,7 +70,10 @@ impl App {
     /// Opens the page with details of the selected finding.
     fn follow_finding(&mut self) -> Action {
         let Some(finding) = self.selected_finding().and_then(|at| self.findings().get(at)) else {
-            self.complain("no finding is selected: ↑ ↓ select one");
+            self.complain(match self.findings().is_empty() {
+                true => "this window has no findings",
+                false => "no finding is selected: ↑ ↓ select one",
+            });
             return Action::Draw;
         };
         match finding.leads() {

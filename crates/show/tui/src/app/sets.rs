@@ -148,7 +148,7 @@ impl App {
         match needs.as_ref().and_then(missing) {
             Some(source) => {
                 self.complain(format!(
-                    "{question}: the source {source} does not measure it; root has the ledger"
+                    "{question}: the source {source} does not measure it: run as root"
                 ));
                 return Action::Draw;
             }

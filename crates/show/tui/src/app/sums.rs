@@ -89,7 +89,7 @@ impl App {
         let lacking = provenance.filter(|p| p.quality(Counter::LatPreemptNs) == Quality::Missing);
         if let Some(source) = lacking.map(|provenance| provenance.source.name()) {
             self.complain(format!(
-                "who starves whom: the source {source} does not measure it; root has the ledger"
+                "who starves whom: the source {source} does not measure it: run as root"
             ));
             return Action::Draw;
         }

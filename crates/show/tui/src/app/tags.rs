@@ -1,5 +1,6 @@
 //! Tags: several rows for one signal, nice value, list of CPUs or control group.
 
+use super::answering::INIT;
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
 use super::target::{all, ProcessAction, Target};
@@ -7,9 +8,6 @@ use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::signals;
 use exactop_model::TaskKey;
-
-/// The first process is never tagged together with others.
-const INIT: u32 = 1;
 /// Tasks by key, in the order of tagging.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tags(Vec<TaskKey>);
@@ -39,6 +37,10 @@ impl App {
             self.complain("an exited task cannot be tagged");
             return Some(Action::Draw);
         };
+        if key.tgid == INIT {
+            self.complain("process 1 cannot be tagged: select it and type its PID");
+            return Some(Action::Draw);
+        }
         match self.table.tags.0.iter().position(|tagged| *tagged == key) {
             Some(at) => {
                 self.table.tags.0.remove(at);
@@ -72,8 +74,7 @@ impl App {
         let mut targets: Vec<Target> = Vec::new();
         for &key in &self.table.tags.0 {
             let Some(target) = arranged.target(RowId::Task(key), deed) else { continue };
-            let is_new = targets.iter().all(|other| other.key != target.key);
-            if is_new && target.key.tgid != INIT {
+            if targets.iter().all(|other| other.key != target.key) {
                 targets.push(target);
             }
         }

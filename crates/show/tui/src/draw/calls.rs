@@ -73,4 +73,8 @@ fn table(view: &View, calls: &SyscallWindow, y: u16, buf: &mut Buffer) {
     for (y, text) in (y + 1..).zip(&texts) {
         put(buf, 0, y, u16::MAX, &Line::raw(line(text)));
     }
+    if rows.is_empty() {
+        let none = Line::styled("no system call in this window", view.theme.style(Ink::Dim));
+        put(buf, 0, y + 1, u16::MAX, &none);
+    }
 }

@@ -70,7 +70,7 @@ fn state_line(
     // left.
     let help: usize = state.iter().filter(|p| p.rank() >= HELP).map(Piece::width).sum();
     let restricts = state.iter().any(|p| (RESTRICTS..HELP).contains(&p.rank()));
-    let kept = help + if restricts { room / 3 } else { 0 };
+    let kept = help + if restricts { room / 2 } else { 0 };
     pack(state, " · ", room.saturating_sub(own + 2).max(kept))
 }
 
@@ -101,7 +101,8 @@ const MOST_GRAPH: usize = 20;
 /// What the selected row did in the last windows, the newest at the right: a graph for each part of
 /// its life; `None`: no room, or no two windows of it.
 fn selected_states(app: &App, theme: Theme, free: usize) -> Option<Line<'static>> {
-    if app.size().0 < STATES_FROM || app.windows_of_selected() < 2 {
+    let shows_it = matches!(app.page(), Page::Table | Page::Process(_) | Page::Graph(_));
+    if !shows_it || app.size().0 < STATES_FROM || app.windows_of_selected() < 2 {
         return None;
     }
     let names: usize = TaskPart::ALL.iter().map(|part| part.name().len() + 2).sum();

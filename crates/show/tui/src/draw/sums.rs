@@ -11,6 +11,7 @@ use exactop_model::words::named_sums::{heading, line, lost, without_groups, KEPT
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
+use unicode_width::UnicodeWidthStr;
 
 /// Columns in the order in which a narrow screen leaves them out.
 const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "LAT%", "THR%"];
@@ -28,13 +29,19 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let shown = app.sum_rows().into_iter().skip(first).take(rows);
     let titles = heading(sums).to_vec();
     let width = usize::from(buf.area.width);
-    let texts: Vec<Vec<String>> =
+    let mut texts: Vec<Vec<String>> =
         shown.map(|row| cells(&titles, line(frame, row), width)).collect();
+    begin_in_one_column(&titles, &mut texts);
     // Culprits give way first, except where they are the subject.
     let culprits = app.starved_order().is_none().then_some(KEPT_OFF);
     let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
     let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
     let widths = widths(&titles, &texts, &give_way, width);
+    let mut titles = titles;
+    for (title, width) in titles.iter_mut().zip(&widths).filter(|(title, _)| *title == KEPT_OFF) {
+        // It begins where the culprits do.
+        *title = format!("{title:<0$}", width.saturating_sub(1));
+    }
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
         let ink = if index == at { Ink::Selected } else { Ink::Plain };
@@ -55,6 +62,20 @@ fn cells(titles: &[String], mut texts: Vec<String>, width: usize) -> Vec<String>
         *text = cut_middle(text, width / 2);
     }
     texts
+}
+
+/// Gives all culprits the same width, and two blanks before the name: at the right they would read
+/// as a part of it.
+fn begin_in_one_column(titles: &[String], texts: &mut [Vec<String>]) {
+    let Some(at) = titles.iter().position(|title| title == KEPT_OFF) else { return };
+    if texts.iter().all(|text| text[at] == "-") {
+        return; // the column is left out
+    }
+    let widest = texts.iter().map(|text| text[at].width()).max().unwrap_or(0);
+    for text in texts {
+        let blanks = (widest + 1).saturating_sub(text[at].width());
+        text[at] += &" ".repeat(blanks);
+    }
 }
 
 /// The row of a line of the screen; `None`: the line has none.

@@ -5,6 +5,7 @@ use super::text::{blanks, cell, cut_parts, put, put_parts, StyledText};
 use super::theme::{Ink, Magnitude, Theme};
 use crate::app::arrange::{Entry, Line as TableLine, PastRow};
 use crate::app::command::CommandText;
+use crate::app::sets::TableSet;
 use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
@@ -51,6 +52,19 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
 /// Why the table is empty, and the key that shows rows again.
 fn no_rows(app: &App) -> String {
     let table = &app.table;
+    let own_filters = table.filters.len() + usize::from(table.user.is_some());
+    match (table.set, &table.members_of) {
+        (Some(TableSet::Moves), _) if own_filters == 1 => {
+            return "no task moved to another CPU in this window".into();
+        }
+        (Some(TableSet::New), _) if own_filters == 0 => {
+            return "nothing is new since the mark".into();
+        }
+        (_, Some(members)) if own_filters == 0 => {
+            return format!("{}: no processes in this window; Esc goes back", members.whose);
+        }
+        _ => {}
+    }
     let filters = !table.filters.is_empty() || table.user.is_some() || table.members_of.is_some();
     let keys = [
         (filters, "= drops them"),

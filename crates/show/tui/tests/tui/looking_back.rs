@@ -226,6 +226,16 @@ fn pages_are_left_before_the_past_is() {
 }
 
 #[test]
+fn the_past_is_left_before_a_set_is() {
+    with_desk(4, |desk, at| {
+        typed(desk, "2[");
+        press(desk, KeyCode::Esc);
+        assert_eq!(at.get(), (5, None), "the time line says so");
+        assert!(picture(desk.app()).contains("who waits"), "{}", picture(desk.app()));
+    });
+}
+
+#[test]
 fn without_earlier_windows_there_is_no_way_back() {
     with_desk(1, |desk, at| {
         typed(desk, "[");

@@ -242,7 +242,18 @@ fn a_set_without_figures_says_what_is_missing() {
     keys(&mut app, "3");
     assert_eq!(
         message(&app),
-        "who starves whom: the source procfs does not measure it; root has the ledger"
+        "who starves whom: the source procfs does not measure it: run as root"
     );
     assert_eq!(app.topic(), Topic::Table);
+}
+
+#[test]
+fn a_set_without_rows_says_what_there_is_none_of() {
+    let mut app = app(100, 24, Settings::default());
+    keys(&mut app, "m6");
+    press(&mut app, KeyCode::Down);
+    assert!(picture(&app).contains("nothing is new since the mark"), "{}", picture(&app));
+    // The set's name stands on the status line at each width.
+    app.resize(80, 24);
+    assert!(picture(&app).contains("what is new"), "{}", picture(&app));
 }

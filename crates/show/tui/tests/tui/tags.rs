@@ -80,10 +80,14 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
 }
 
 #[test]
-fn with_only_process_1_tagged_no_process_is_offered() {
+fn process_1_is_not_tagged_and_an_action_asks_for_its_number() {
     let mut app = app(80, 24, Settings::default());
     select(&mut app, 1);
-    keys(&mut app, " k");
+    keys(&mut app, " ");
+    let told = app.message().map_or("", |message| &message.text);
+    assert_eq!(told, "process 1 cannot be tagged: select it and type its PID");
+    assert!(!app.has_tags());
+    keys(&mut app, "k");
     assert_eq!(app.prompt().unwrap().head().trim_end(), "PID to signal:");
 }
 

@@ -40,7 +40,7 @@ fn a_reader_that_only_greeted_costs_nothing() {
     };
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let mut reader = Reader::new(1, ours, (0, PidNumbering::Theirs), 0);
-    reader.place = ReaderStage::Greeted;
+    reader.stage = ReaderStage::Greeted;
     reader.namespace = Some(Arc::new(PidNamespace::from_file(own().unwrap()).unwrap()));
     let mut readers = [reader];
     let (mut insides, mut book) = (Insides::default(), Book::new());
@@ -53,6 +53,6 @@ fn a_reader_that_only_greeted_costs_nothing() {
     assert_eq!(made(0, &mut readers), 0);
     readers[0].wants = Some(Window::default());
     assert_eq!(made(1, &mut readers), 1);
-    assert_eq!(readers[0].place, ReaderStage::Follows);
+    assert_eq!(readers[0].stage, ReaderStage::Follows);
     assert_eq!(made(2, &mut []), 0);
 }
