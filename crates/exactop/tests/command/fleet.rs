@@ -314,7 +314,7 @@ fn two_time_ranges_of_many_machines_are_compared() {
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
         .refused(1, "no window of any host ends in time range A");
     of(&[text(&books)]).refused(2, "two time ranges of one");
-    of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
+    of(&[text(&books), "/nonexistent"]).refused(1, "cannot read /nonexistent");
     is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
     for said in OF_A_STORE {
