@@ -74,6 +74,7 @@ fn tagged_processes_run_only_on_the_chosen_cpus() {
     terminal.shows("CPUs for 2 processes");
     terminal.line("all");
     terminal.shows("'all': write numbers and ranges");
+    terminal.escape();
     // No machine has the last CPU that the kernel's interface can name.
     place(&terminal, "A", "CPUs for 2 processes", "1023");
     terminal.shows("CPUs 1023 set for 0 of 2: cannot set CPUs 1023 for PID");

@@ -19,6 +19,7 @@ fn refuses(terminal: &Terminal, key: &str, question: &str, answers: &[(&str, &st
     for (text, why) in answers {
         answer(terminal, key, question, text);
         terminal.shows(why);
+        terminal.escape();
     }
 }
 
@@ -86,12 +87,15 @@ fn killing_asks_twice() {
     let terminal = Terminal::live(100, 24, OPTIONS);
     answer(&terminal, "k", "PID to signal", "0");
     terminal.shows("'0' is not a PID");
+    terminal.escape();
     answer(&terminal, "k", "PID to signal", "-1");
     terminal.shows("'-1' is not a PID");
+    terminal.escape();
     answer(&terminal, "k", "PID to signal", &pid);
     terminal.shows(&format!("signal for PID {pid}"));
     terminal.line("NONSENSE");
     terminal.shows("no signal 'NONSENSE'");
+    terminal.escape();
     for yes in [false, true] {
         answer(&terminal, "k", "PID to signal", &pid);
         terminal.shows(&format!("signal for PID {pid}"));
@@ -146,6 +150,7 @@ fn renicing_asks_too() {
     terminal.shows(", -20 to 19, now [");
     terminal.line("20");
     terminal.shows("'20' is not a nice value");
+    terminal.escape();
     for yes in [false, true] {
         assert_eq!(nice(), before);
         answer(&terminal, "r", "PID to renice", &pid);

@@ -3,6 +3,7 @@
 use super::action::{Action, HostAction, WindowAction};
 use super::placement::Placement;
 use super::question::{Answer, Prompt, Question};
+use super::sets::TableSet;
 use super::target::{ProcessAction, Target};
 use super::App;
 use crate::keys::KeyCommand;
@@ -48,12 +49,17 @@ impl App {
                 return Action::Draw;
             }
             KeyCommand::ClearFilters => {
-                self.table.filters.clear();
+                // That of a set belongs to its columns.
+                self.table.filters =
+                    self.table.set.and_then(TableSet::filter).into_iter().collect();
                 self.table.members_of = None;
                 self.settings.filters.clear();
                 (self.table.user, self.settings.user) = (None, None);
                 self.table.search = None;
-                self.say("filters dropped: the table shows all rows");
+                self.say(match self.table.filters.is_empty() {
+                    true => "filters dropped: the table shows all rows",
+                    false => "filters dropped, but that of these columns",
+                });
                 return self.rearranged();
             }
             _ => return Action::Draw,
@@ -121,8 +127,14 @@ impl App {
                 return Action::Draw;
             }
         };
-        self.prompt = None;
-        self.on_answer(answer)
+        let can_be_wrong = matches!(answer, Answer::Bad(_) | Answer::Filter(_));
+        let asked = self.prompt.take();
+        let action = self.on_answer(answer);
+        // A wrong answer stays, to be corrected.
+        if can_be_wrong && self.message.as_ref().is_some_and(|message| message.is_error) {
+            self.prompt = asked;
+        }
+        action
     }
 
     fn on_answer(&mut self, answer: Answer) -> Action {

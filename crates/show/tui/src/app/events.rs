@@ -68,7 +68,10 @@ impl App {
             return action;
         }
         match &mut self.page {
-            Page::Table => self.on_table(command),
+            Page::Table => {
+                self.came_from = None;
+                self.on_table(command)
+            }
             Page::Process(_) => self.on_process(command),
             Page::Groups(_) => match self.on_groups(command) {
                 Action::Draw if self.prompt.is_none() && self.message.is_none() => {
@@ -78,15 +81,15 @@ impl App {
             },
             Page::Sums(_) => match self.on_sums(command) {
                 Some(action) => action,
-                None => self.close_page_on(command),
+                None => self.close_page_or_complain(command),
             },
             Page::Findings(_) => match self.on_findings(command) {
                 Some(action) => action,
-                None => self.close_page_on(command),
+                None => self.close_page_or_complain(command),
             },
             Page::Graph(_) => match self.on_graph(command) {
                 Some(action) => action,
-                None => self.close_page_on(command),
+                None => self.close_page_or_complain(command),
             },
             Page::ColumnChooser(_) => Action::Draw,
         }
@@ -100,12 +103,21 @@ impl App {
             || matches!((&self.page, command), (Page::Process(_), KeyCommand::Open));
         match command {
             _ if closes => {
-                self.page = Page::Table;
+                self.page = self.came_from.take().map_or(Page::Table, Page::Findings);
                 self.table.stale = true;
                 Action::Rearrange
             }
             _ => Action::Draw,
         }
+    }
+
+    /// A key that the page does not know closes it, or does not work there.
+    fn close_page_or_complain(&mut self, command: KeyCommand) -> Action {
+        let action = self.close_page_on(command);
+        if action == Action::Draw {
+            self.complain("this key does not work on this page: Esc goes to the table");
+        }
+        action
     }
 
     /// Keys that work on every page.

@@ -36,7 +36,7 @@ impl App {
     }
 
     pub(super) fn open_findings(&mut self) -> Action {
-        self.page = Page::Findings(FindingsPage::default());
+        (self.page, self.came_from) = (Page::Findings(FindingsPage::default()), None);
         self.rearranged()
     }
 
@@ -76,7 +76,11 @@ impl App {
             });
             return Action::Draw;
         };
-        match finding.leads() {
+        let leads = finding.leads();
+        if let (Page::Findings(page), false) = (&self.page, leads == Leads::Cpus) {
+            self.came_from = Some(*page);
+        }
+        match leads {
             Leads::Groups(id) => self.open_groups_at(id),
             Leads::Totals(comm) => self.open_sums_at(Grouping::Command, comm.to_string()),
             Leads::Process(key) => {

@@ -62,6 +62,11 @@ impl App {
         match (command, help.text, top) {
             (_, _, Some(top)) => help.top = top,
             (KeyCommand::Back | KeyCommand::Quit, ..) => self.help = None,
+            // As in a pager.
+            (KeyCommand::Tag, ..) => {
+                help.top = super::scroll::scrolled(help.top, KeyCommand::PageDown, lines)
+                    .unwrap_or(help.top);
+            }
             (KeyCommand::Help, HelpText::Keys, _) => self.help = None,
             (KeyCommand::Help, ..) => return self.open_help(HelpText::Keys),
             (KeyCommand::Explain, HelpText::Screen, _) => {

@@ -91,6 +91,8 @@ pub struct App {
     pub(crate) arranged: Option<Arranged>,
     pub(crate) size: (u16, u16),
     pub(crate) page: Page,
+    /// The findings that led to the page.
+    came_from: Option<FindingsPage>,
     /// The help over the page.
     pub(crate) help: Option<help::Help>,
     pub(crate) prompt: Option<Prompt>,
@@ -138,6 +140,7 @@ impl App {
             arranged: None,
             size: (80, 24),
             page: Page::Table,
+            came_from: None,
             help: None,
             prompt: None,
             answers: palette::Answers::default(),

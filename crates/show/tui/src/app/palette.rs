@@ -162,7 +162,10 @@ fn actions(typed: &str, recorded: bool) -> Vec<Suggestion> {
             Some((score, Suggestion { text: name, keys, help, command: Some(binding.command) }))
         })
         .collect();
-    found.sort_by_key(|(score, _)| -score);
+    // Without a word all are equal, and stand as in the help.
+    if !typed.is_empty() {
+        found.sort_by_key(|(score, _)| -score);
+    }
     found.into_iter().map(|(_, line)| line).collect()
 }
 

@@ -57,6 +57,11 @@ impl TableSet {
         }
     }
 
+    /// Its own filter.
+    pub(super) fn filter(self) -> Option<Filter> {
+        self.definition().filter.and_then(|text| Filter::parse(text).ok())
+    }
+
     /// Its columns: the user's, if they changed them.
     fn columns(self, settings: &Settings) -> Vec<&'static Column> {
         match self.own(settings) {
@@ -176,8 +181,7 @@ impl App {
         let mut filters = self.settings.filter_list().unwrap_or_default();
         let (columns, sort) = match set {
             Some(set) => {
-                let own = set.definition().filter.and_then(|text| Filter::parse(text).ok());
-                filters.extend(own);
+                filters.extend(set.filter());
                 (set.columns(&self.settings), SortBy::column(set.sort(&self.settings)))
             }
             None => (self.settings.column_list(), self.settings.sort_by()),

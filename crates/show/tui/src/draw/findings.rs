@@ -65,7 +65,12 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let heading = cell(heading, room, true);
     put(buf, 0, y, width, &Line::styled(heading, theme.style(Ink::Heading)));
     if frame.findings.is_empty() {
-        let text = "no findings: no figure of this window reached its threshold";
+        let text = match frame.provenance.source {
+            source if source.sees_exits() => {
+                "no findings: no figure of this window reached its threshold".into()
+            }
+            source => format!("no findings; the source {} sees no exits", source.name()),
+        };
         return put(buf, 0, y + 1, width, &Line::styled(text, theme.style(Ink::Dim)));
     }
     let rows = usize::from(screen.end_y().saturating_sub(y + 1));

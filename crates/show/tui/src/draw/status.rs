@@ -23,7 +23,7 @@ pub(super) fn draw(
 ) -> Option<(u16, u16)> {
     let room = usize::from(buf.area.width);
     if let Some(prompt) = app.prompt() {
-        return Some((question(prompt, y, theme, buf), y));
+        return Some((question(prompt, app.message(), y, theme, buf), y));
     }
     if let Some(message) = app.message() {
         put_message(message, y, theme, buf);
@@ -136,13 +136,23 @@ pub(super) fn put_message(message: &Message, y: u16, theme: Theme, buf: &mut Buf
 /// Least width of an answer, if the screen is wide enough.
 const ANSWER: usize = 16;
 
-/// Draws the question. Returns the cursor's column.
-fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
+/// Draws the question, or why its answer is wrong. Returns the cursor's column.
+fn question(
+    prompt: &Prompt,
+    wrong: Option<&Message>,
+    y: u16,
+    theme: Theme,
+    buf: &mut Buffer,
+) -> u16 {
+    let (label, ink) = match wrong.filter(|message| message.is_error) {
+        Some(message) => (&message.text, Ink::Alarm),
+        None => (&prompt.label, Ink::Strong),
+    };
     let room = usize::from(buf.area.width);
     let answer = if prompt.is_yes_no() { 1 } else { ANSWER.min(room / 3) };
     // The meaning of an empty answer is never cut.
     let tail = cut(&prompt.tail(), room * 2 / 3);
-    let head = cut(&prompt.label, room.saturating_sub(tail.width() + answer)) + &tail;
+    let head = cut(label, room.saturating_sub(tail.width() + answer)) + &tail;
     let before = prompt.editor.before_cursor();
     let rest = room.saturating_sub(head.width() + 1);
     // A long answer scrolls, so that the cursor stays on the screen.
@@ -157,7 +167,7 @@ fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     }
     let cursor = head.width() + before[from..].width();
     let text = cut(&prompt.editor.text()[from..], rest + 1);
-    let line = Line::from(vec![Span::styled(head, theme.style(Ink::Strong)), Span::raw(text)]);
+    let line = Line::from(vec![Span::styled(head, theme.style(ink)), Span::raw(text)]);
     put_whole(buf, y, &line);
     cursor.min(room.saturating_sub(1)) as u16
 }

@@ -85,7 +85,16 @@ fn a_finding_leads_to_the_page_with_its_details() {
     });
     let Page::Groups(page) = groups.page() else { panic!("another page") };
     assert_eq!(page.selected.as_ref().expect("a group").id, Some(7));
-    assert!(matches!(follow(1).page(), Page::Process(_)));
+    let mut process = follow(1);
+    assert!(matches!(process.page(), Page::Process(_)));
+    // Esc leads back to the findings, with the same one selected, and then to the table.
+    take(&mut process, KeyCode::Esc);
+    show(&mut process, findings);
+    let second = process.frame().expect("a frame").findings[1].subject();
+    let Page::Findings(page) = process.page() else { panic!("another page") };
+    assert_eq!(page.selected, Some(second));
+    take(&mut process, KeyCode::Esc);
+    assert_eq!(process.page(), &Page::Table);
     let mut totals = follow(2);
     assert_eq!(totals.ask().options.by, Some(Grouping::Command));
     show(&mut totals, |_| {});

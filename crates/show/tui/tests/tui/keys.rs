@@ -272,7 +272,12 @@ fn pids_that_would_hit_groups_are_refused() {
     let mut app = app();
     for bad in ["0", "-1", "abc", "99999999999"] {
         keys(&mut app, &format!("k{bad}\n"));
-        assert!(app.prompt().is_none() && message(&app).contains(bad), "{bad}");
+        assert!(message(&app).contains(bad), "{bad}");
+        // The answer stays, to be corrected, and the line says why it is wrong.
+        assert_eq!(app.prompt().map(|prompt| prompt.editor.text()), Some(bad));
+        let shown = crate::view::picture(&app);
+        assert!(shown.contains(message(&app)), "{shown}");
+        key(&mut app, KeyCode::Esc);
     }
 }
 
@@ -295,7 +300,11 @@ fn renice_asks_for_value_and_confirmation() {
     keys(&mut app, "r812\n");
     keys(&mut app, "20\n");
     assert!(message(&app).contains("-20 to 19"));
-    keys(&mut app, "r812\n-5\n");
+    // The wrong value stays, and is corrected.
+    for _ in 0..2 {
+        key(&mut app, KeyCode::Backspace);
+    }
+    keys(&mut app, "-5\n");
     let action = keys(&mut app, "y");
     assert!(
         matches!(&action, Action::Host(HostAction::Renice { target, nice: -5 }) if target.key.tid == 812),
@@ -310,6 +319,7 @@ fn bad_intervals_are_refused_and_good_ones_take_effect() {
         keys(&mut app, &format!("d{bad}\n"));
         assert!(app.message().is_some_and(|m| m.is_error), "{bad}");
         assert_eq!(app.settings().interval_s, 2.0);
+        key(&mut app, KeyCode::Esc);
     }
     assert_eq!(keys(&mut app, "s0.5\n"), Action::Refresh);
     assert_eq!(app.settings().interval_s, 0.5);
@@ -322,6 +332,7 @@ fn filters_are_added_shown_and_dropped() {
     assert!(app.entries().all(|e| e.line.cpu_tenths > Some(9)));
     keys(&mut app, "\\nope>1\n");
     assert!(message(&app).contains("nope"));
+    key(&mut app, KeyCode::Esc);
     keys(&mut app, "OCOMMAND=sh\n");
     assert_eq!(app.line_count(), 2);
     ctrl(&mut app, 'o');
@@ -551,7 +562,8 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     assert_eq!(keys(&mut app, "y"), limit(None, Some("50%")));
     for (bad, why) in [("w0\n", "1 to 10000"), ("xmuch\n", "per cent"), ("x5\n", "5 us")] {
         keys(&mut app, bad);
-        assert!(app.prompt().is_none() && message(&app).contains(why), "{bad}");
+        assert!(app.prompt().is_some() && message(&app).contains(why), "{bad}");
+        key(&mut app, KeyCode::Esc);
     }
     key(&mut app, KeyCode::Home);
     keys(&mut app, "w");

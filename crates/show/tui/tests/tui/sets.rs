@@ -257,3 +257,19 @@ fn a_set_without_rows_says_what_there_is_none_of() {
     app.resize(80, 24);
     assert!(picture(&app).contains("what is new"), "{}", picture(&app));
 }
+
+#[test]
+fn dropping_the_filters_keeps_that_of_the_set() {
+    let mut app = app(120, 24, Settings::default());
+    let pids = |app: &App| -> Vec<String> {
+        let screen = picture(app);
+        let lines = screen.lines().skip_while(|line| !line.contains("MIGR")).skip(1);
+        let words = lines.filter_map(|line| line.split_whitespace().next().map(Into::into));
+        words.filter(|word: &String| word.parse::<u32>().is_ok()).collect()
+    };
+    keys(&mut app, "5");
+    let moved = pids(&app);
+    keys(&mut app, "=");
+    assert_eq!(message(&app), "filters dropped, but that of these columns");
+    assert_eq!(pids(&app), moved);
+}

@@ -72,6 +72,7 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
     assert!(app.prompt().unwrap().head().contains("1 process (postgres 812)"));
     keys(&mut app, "20\n");
     assert!(app.message().unwrap().text.contains("-20 to 19"));
+    press(&mut app, KeyCode::Esc);
     keys(&mut app, "r5\n");
     let Action::Host(HostAction::ReniceAll(targets, 5)) = keys(&mut app, "y") else {
         panic!("nothing is set")
@@ -179,6 +180,7 @@ fn tagged_processes_get_their_cpus_together_and_the_result_counts_them() {
     assert!(asked.starts_with("CPUs for 2 processes (sh 22417, sh 22418)"), "{asked}");
     keys(&mut app, "3-1\n");
     assert!(app.message().unwrap().text.contains("'3-1': write numbers and ranges"));
+    press(&mut app, KeyCode::Esc);
     keys(&mut app, "A5,0-3\n");
     let asked = app.prompt().unwrap().head();
     assert!(
