@@ -53,7 +53,10 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
 fn no_rows(app: &App) -> String {
     let table = &app.table;
     let own_filters = table.filters.len() + usize::from(table.user.is_some());
+    let hides = app.settings.hide_idle || app.settings.hide_kernel_threads;
     match (table.set, &table.members_of) {
+        // Rows may be there and hidden.
+        _ if hides => {}
         (Some(TableSet::Moves), _) if own_filters == 1 => {
             return "no task moved to another CPU in this window".into();
         }

@@ -253,6 +253,10 @@ fn a_set_without_rows_says_what_there_is_none_of() {
     keys(&mut app, "m6");
     press(&mut app, KeyCode::Down);
     assert!(picture(&app).contains("nothing is new since the mark"), "{}", picture(&app));
+    keys(&mut app, "i");
+    assert!(picture(&app).contains("i shows idle rows"), "{}", picture(&app));
+    keys(&mut app, "i");
+    press(&mut app, KeyCode::Down);
     // The set's name stands on the status line at each width.
     app.resize(80, 24);
     assert!(picture(&app).contains("what is new"), "{}", picture(&app));
