@@ -94,7 +94,8 @@ pub fn report(failure: &Failure) -> ExitCode {
 }
 
 /// Prints one line on standard error with the subcommand in front, and escapes the message. If the
-/// message ends with an error of the kernel, the line also has a remedy. Ignores write errors.
+/// message ends with an error of the kernel, the line has a remedy in place of its number. Ignores
+/// write errors.
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -103,14 +104,25 @@ pub fn complain(message: &str) {
         Some(subcommand) => format!("{subcommand}: "),
     };
     let remedy = remedy(&line).map(|remedy| format!(": {remedy}")).unwrap_or_default();
-    let line = exactop_model::text::escape::harmless(&line);
+    let line = exactop_model::text::escape::harmless(unnumbered(&line));
     let _ = writeln!(io::stderr(), "exactop: {whose}{line}{remedy}");
+}
+
+/// The line before the number of the kernel's error at its end, and the number.
+fn numbered(line: &str) -> Option<(&str, i32)> {
+    let (words, number) = line.strip_suffix(')')?.rsplit_once(" (os error ")?;
+    Some((words, number.parse().ok()?))
+}
+
+/// The line without that number: the kernel's words say it.
+fn unnumbered(line: &str) -> &str {
+    numbered(line).map_or(line, |(words, _)| words)
 }
 
 /// The remedy for the kernel's error at the end of a line.
 fn remedy(line: &str) -> Option<&'static str> {
-    let (_, number) = line.strip_suffix(')')?.rsplit_once(" (os error ")?;
-    Some(match Errno::from_raw_os_error(number.parse().ok()?) {
+    let (_, number) = numbered(line)?;
+    Some(match Errno::from_raw_os_error(number) {
         Errno::PERM | Errno::ACCESS => "run as root, or change the permissions",
         Errno::NOENT | Errno::NOTDIR => "check the path",
         Errno::EXIST => "remove it, or give another path",

@@ -22,6 +22,7 @@ use std::path::Path;
 
 /// Options of `exactop blame`.
 #[derive(Debug, Args)]
+#[command(mut_arg("pid", |pid| pid.help("Show only the victims that contain these processes, separated by commas")))]
 pub struct BlameArgs {
     #[command(flatten)]
     look: WindowArgs,
