@@ -95,11 +95,11 @@ fn tagged_processes_move_to_the_named_group() {
             .is_some()
     };
     let terminal = tagged(&sleepers);
-    place(&terminal, "J", "control group for 2 processes", "/no/such/group");
+    place(&terminal, "J", "group for 2 processes", "/no/such/group");
     terminal.shows("group /no/such/group set for 0 of 2: no cgroup /no/such/group");
     assert_eq!(sleepers.each_ref().map(is_in), [false, false]);
     let terminal = tagged(&sleepers);
-    place(&terminal, "J", "control group for 2 processes", &group.path());
+    place(&terminal, "J", "group for 2 processes", &group.path());
     terminal.shows(&format!("group {} set for 2 processes", group.path()));
     assert_eq!(sleepers.each_ref().map(is_in), [true, true]);
     // The group is removed after its last process.

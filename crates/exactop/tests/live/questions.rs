@@ -147,14 +147,14 @@ fn renicing_asks_too() {
     let before = nice();
     let terminal = Terminal::live(100, 24, OPTIONS);
     answer(&terminal, "r", "PID to renice", &pid);
-    terminal.shows(", -20 to 19, now [");
+    terminal.shows(", -20 to 19 [");
     terminal.line("20");
     terminal.shows("'20' is not a nice value");
     terminal.escape();
     for yes in [false, true] {
         assert_eq!(nice(), before);
         answer(&terminal, "r", "PID to renice", &pid);
-        terminal.shows(", -20 to 19, now [");
+        terminal.shows(", -20 to 19 [");
         terminal.line("17");
         terminal.shows("to 17? [y/N]");
         terminal.text(if yes { "y" } else { "n" });
@@ -174,7 +174,7 @@ fn intervals_that_make_no_sense_are_refused() {
         ("1e9", "at most a day"),
         ("inf", "at most a day"),
         ("0.001", "write at least 0.01"),
-        ("soon", "'soon' is not a number of seconds"),
+        ("soon", "not a number of seconds"),
     ];
     refuses(&terminal, "d", "seconds from one window to the next", &wrong);
     answer(&terminal, "s", "seconds from one window to the next", "0.7");

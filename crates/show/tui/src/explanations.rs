@@ -248,7 +248,10 @@ const CHANGES: Explanation = Explanation {
     parts: &[
         ("rows", "Each figure is its change: +12.5 is 12.5 more than in the marked window."),
         ("header", "The lines above the table are those of this window, not changes."),
-        ("new, gone", "A process of only one of the two windows changes by its whole figure."),
+        (
+            "+ and -",
+            "Before a command: only this window has the process, or only the marked one did.",
+        ),
         MARKS,
     ],
     keys: [
@@ -310,7 +313,7 @@ const HISTORY: Explanation = Explanation {
         MARKS,
     ],
     keys: [
-        ("←", "show the window before; → shows the next one"),
+        ("[", "show the window before; ] shows the next one"),
         ("z", "join windows: show the sums of 1 s to 1 h"),
         ("Esc", "go back to the present"),
     ],
@@ -345,7 +348,10 @@ const PROCESS: Explanation = Explanation {
         ("events", "Voluntary switches: it went to sleep. Involuntary: it was preempted."),
         ("waits in", "States of waiting, with the system calls in which its threads slept."),
         ("queued", "Waits for a CPU: the part of its time, their number, p99 and maximum."),
-        ("ran then", "The tasks that ran while it waited for a CPU."),
+        (
+            "kept off",
+            "Who had the CPU while it waited for one; \"ran then\" without the blame book.",
+        ),
         ("woken by", "The tasks that ended its sleeps."),
         ("moved by", "Why the kernel moved it to another CPU, with the wait before and after."),
     ],
@@ -410,6 +416,8 @@ const COLUMNS: Explanation = Explanation {
         ("> or ⇕", "The selected column. ⇕: the arrows move it to another place."),
         ("below", "The meaning of the selected column, its name, and where each source takes it."),
         ("set", "The keys 1, 2, 5, 6 and S have columns of their own. W saves each set."),
+        ("/ n", "Find a column by a word of its name or meaning, and the next one."),
+        ("u", "Undo: the columns as they were when this page was opened."),
         ("width", "A narrow screen leaves out columns that do not fit."),
     ],
     keys: [
@@ -512,7 +520,7 @@ const FILTER: Explanation = Explanation {
         ("answer", "COLUMN, an operator and a value: %CPU>5, COMMAND=sh, S==D"),
         ("operators", "= contains (text), == equal, != not equal, < <= > >= (numbers)."),
         ("units", "A unit may follow a number: res>100M, lat_ns>5ms, %CPU>5%"),
-        ("Tab", "Completes the column, or a value that the rows have. ↑ recalls earlier filters."),
+        ("Tab", "Completes a column, or a value of the rows; again: the next. ↑: earlier filters."),
         ("!", "A ! in front reverses it: !USER=root"),
         ("several", "A row must pass all filters. The key = drops them."),
     ],

@@ -14,6 +14,14 @@ pub struct Key {
 }
 
 impl Key {
+    /// The event of the terminal when this key is pressed.
+    pub fn event(&self) -> KeyEvent {
+        let held = |is_held, modifier| if is_held { modifier } else { KeyModifiers::NONE };
+        let modifiers =
+            held(self.ctrl, KeyModifiers::CONTROL) | held(self.shift, KeyModifiers::SHIFT);
+        KeyEvent::new(self.code, modifiers)
+    }
+
     /// Name on the help page.
     pub fn name(&self) -> String {
         match self.code {
@@ -209,7 +217,7 @@ bindings! {
         End: [on(KeyCode::End)], "select the last row";
         ScrollLeft: [on(KeyCode::Left)], "scroll to the columns at the left";
         ScrollRight: [on(KeyCode::Right)], "scroll to the columns at the right, then along the command";
-        Back: [on(KeyCode::Esc)], "leave the page; in the table drop the mark, then the selection";
+        Back: [on(KeyCode::Esc)], "leave the page; in the table undo scrolling, then drop the mark, then the selection";
     }
     Act {
         Tag: [ch(' ')], "tag the selected row: k, r, A and J act on all tagged rows; without a selection end the window now";

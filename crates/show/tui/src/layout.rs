@@ -435,8 +435,8 @@ pub fn bar_width(
 const PAIR: [ColumnId; 2] = [ColumnId::UsrPct, ColumnId::SysPct];
 
 /// Places columns on a line. Unscrolled, columns of lowest rank are left out until the rest fits,
-/// with at least `least_rest` cells for the command. Scrolled by `offset` columns, PID, the command
-/// and the columns that fit from there on stay.
+/// with at least `least_rest` cells for the command. Scrolled to the `offset`-th column, PID, the
+/// command and the columns that fit from there on stay.
 pub fn place(
     columns: &[&'static Column],
     widths: &Widths,
@@ -449,7 +449,7 @@ pub fn place(
         columns.to_vec()
     } else {
         let skipped: Vec<ColumnId> =
-            columns.iter().filter(|c| !c.never_scrolls).take(offset).map(|c| c.id).collect();
+            columns.iter().filter(|c| !c.never_scrolls).take(offset - 1).map(|c| c.id).collect();
         columns.iter().copied().filter(|c| !skipped.contains(&c.id)).collect()
     };
     while total(&chosen, widths, least_rest) > width && chosen.len() > 1 {

@@ -261,7 +261,7 @@ pub fn parse_interval(text: &str) -> Result<f64, String> {
     let seconds = text
         .replace(',', ".")
         .parse::<f64>()
-        .map_err(|_| format!("'{text}' is not a number of seconds: write one, such as 2 or 0.5"))?;
+        .map_err(|_| "not a number of seconds: write one, such as 2 or 0.5".to_string())?;
     check_interval(seconds)?;
     Ok(seconds)
 }

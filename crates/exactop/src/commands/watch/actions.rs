@@ -168,7 +168,13 @@ fn identify(pid: u32, deed: ProcessAction) -> Option<Target> {
     let tid = if deed == ProcessAction::Renice { pid } else { tgid };
     let stat = Stat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
     let key = TaskKey { tgid, tid, start_ns: stat.start_ns() };
-    Some(Target { pid: tid, key, name: stat.comm.to_string(), nice: stat.nice })
+    Some(Target {
+        pid: tid,
+        key,
+        name: stat.comm.to_string(),
+        nice: stat.nice,
+        kthread: stat.kthread,
+    })
 }
 
 fn reason(error: Errno) -> &'static str {
@@ -253,11 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_of_the_kernel_is_known_as_one() {
+        let comm = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        if comm("2").is_ok_and(|comm| comm == "kthreadd\n") {
+            let found = LiveHost::default().identify(2, ProcessAction::Kill).expect("it lives");
+            assert!(found.kthread && found.refuses(ProcessAction::Kill).is_some(), "{found:?}");
+        }
+        let own = LiveHost::default().identify(std::process::id(), ProcessAction::Kill);
+        assert_eq!(own.expect("this process").refuses(ProcessAction::Kill), None);
+    }
+
+    #[test]
     fn there_is_no_process_zero() {
         for nobody in [0, u32::MAX] {
             assert!(LiveHost::default().identify(nobody, ProcessAction::Kill).is_err());
             let key = TaskKey { tgid: nobody, tid: nobody, start_ns: 0 };
-            let target = Target { pid: nobody, key, name: String::new(), nice: 0 };
+            let target = Target { pid: nobody, key, name: String::new(), nice: 0, kthread: false };
             assert_eq!(LiveHost::default().signal(&target, 15), Err(target.gone()));
             assert_eq!(LiveHost::default().renice(&target, 1), Err(target.gone()));
         }

@@ -127,6 +127,9 @@ pub fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
+/// The flag of a thread of the kernel (include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
 /// Figures of a task from /proc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -134,6 +137,8 @@ pub struct Stat {
     pub comm: Comm,
     /// Nice value.
     pub nice: i32,
+    /// True for a thread of the kernel.
+    pub kthread: bool,
     /// Start in clock ticks since boot.
     start_ticks: u64,
 }
@@ -159,6 +164,7 @@ fn parse(line: &[u8]) -> Option<Stat> {
     Some(Stat {
         comm: Comm::new(&line[open + 1..close]),
         nice: field(19)?.parse().ok()?,
+        kthread: field(9)?.parse::<u64>().ok()? & PF_KTHREAD != 0,
         start_ticks: field(22)?.parse().ok()?,
     })
 }

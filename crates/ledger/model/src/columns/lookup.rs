@@ -33,6 +33,18 @@ pub struct UnknownColumn {
     near: Option<&'static str>,
 }
 
+impl UnknownColumn {
+    /// The name that no column has.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The nearest name of a column, if one is near.
+    pub fn near(&self) -> Option<&'static str> {
+        self.near
+    }
+}
+
 fn advice(near: &Option<&str>) -> String {
     match near {
         Some(near) => format!("did you mean '{near}'?"),

@@ -1,15 +1,18 @@
 //! Asks the user, and acts on the answers.
 
 use super::action::{Action, HostAction, WindowAction};
+use super::column_chooser::Outcome;
 use super::placement::Placement;
 use super::question::{Answer, Prompt, Question};
 use super::sets::TableSet;
 use super::target::{ProcessAction, Target};
-use super::App;
+use super::{App, Page};
 use crate::keys::KeyCommand;
 use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::columns::filter::Filter;
+use exactop_model::columns::filter::{Filter, FilterError};
+use exactop_model::text::cpu_list::CpuList;
+use std::collections::BTreeSet;
 
 /// The first process. An action on it needs its number typed.
 pub(super) const INIT: u32 = 1;
@@ -32,17 +35,17 @@ impl App {
     pub(super) fn on_question(&mut self, command: KeyCommand) -> Action {
         let prompt = match command {
             KeyCommand::User => {
-                let label = "user (name or number, !name: all others, empty: all users)";
+                let label = "user (!name: all others, empty: all users)";
                 Prompt::new(Question::User, label, None)
             }
             KeyCommand::Filter => {
                 Prompt::new(Question::Filter, "add filter, as in %CPU>5 (Tab completes)", None)
             }
             KeyCommand::Search => Prompt::new(Question::Search, "search", None),
-            KeyCommand::Kill => self.ask_of(ProcessAction::Kill),
-            KeyCommand::Renice => self.ask_of(ProcessAction::Renice),
-            KeyCommand::Affinity => self.ask_of(ProcessAction::Affinity),
-            KeyCommand::MoveToGroup => self.ask_of(ProcessAction::Move),
+            KeyCommand::Kill => return self.ask_of(ProcessAction::Kill),
+            KeyCommand::Renice => return self.ask_of(ProcessAction::Renice),
+            KeyCommand::Affinity => return self.ask_of(ProcessAction::Affinity),
+            KeyCommand::MoveToGroup => return self.ask_of(ProcessAction::Move),
             KeyCommand::SearchNext => return self.search_on(),
             KeyCommand::ShowFilters => {
                 self.say(self.filters_in_words());
@@ -62,19 +65,41 @@ impl App {
                 });
                 return self.rearranged();
             }
-            _ => return Action::Draw,
+            _ => {
+                self.complain("this key sets a limit of a group: g lists the groups");
+                return Action::Draw;
+            }
         };
         self.ask_person(prompt)
     }
 
     /// Asks for the action's value if rows are tagged, a row is selected or a process's page is
     /// open; else asks for the process.
-    fn ask_of(&self, deed: ProcessAction) -> Prompt {
+    fn ask_of(&mut self, deed: ProcessAction) -> Action {
         let is_chosen = self.selected().is_some() || self.process_page().is_some();
-        self.ask_of_tagged(deed).unwrap_or_else(|| match self.offered(deed) {
-            Some(target) if is_chosen => Prompt::for_action(deed, target),
-            offered => Prompt::for_target(deed, offered),
-        })
+        match self.ask_of_tagged(deed) {
+            Some(Ok(prompt)) => return self.ask_person(prompt),
+            Some(Err(why)) => self.complain(why),
+            None => match self.offered(deed) {
+                Some(target) if is_chosen => return self.ask_action(deed, target),
+                offered => {
+                    let offered = offered.filter(|target| target.refuses(deed).is_none());
+                    return self.ask_person(Prompt::for_target(deed, offered));
+                }
+            },
+        }
+        Action::Draw
+    }
+
+    /// Asks for the signal, the nice value or the place, unless it would have no effect.
+    fn ask_action(&mut self, deed: ProcessAction, target: Target) -> Action {
+        match target.refuses(deed) {
+            Some(why) => {
+                self.complain(why);
+                Action::Draw
+            }
+            None => self.ask_person(Prompt::for_action(deed, target)),
+        }
     }
 
     /// The process that the question offers: that of the open page, or of the selected row. A row
@@ -127,7 +152,10 @@ impl App {
                 return Action::Draw;
             }
         };
-        let can_be_wrong = matches!(answer, Answer::Bad(_) | Answer::Filter(_));
+        let can_be_wrong = matches!(
+            answer,
+            Answer::Bad(_) | Answer::Filter(_) | Answer::Ask(_) | Answer::Typed(..)
+        );
         let asked = self.prompt.take();
         let action = self.on_answer(answer);
         // A wrong answer stays, to be corrected.
@@ -139,7 +167,13 @@ impl App {
 
     fn on_answer(&mut self, answer: Answer) -> Action {
         match answer {
-            Answer::Ask(prompt) => return self.ask_person(prompt),
+            Answer::Ask(prompt) => {
+                if let Some(why) = self.lacks_cpu(&prompt.question) {
+                    self.complain(why);
+                    return Action::Draw;
+                }
+                return self.ask_person(prompt);
+            }
             Answer::Interval(seconds) => {
                 self.settings.interval_s = seconds;
                 if self.past.is_none() {
@@ -153,10 +187,9 @@ impl App {
                 self.table.search_due = self.table.search.is_some();
                 return self.rearranged();
             }
+            Answer::Column(text) => self.find_column(text),
             Answer::Time(text) => return Action::Window(WindowAction::GoTo(text)),
-            Answer::Offered(deed, target) => {
-                return self.ask_person(Prompt::for_action(deed, target))
-            }
+            Answer::Offered(deed, target) => return self.ask_action(deed, target),
             Answer::Typed(deed, pid) => return self.on_number(deed, pid),
             Answer::Signal(target, _) | Answer::Renice(target, _) if self.is_replaced(&target) => {
                 self.complain(target.gone())
@@ -187,6 +220,25 @@ impl App {
         Action::Draw
     }
 
+    fn find_column(&mut self, text: String) {
+        let Page::ColumnChooser(chooser) = &mut self.page else { return };
+        chooser.search = text;
+        if let Outcome::Refused(why) = chooser.find_next() {
+            self.complain(why);
+        }
+    }
+
+    /// Why these CPUs cannot be set; `None`: the machine has each.
+    fn lacks_cpu(&self, question: &Question) -> Option<String> {
+        let Question::PlacementConfirm(_, Placement::Cpus(cpus)) = question else { return None };
+        let there: BTreeSet<usize> =
+            self.frame()?.cpus.iter().map(|cpu| cpu.account.time.cpu as usize).collect();
+        let lacking = cpus.numbers().iter().find(|cpu| !there.contains(cpu))?;
+        let all: Vec<String> = there.iter().map(usize::to_string).collect();
+        let all: CpuList = all.join(",").parse().ok()?;
+        Some(format!("no CPU {lacking}: this machine has {all}"))
+    }
+
     fn choose_user(&mut self, text: String) -> Action {
         let name = text.strip_prefix('!').unwrap_or(&text).trim().to_string();
         if name.is_empty() {
@@ -203,6 +255,10 @@ impl App {
                 self.table.filters.push(filter);
                 self.rearranged()
             }
+            Err(FilterError::UnknownColumn(unknown)) if unknown.near().is_none() => {
+                self.complain(format!("no column '{}': Tab completes one", unknown.name()));
+                Action::Draw
+            }
             Err(why) => {
                 self.complain(why.to_string());
                 Action::Draw
@@ -214,7 +270,7 @@ impl App {
     fn on_number(&mut self, deed: ProcessAction, pid: u32) -> Action {
         let target = self.arranged.as_ref().and_then(|a| a.target_by_number(pid, deed));
         match target {
-            Some(target) => self.ask_person(Prompt::for_action(deed, target)),
+            Some(target) => self.ask_action(deed, target),
             None => Action::Host(HostAction::Identify { deed, pid }),
         }
     }
@@ -222,7 +278,9 @@ impl App {
     /// Continues with the process that has the typed number.
     pub fn identified(&mut self, deed: ProcessAction, found: Result<Target, String>) {
         match found {
-            Ok(target) => self.prompt = Some(Prompt::for_action(deed, target)),
+            Ok(target) => {
+                self.ask_action(deed, target);
+            }
             Err(why) => self.complain(why),
         }
     }

@@ -25,10 +25,14 @@ pub struct ColumnChooser {
     pub moving: bool,
     /// The sort column.
     pub sort: &'static Column,
+    /// The text that was searched last.
+    pub search: String,
+    /// The columns at the opening.
+    first: Vec<&'static Column>,
 }
 
 /// Result of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The chooser stays open.
     Open,
@@ -36,6 +40,10 @@ pub enum Outcome {
     Close,
     /// The sort column changed.
     Sort,
+    /// The user wants to search a column.
+    Search,
+    /// The key does nothing, for this reason.
+    Refused(String),
 }
 
 impl ColumnChooser {
@@ -43,7 +51,8 @@ impl ColumnChooser {
     pub fn new(columns: &[&'static Column], sort: &'static Column) -> ColumnChooser {
         let chosen = columns.iter().map(|&c| (c, true));
         let others = COLUMNS.iter().filter(|c| !columns.contains(c)).map(|c| (c, false));
-        ColumnChooser { list: chosen.chain(others).collect(), at: 0, moving: false, sort }
+        let (list, first) = (chosen.chain(others).collect(), columns.to_vec());
+        ColumnChooser { list, at: 0, moving: false, sort, search: String::new(), first }
     }
 
     /// The chosen columns, in order.
@@ -63,7 +72,10 @@ impl ColumnChooser {
             KeyCode::Right => self.moving = true,
             KeyCode::Left => self.moving = false,
             KeyCode::Enter if self.moving => self.moving = false,
-            KeyCode::Char(' ' | 'd') => self.toggle(),
+            KeyCode::Char(' ' | 'd') => return self.toggle(),
+            KeyCode::Char('/') => return Outcome::Search,
+            KeyCode::Char('n') => return self.find_next(),
+            KeyCode::Char('u') => *self = ColumnChooser::new(&self.first, self.sort),
             KeyCode::Char('s') => {
                 self.sort = self.list[self.at].0;
                 return Outcome::Sort;
@@ -71,7 +83,30 @@ impl ColumnChooser {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'f' | 'o') => {
                 return Outcome::Close
             }
-            _ => {}
+            _ => return Outcome::Refused("no such key here: ? explains this screen".into()),
+        }
+        Outcome::Open
+    }
+
+    /// Goes to the next column with the searched text in its title, name or help.
+    pub fn find_next(&mut self) -> Outcome {
+        if self.search.is_empty() {
+            return Outcome::Refused("no text to search for: / asks for one".into());
+        }
+        let wanted = self.search.to_lowercase();
+        let has = |&at: &usize| {
+            let column = self.list[at].0;
+            let texts = [column.title, column.name, column.help];
+            texts.iter().any(|text| text.to_lowercase().contains(&wanted))
+        };
+        let found = (self.at + 1..self.list.len()).chain(0..=self.at).find(has);
+        self.moving = false;
+        match found {
+            Some(at) => self.at = at,
+            None => {
+                let why = format!("no column has '{}' in its name or meaning", self.search);
+                return Outcome::Refused(why);
+            }
         }
         Outcome::Open
     }
@@ -85,12 +120,15 @@ impl ColumnChooser {
         self.at = to;
     }
 
-    /// The last column cannot be removed: a table has at least one.
-    fn toggle(&mut self) {
+    fn toggle(&mut self) -> Outcome {
         let only = self.chosen().len() == 1;
         let entry = &mut self.list[self.at];
-        if !(entry.1 && only) {
-            entry.1 = !entry.1;
+        if entry.1 && only {
+            return Outcome::Refused(
+                "a table has at least one column: choose another first".into(),
+            );
         }
+        entry.1 = !entry.1;
+        Outcome::Open
     }
 }

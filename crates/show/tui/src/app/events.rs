@@ -20,6 +20,13 @@ use exactop_model::TaskKey;
 impl App {
     /// Handles an event of the terminal.
     pub fn on_event(&mut self, event: &Event) -> Action {
+        let action = self.handle(event);
+        // It is that of the text as it was drawn before this event.
+        self.last_top.set(usize::MAX);
+        action
+    }
+
+    fn handle(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
             Event::Mouse(mouse) => self.on_mouse(mouse),
@@ -27,6 +34,7 @@ impl App {
                 let prompt = self.prompt.as_mut().filter(|prompt| !prompt.is_yes_no());
                 if let (Some(prompt), None) = (prompt, self.help) {
                     prompt.editor.insert(text);
+                    prompt.completed = None;
                 }
                 Action::Draw
             }
@@ -55,7 +63,10 @@ impl App {
             return self.on_chooser_key(key);
         }
         let Some(command) = keys::find(key, self.past.is_some()) else {
-            self.complain("no such key here: ? explains this screen, h lists all keys");
+            self.complain(match keys::find(key, true) {
+                Some(_) => "this key works in earlier windows: [ shows them",
+                None => "no such key here: ? explains this screen, h lists all keys",
+            });
             return Action::Draw;
         };
         self.on_command(command)
@@ -74,10 +85,8 @@ impl App {
             }
             Page::Process(_) => self.on_process(command),
             Page::Groups(_) => match self.on_groups(command) {
-                Action::Draw if self.prompt.is_none() && self.message.is_none() => {
-                    self.close_page_on(command)
-                }
-                action => action,
+                Some(action) => action,
+                None => self.close_page_or_complain(command),
             },
             Page::Sums(_) => match self.on_sums(command) {
                 Some(action) => action,
@@ -115,7 +124,7 @@ impl App {
     fn close_page_or_complain(&mut self, command: KeyCommand) -> Action {
         let action = self.close_page_on(command);
         if action == Action::Draw {
-            self.complain("this key does not work on this page: Esc goes to the table");
+            self.complain("this key does not work on this page: Esc leaves it");
         }
         action
     }
@@ -207,7 +216,7 @@ impl App {
             | KeyCommand::ScrollRight
             | KeyCommand::PastLeft
             | KeyCommand::PastRight => {
-                self.table.scroll_columns(command);
+                self.scroll_sideways(command);
                 Action::Draw
             }
             KeyCommand::Up
@@ -241,6 +250,10 @@ impl App {
         // The time line says so.
         if self.is_looking_back() {
             return Action::Window(WindowAction::LookOn);
+        }
+        if self.table.is_scrolled() {
+            self.table.scroll_home();
+            return Action::Draw;
         }
         if self.table.set.is_some() {
             return self.leave_set();
@@ -365,8 +378,10 @@ impl App {
     /// Keys on a process's page.
     fn on_process(&mut self, command: KeyCommand) -> Action {
         let lines = usize::from(self.size.1) / 2;
+        let last_top = self.last_top.get();
         let Page::Process(page) = &mut self.page else { return Action::Draw };
-        scroll_lines(&mut page.top, command, lines);
+        page.top = page.top.min(last_top);
+        let scrolls = scroll_lines(&mut page.top, command, lines);
         let to = match command {
             KeyCommand::Calls => Some(Shows::Calls),
             KeyCommand::Environment => Some(Shows::Environment),
@@ -387,7 +402,8 @@ impl App {
             | KeyCommand::MoveToGroup
             | KeyCommand::Microstates
             | KeyCommand::Groups => self.on_table(command),
-            _ => self.close_page_on(command),
+            _ if scrolls => Action::Draw,
+            _ => self.close_page_or_complain(command),
         }
     }
 
@@ -410,6 +426,13 @@ impl App {
         let Page::ColumnChooser(chooser) = &mut self.page else { return Action::Draw };
         match chooser.key(code, lines) {
             Outcome::Open => Action::Draw,
+            Outcome::Refused(why) => {
+                self.complain(why);
+                Action::Draw
+            }
+            Outcome::Search => {
+                self.ask_person(Prompt::new(Question::Column, "find a column", None))
+            }
             Outcome::Sort => {
                 let column = chooser.sort;
                 self.sort_by(column)

@@ -91,7 +91,7 @@ impl App {
                 self.settings.per_cpu = AutoSwitch::Always;
                 self.close_page_on(KeyCommand::Back)
             }
-            Leads::Quality => self.open_help(HelpText::Keys),
+            Leads::Quality => self.open_help(HelpText::Quality),
         }
     }
 }

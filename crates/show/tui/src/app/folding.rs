@@ -28,8 +28,13 @@ impl App {
                 self.say("it has no rows below");
                 return Action::Draw;
             }
-            (KeyCommand::Fold, Fold::Folded(_)) | (KeyCommand::Unfold, Fold::Open) => {
-                return Action::Draw
+            (KeyCommand::Fold, Fold::Folded(_)) => {
+                self.say("it is folded: + unfolds it");
+                return Action::Draw;
+            }
+            (KeyCommand::Unfold, Fold::Open) => {
+                self.say("it is not folded: - folds it");
+                return Action::Draw;
             }
             (_, Fold::Open) => self.table.folded.insert(key),
             (_, Fold::Folded(_)) => self.table.folded.remove(&key),

@@ -121,7 +121,8 @@ impl App {
         }
     }
 
-    pub(super) fn on_groups(&mut self, command: KeyCommand) -> Action {
+    /// Keys on this page; `None`: the key does what it does on every page that can be left.
+    pub(super) fn on_groups(&mut self, command: KeyCommand) -> Option<Action> {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
             KeyCommand::Up => self.move_group(-1),
@@ -130,12 +131,12 @@ impl App {
             KeyCommand::PageDown => self.move_group(screen),
             KeyCommand::Home => self.move_group(isize::MIN / 2),
             KeyCommand::End => self.move_group(isize::MAX / 2),
-            KeyCommand::Weight | KeyCommand::Limit => return self.ask_limit(command),
-            KeyCommand::Open => return self.enter_group(),
-            KeyCommand::Sums => return self.open_sums(),
-            _ => self.order_groups(command),
+            KeyCommand::Weight | KeyCommand::Limit => return Some(self.ask_limit(command)),
+            KeyCommand::Open => return Some(self.enter_group()),
+            KeyCommand::Sums => return Some(self.open_sums()),
+            _ => return self.order_groups(command),
         }
-        Action::Draw
+        Some(Action::Draw)
     }
 
     /// Opens the table of the selected group's processes.
@@ -152,19 +153,31 @@ impl App {
         }
     }
 
-    fn order_groups(&mut self, command: KeyCommand) {
-        let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else { return };
-        match ordering::on_key(command, now, &heading().map(String::from)) {
-            Some(Ok((order, text))) => {
-                match &mut self.page {
-                    Page::Groups(GroupsPage { throttled: Some(now), .. }) => *now = order,
-                    _ => self.groups_order = Some(order),
-                }
-                self.say(text);
-            }
-            Some(Err(why)) => self.complain(why),
-            None => {}
+    fn order_groups(&mut self, command: KeyCommand) -> Option<Action> {
+        let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else {
+            self.complain("no groups yet: the next window has them");
+            return ordering::sorts(command).then_some(Action::Draw);
+        };
+        match ordering::on_key(command, now, &heading().map(String::from))? {
+            Ok((order, text)) => self.set_order_of_groups(order, text),
+            Err(why) => self.complain(why),
         }
+        Some(Action::Draw)
+    }
+
+    fn set_order_of_groups(&mut self, order: Order, text: String) {
+        match &mut self.page {
+            Page::Groups(GroupsPage { throttled: Some(now), .. }) => *now = order,
+            _ => self.groups_order = Some(order),
+        }
+        self.say(text);
+    }
+
+    /// Sorts by the column of a clicked heading; again: in the other order.
+    pub(super) fn sort_groups(&mut self, column: usize) {
+        let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else { return };
+        let (order, text) = ordering::by(column, now, &heading().map(String::from));
+        self.set_order_of_groups(order, text);
     }
 
     pub(super) fn move_group(&mut self, by: isize) {
@@ -203,11 +216,11 @@ impl App {
         }
         self.ask_person(match command {
             KeyCommand::Weight => {
-                let label = format!("weight of {group}, 1 to 10000");
+                let label = format!("weight for {group}, 1 to 10000");
                 Prompt::new(Question::GroupWeight(group, id), label, weight)
             }
             _ => {
-                let label = format!("quota of {group}: 40%, 40000/100000 or max");
+                let label = format!("quota for {group}, as in 40%, 40000/100000, max");
                 Prompt::new(Question::GroupMax(group, id), label, max)
             }
         })

@@ -18,6 +18,8 @@ pub enum HelpText {
     Keys,
     /// The glossary.
     Glossary,
+    /// How exact the window is.
+    Quality,
 }
 
 /// The help on the screen.
@@ -56,7 +58,9 @@ impl App {
     /// Keys while the help is open.
     pub(super) fn on_help(&mut self, key: &KeyEvent) -> Action {
         let lines = usize::from(self.size.1);
+        let last_top = self.last_top.get();
         let Some(help) = &mut self.help else { return Action::Draw };
+        help.top = help.top.min(last_top);
         let Some(command) = keys::find(key, false) else { return self.no_such_help_key() };
         let top = super::scroll::scrolled(help.top, command, lines);
         match (command, help.text, top) {
@@ -134,6 +138,7 @@ fn question(question: &Question) -> Topic {
         Question::User => Topic::User,
         Question::Filter => Topic::Filter,
         Question::Search => Topic::Search,
+        Question::Column => Topic::Columns,
         Question::Command => Topic::Palette,
         Question::Time => Topic::Time,
         Question::Pid(..) => Topic::Pid,

@@ -43,9 +43,7 @@ impl App {
         };
         let threads = self.settings.threads;
         self.table.marked = Some(MarkedWindow { from, frame, threads });
-        self.say(
-            "marked: rows show their change since this window (6: what is new; m drops the mark)",
-        );
+        self.say("marked: rows show their change since (6: what is new, m drops the mark)");
     }
 
     /// Drops the mark if its rows are of the other kind (threads or processes).

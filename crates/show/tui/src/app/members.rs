@@ -18,6 +18,7 @@ impl App {
         let from = std::mem::replace(&mut self.page, Page::Table);
         self.table.members_of = Some(MembersOf { whose, from });
         self.table.begin_at_top();
+        self.table.scroll_home();
         self.rearranged()
     }
 

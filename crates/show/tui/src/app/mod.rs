@@ -51,6 +51,7 @@ use past::ShownPast;
 use process::ProcessPage;
 use question::Prompt;
 use recent::Recent;
+use std::cell::Cell;
 use sums::SumsPage;
 use table::Table;
 
@@ -72,14 +73,21 @@ pub enum Page {
     Graph(TaskKey),
 }
 
-/// A line for the user, shown until the next key.
+/// A line for the user, shown until the next key. A note also goes by itself, because it hides the
+/// state of the books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Message {
     pub text: String,
     /// True for a failure.
     pub is_error: bool,
+    /// Length of the windows that ended meanwhile, ns, without the one that was open at first; `None`
+    /// before the end of that one.
+    pub(crate) age_ns: Option<u64>,
 }
+
+/// A note stays until windows of together this length have ended, ns, without the one that was open.
+const NOTE_NS: u64 = 10_000_000_000;
 
 /// The live view.
 #[derive(Debug)]
@@ -125,6 +133,12 @@ pub struct App {
     pub(crate) shows_owed: bool,
     /// True after the user opened a page whose figures count from now on: the next window is short.
     pub(crate) hurries: bool,
+    /// What the programs that the open window began with measure.
+    pub(crate) watches: Needs,
+    /// True if such programs were attached in the open window, and in the one on the screen.
+    pub(crate) attaches: [bool; 2],
+    /// The first line when the end of the drawn text is on the screen, until the next event.
+    pub(crate) last_top: Cell<usize>,
 }
 
 impl App {
@@ -159,6 +173,9 @@ impl App {
             shows_pressure: false,
             shows_owed: false,
             hurries: false,
+            watches: Needs::NONE,
+            attaches: [false; 2],
+            last_top: Cell::new(usize::MAX),
         })
     }
 
@@ -220,17 +237,31 @@ impl App {
 
     /// Shows a message.
     pub fn say(&mut self, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), is_error: false });
+        self.message = Some(Message { text: text.into(), is_error: false, age_ns: None });
     }
 
     /// Shows an error message.
     pub fn complain(&mut self, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), is_error: true });
+        self.message = Some(Message { text: text.into(), is_error: true, age_ns: None });
+    }
+
+    /// Notes that a window of this length ended, and drops a note that stood long enough.
+    fn age_message(&mut self, length_ns: u64) {
+        let Some(message) = self.message.as_mut().filter(|message| !message.is_error) else {
+            return;
+        };
+        let age_ns = message.age_ns.map_or(0, |age_ns| age_ns + length_ns);
+        message.age_ns = Some(age_ns);
+        if age_ns >= NOTE_NS {
+            self.message = None;
+        }
     }
 
     /// Notes that the next frame failed. The screen keeps the last frame and shows `why`.
     pub fn set_failure(&mut self, why: String) {
         self.failure = Some(why);
+        // A note would hide it.
+        self.message = self.message.take().filter(|message| message.is_error);
     }
 
     /// True if the screen shows an old frame because the next one failed.
@@ -241,6 +272,11 @@ impl App {
     /// True if a page was opened whose figures are counted from now on.
     pub(crate) fn hurries(&self) -> bool {
         self.hurries
+    }
+
+    /// True if the window on the screen counts the cost of attaching programs for a page.
+    pub(crate) fn attached_in_window(&self) -> bool {
+        self.attaches[1] && self.past.is_none()
     }
 
     /// Restricts rows to the user that [`action::HostAction::LookUpUser`] asked for. `uid`: the
@@ -338,7 +374,7 @@ impl App {
 
     /// The columns that have values. Values read from /proc exist only for living processes, so
     /// earlier windows lack them.
-    fn available_columns(&self) -> Vec<&'static Column> {
+    pub(crate) fn available_columns(&self) -> Vec<&'static Column> {
         const OF_THE_LIVING: [Needs; 3] = [Needs::STAT, Needs::STATM, Needs::DISK];
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
         let mut all = self.table.columns.clone();

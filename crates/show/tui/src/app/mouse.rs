@@ -41,8 +41,9 @@ impl App {
             }
             _ => return Action::Draw,
         };
+        let last_top = self.last_top.get();
         if let Some(help) = &mut self.help {
-            help.top = help.top.saturating_add_signed(step);
+            help.top = help.top.min(last_top).saturating_add_signed(step);
             return Action::Draw;
         }
         match &mut self.page {
@@ -61,7 +62,7 @@ impl App {
             }
             Page::Graph(_) => Action::Draw,
             Page::Process(page) => {
-                page.top = page.top.saturating_add_signed(step);
+                page.top = page.top.min(last_top).saturating_add_signed(step);
                 Action::Draw
             }
             Page::ColumnChooser(chooser) => {
@@ -85,19 +86,19 @@ impl App {
         !fills && self.screen().and_then(line) == Some(HeaderLine::Time)
     }
 
-    /// Marks the row of a page's line, if there is one.
-    fn mark_row_of_page(&mut self, y: u16) {
+    /// Sorts by the heading of a page that was clicked, or selects the row.
+    fn click_page(&mut self, x: u16, y: u16) {
         match &self.page {
-            Page::Groups(_) => {
-                if let Some(row) = groups::row_at(self, y) {
-                    self.select_group(row);
-                }
-            }
-            Page::Sums(_) => {
-                if let Some(row) = sums::row_at(self, y) {
-                    self.select_sum(row);
-                }
-            }
+            Page::Groups(_) => match (groups::heading_at(self, x, y), groups::row_at(self, y)) {
+                (Some(column), _) => self.sort_groups(column),
+                (None, Some(row)) => self.select_group(row),
+                (None, None) => {}
+            },
+            Page::Sums(_) => match (sums::heading_at(self, x, y), sums::row_at(self, y)) {
+                (Some(column), _) => self.sort_sums(column),
+                (None, Some(row)) => self.select_sum(row),
+                (None, None) => {}
+            },
             Page::Findings(_) => {
                 if let Some(row) = findings::row_at(self, y) {
                     self.select_finding(row);
@@ -113,7 +114,7 @@ impl App {
             return Action::Draw;
         }
         if self.page != Page::Table {
-            self.mark_row_of_page(y);
+            self.click_page(x, y);
             return Action::Draw;
         }
         match self.table.seen.at(x, y) {

@@ -18,15 +18,13 @@ impl App {
         if self.shows_pressure || self.size.0 >= ROOM_FOR_PRESSURE {
             needs = needs | Needs::PRESSURE;
         }
-        if self.shows_owed {
-            needs = needs | Needs::subject(Subject::Owed);
-        }
         if threads {
             needs = needs | Needs::THREADS;
         }
         if page.is_some() {
-            needs = needs | Needs::CPU_SHARES | Needs::THREADS | self.watched_needs();
+            needs = needs | Needs::CPU_SHARES | Needs::THREADS;
         }
+        needs = needs | self.attached_needs();
         let members_by = self.table.members_of.as_ref().and_then(|members| members.whose.by());
         let by = match &self.page {
             Page::Sums(page) => Some(page.by),
@@ -51,12 +49,16 @@ impl App {
         }
     }
 
-    /// Figures for which programs are attached while the page shows them.
-    fn watched_needs(&self) -> Needs {
-        match self.process_page().map(|page| page.shows) {
+    /// Figures for which programs are attached while the screen shows them.
+    pub(super) fn attached_needs(&self) -> Needs {
+        let of_page = match self.process_page().map(|page| page.shows) {
             Some(Shows::Overview) => Needs::panel(Panel::Overview),
             Some(Shows::Calls) => Needs::panel(Panel::Calls),
             Some(Shows::Environment | Shows::Files) | None => Needs::NONE,
+        };
+        match self.shows_owed {
+            true => of_page | Needs::subject(Subject::Owed),
+            false => of_page,
         }
     }
 

@@ -3,6 +3,21 @@
 use crate::keys::KeyCommand;
 use exactop_model::words::order::Order;
 
+/// True for a sort key.
+pub(super) fn sorts(command: KeyCommand) -> bool {
+    use KeyCommand as K;
+    matches!(
+        command,
+        K::SortCpu
+            | K::SortTime
+            | K::SortPid
+            | K::SortMemory
+            | K::SortLeft
+            | K::SortRight
+            | K::Reverse
+    )
+}
+
 /// The order after a key, and the message about it; `None`: not a sort key. `now`: the current
 /// order; `titles`: those of the columns, the name last.
 pub(super) fn on_key(
@@ -23,11 +38,22 @@ pub(super) fn on_key(
         }
         _ => return None,
     };
-    // Names sort ascending, figures descending.
-    let natural = column != last;
-    let descending = if command == KeyCommand::Reverse { !now.descending } else { natural };
-    let text = format!("sorted by {}", titles[column]);
-    Some(Ok((Order { column, descending }, text)))
+    // The keys of a column keep its natural order; only R reverses it.
+    let reverses = command == KeyCommand::Reverse;
+    Some(Ok(order(column, reverses.then_some(!now.descending), titles)))
+}
+
+/// The order after a click on the heading of a column, and the message about it.
+pub(super) fn by(column: usize, now: Order, titles: &[String]) -> (Order, String) {
+    let again = (now.column == column).then_some(!now.descending);
+    order(column, again, titles)
+}
+
+/// The order by a column. Names sort ascending and figures descending, unless told.
+fn order(column: usize, descending: Option<bool>, titles: &[String]) -> (Order, String) {
+    let is_figure = column + 1 < titles.len();
+    let descending = descending.unwrap_or(is_figure);
+    (Order { column, descending }, format!("sorted by {}", titles[column]))
 }
 
 fn title(titles: &[String], wanted: &str) -> usize {

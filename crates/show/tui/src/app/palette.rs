@@ -56,7 +56,10 @@ impl App {
         let Some(prompt) = &self.prompt else { return Vec::new() };
         match prompt.question {
             Question::Command => actions(prompt.editor.text(), self.past.is_some()),
-            Question::Filter => self.completions(prompt.editor.text()),
+            Question::Filter => {
+                let typed = prompt.completed.as_ref().map(|(typed, _)| typed.as_str());
+                self.completions(typed.unwrap_or(prompt.editor.text()))
+            }
             _ => Vec::new(),
         }
     }
@@ -77,11 +80,17 @@ impl App {
             }
             KeyCode::Up if is_palette => prompt.at = prompt.at.saturating_sub(1),
             KeyCode::Down if is_palette => prompt.at = (prompt.at + 1).min(count.max(1) - 1),
-            KeyCode::Tab => {
+            KeyCode::Tab if is_palette => {
                 if let Some(line) = chosen {
                     prompt.editor.replace(&line.text);
                     prompt.at = 0;
                 }
+            }
+            KeyCode::BackTab if is_palette => {}
+            KeyCode::Tab | KeyCode::BackTab => {
+                let forth = key.code == KeyCode::Tab;
+                prompt.at = 0;
+                self.complete(forth);
             }
             KeyCode::Up | KeyCode::Down if !prompt.is_yes_no() => {
                 let earlier = self.answers.of(&prompt.question)?;
@@ -89,7 +98,7 @@ impl App {
                     KeyCode::Up => (prompt.at + 1).min(earlier.len()),
                     _ => prompt.at.saturating_sub(1),
                 };
-                prompt.at = back;
+                (prompt.at, prompt.completed) = (back, None);
                 let text = earlier.len().checked_sub(back).and_then(|at| earlier.get(at));
                 prompt.editor.replace(text.map_or("", String::as_str));
             }
@@ -97,19 +106,39 @@ impl App {
                 if is_palette {
                     prompt.at = 0;
                 }
+                prompt.completed = None;
                 return None;
             }
         }
         Some(Action::Draw)
     }
 
-    /// The selected action, or the first completion.
+    /// The selected action.
     fn chosen_suggestion(&self) -> Option<Suggestion> {
-        let at = self.prompt.as_ref().map_or(0, |prompt| match prompt.question {
-            Question::Command => prompt.at,
-            _ => 0,
-        });
+        let at = self.prompt.as_ref().map_or(0, |prompt| prompt.at);
         self.suggestions().into_iter().nth(at)
+    }
+
+    /// Puts the next completion of the typed text in its place, or the one before.
+    fn complete(&mut self, forth: bool) {
+        let lines = self.suggestions();
+        let (Some(prompt), Some(last)) = (&mut self.prompt, lines.len().checked_sub(1)) else {
+            return;
+        };
+        let (typed, now) = match prompt.completed.take() {
+            // The values of rows change from window to window.
+            Some((typed, now)) => (typed, lines.iter().position(|line| line.text == now)),
+            None => (prompt.editor.text().to_string(), None),
+        };
+        let at = match (now, forth) {
+            (Some(at), true) if at < last => at + 1,
+            (Some(at), false) if at > 0 => at - 1,
+            (_, true) => 0,
+            (_, false) => last,
+        };
+        let text = lines[at].text.clone();
+        prompt.editor.replace(&text);
+        prompt.completed = Some((typed, text));
     }
 
     /// Columns, or after the operator the values that the rows have.

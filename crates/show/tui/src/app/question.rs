@@ -19,6 +19,8 @@ pub enum Question {
     Filter,
     /// Text to search.
     Search,
+    /// Text to search among the columns.
+    Column,
     /// The action to do.
     Command,
     /// A time in the recording.
@@ -64,6 +66,8 @@ pub struct Prompt {
     pub editor: Editor,
     /// The selected action; for other questions the earlier answer that is recalled, 1 the newest.
     pub at: usize,
+    /// The text that Tab completes, and the completion that stands in its place.
+    pub completed: Option<(String, String)>,
 }
 
 /// Meaning of an answer.
@@ -79,6 +83,8 @@ pub enum Answer {
     Filter(String),
     /// Text to search; empty: none.
     Search(String),
+    /// Text to search among the columns.
+    Column(String),
     /// A time in the recording.
     Time(String),
     /// Act on the offered process.
@@ -106,7 +112,8 @@ pub enum Answer {
 impl Prompt {
     /// A question without an answer yet.
     pub fn new(question: Question, label: impl Into<String>, default: Option<String>) -> Prompt {
-        Prompt { question, label: label.into(), default, editor: Editor::default(), at: 0 }
+        let (label, editor) = (label.into(), Editor::default());
+        Prompt { question, label, default, editor, at: 0, completed: None }
     }
 
     /// Asks for the process of an action. `offered`: the process of an empty answer.
@@ -126,7 +133,7 @@ impl Prompt {
         let whom = in_words(&targets);
         let label = match deed {
             ProcessAction::Affinity => format!("CPUs for {whom}, as in 0-3,5"),
-            _ => format!("control group for {whom}, as in /a/b"),
+            _ => format!("group for {whom}, as in /a/b"),
         };
         Prompt::new(Question::Placement(deed, targets), label, None)
     }
@@ -150,7 +157,7 @@ impl Prompt {
 
     /// Asks for the nice value.
     fn renice_value(target: Target) -> Prompt {
-        let label = format!("nice value of {}, -20 to 19, now", target.shown());
+        let label = format!("nice value for {}, -20 to 19", target.shown());
         let nice = target.nice.to_string();
         Prompt::new(Question::ReniceValue(target), label, Some(nice))
     }
@@ -196,6 +203,8 @@ impl Prompt {
             Question::Filter if text.is_empty() => Answer::Nothing,
             Question::Filter => Answer::Filter(text.into()),
             Question::Search => Answer::Search(text.into()),
+            Question::Column if text.is_empty() => Answer::Nothing,
+            Question::Column => Answer::Column(text.into()),
             Question::Command => Answer::Nothing,
             Question::Time if text.is_empty() => Answer::Nothing,
             Question::Time => Answer::Time(text.into()),

@@ -1,7 +1,7 @@
 //! How busy the machine and each CPU were in the last windows, for the graphs of the header.
 
 use super::App;
-use exactop_model::{CpuRow, Frame};
+use exactop_model::{CpuRow, Frame, Needs, SourceKind};
 use std::collections::VecDeque;
 
 /// Most windows that are remembered.
@@ -40,11 +40,11 @@ pub(crate) fn length_ns(cpu: &CpuRow) -> u64 {
 
 impl Recent {
     /// Notes a window, unless it is already noted (the same window arranged again) or covers the
-    /// machine's whole life.
-    fn note(&mut self, frame: &Frame) {
+    /// machine's whole life. True if it was noted.
+    fn note(&mut self, frame: &Frame) -> bool {
         let books = &frame.books;
         if frame.is_since_boot() || frame.t1_ns <= self.until_ns || books.total_ns == 0 {
-            return;
+            return false;
         }
         self.until_ns = frame.t1_ns;
         let idle_ns = books.idle_ns.saturating_add(books.offline_ns);
@@ -60,6 +60,7 @@ impl Recent {
         if self.windows.len() > KEPT {
             self.windows.pop_front();
         }
+        true
     }
 
     /// The last `most` values.
@@ -87,16 +88,31 @@ impl Recent {
 impl App {
     /// Notes a new window. A recording has no last windows, because its user moves in both directions.
     pub(super) fn note_recent(&mut self, frame: &Frame) {
-        if self.past.is_none() {
-            self.recent.note(frame);
+        let plays = self.past.is_some() && !self.paused;
+        if plays {
+            self.age_message(frame.length_ns());
         }
+        if self.past.is_none() && self.recent.note(frame) {
+            self.age_message(frame.length_ns());
+            self.note_attached(frame);
+        }
+    }
+
+    /// Notes that the next window begins: programs that the page needs and that did not run yet are
+    /// attached in it. Only the ledger has such programs.
+    fn note_attached(&mut self, frame: &Frame) {
+        let wanted = match frame.provenance.source {
+            SourceKind::Ledger => self.attached_needs(),
+            _ => Needs::NONE,
+        };
+        self.attaches = [!self.watches.has(wanted), self.attaches[0]];
+        self.watches = wanted;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::SourceKind;
     use exactop_testkit::frame;
 
     #[test]

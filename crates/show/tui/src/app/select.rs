@@ -7,7 +7,8 @@ use super::{matching, Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::layout::PlacedColumn;
 use exactop_model::words::units;
-use exactop_model::{columns, Column, RowKind};
+use exactop_model::{columns, Column, ColumnId, RowKind};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The user's selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,6 +186,44 @@ impl App {
         let most = self.line_count().saturating_sub(rows);
         self.table.top = self.table.top.saturating_add_signed(by).min(most);
         self.want_more()
+    }
+
+    /// Scrolls to the columns that have no room, then along the command until its end.
+    pub(super) fn scroll_sideways(&mut self, command: KeyCommand) {
+        let placed = self.placed();
+        let width = placed.iter().find(|p| p.column.id == ColumnId::Command).map(|p| p.width);
+        let most = width.map_or(0, |width| self.characters_beyond(width.into()));
+        let step = usize::from(width.unwrap_or(0) / 2).max(1);
+        // The first step shows the columns from the left on; each further one skips one more.
+        let skipped = self.table.column_offset.saturating_sub(1);
+        let lacks_room = placed.len() + skipped < self.available_columns().len();
+        let is_right = matches!(command, KeyCommand::ScrollRight | KeyCommand::PastRight);
+        let table = &self.table;
+        let (columns, along) = match (is_right, table.command_offset) {
+            (true, 0) if lacks_room => (table.column_offset + 1, 0),
+            (false, 0) => (table.column_offset.saturating_sub(1), 0),
+            (false, along) => (table.column_offset, along.saturating_sub(step)),
+            (true, along) => (table.column_offset, (along + step).min(most.max(along))),
+        };
+        (self.table.column_offset, self.table.command_offset) = (columns, along);
+    }
+
+    /// Characters to skip until the end of each command on the screen is in a column of this width.
+    fn characters_beyond(&self, width: usize) -> usize {
+        let lines = self.shows_command_lines();
+        let living = self.shown_entries().filter(|entry| entry.row.kind != RowKind::Exited);
+        let beyond = |entry: Entry| {
+            let mark = entry.versus.map_or("", |versus| versus.mark());
+            let mut room = width.saturating_sub(entry.line.prefix.width() + mark.width());
+            let text: Vec<char> = CommandText::from_row(entry.row, lines).text().chars().collect();
+            let fits = |c: &&char| {
+                let left = room.checked_sub(c.width().unwrap_or(0));
+                room = left.unwrap_or(0);
+                left.is_some()
+            };
+            text.len() - text.iter().rev().take_while(fits).count()
+        };
+        living.map(beyond).max().unwrap_or(0)
     }
 
     /// Requests more idle rows near the end of the existing ones.

@@ -95,7 +95,7 @@ const CPU: SetDefinition = SetDefinition {
 const WAITS: SetDefinition = SetDefinition {
     name: "waits",
     question: "who waits",
-    reading: "for a CPU (LAT%), a quota (THR), a lock (LCK), a disk (BLK); > sorts by the next",
+    reading: "CPU (LAT%), quota (THR), lock (LCK), disk (BLK); > sorts by the next",
     columns: &[Pid, User, S, CpuPct, LatPct, MsThr, MsLck, MsBlk, MsDfl, MsSlp, Vcx, Icx, Command],
     sort: LatPct,
     filter: None,
@@ -115,7 +115,7 @@ const MOVES: SetDefinition = SetDefinition {
 const NEW: SetDefinition = SetDefinition {
     name: "new",
     question: "what is new since the mark",
-    reading: "tasks that were not there, and processes with more threads (nTH)",
+    reading: "new tasks, and processes with more threads (nTH)",
     columns: &[Pid, Ppid, User, S, CpuPct, CpuPlusPct, Threads, Exited, Elapsed, Command],
     sort: CpuPct,
     filter: None,

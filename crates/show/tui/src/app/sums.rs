@@ -151,18 +151,30 @@ impl App {
     }
 
     fn order_sums(&mut self, command: KeyCommand) -> Option<Action> {
-        let titles = heading(self.sums()?);
+        let Some(titles) = self.sums().map(heading) else {
+            self.complain("no totals yet: the next window has them");
+            return ordering::sorts(command).then_some(Action::Draw);
+        };
         match ordering::on_key(command, self.order_of_sums(), &titles)? {
-            Ok((order, text)) => {
-                match &mut self.page {
-                    Page::Sums(SumsPage { starved: Some(now), .. }) => *now = order,
-                    _ => self.sums_order = Some(order),
-                }
-                self.say(text);
-            }
+            Ok((order, text)) => self.set_order_of_sums(order, text),
             Err(why) => self.complain(why),
         }
         Some(Action::Draw)
+    }
+
+    fn set_order_of_sums(&mut self, order: Order, text: String) {
+        match &mut self.page {
+            Page::Sums(SumsPage { starved: Some(now), .. }) => *now = order,
+            _ => self.sums_order = Some(order),
+        }
+        self.say(text);
+    }
+
+    /// Sorts by the column of a clicked heading; again: in the other order.
+    pub(super) fn sort_sums(&mut self, column: usize) {
+        let Some(titles) = self.sums().map(heading) else { return };
+        let (order, text) = ordering::by(column, self.order_of_sums(), &titles);
+        self.set_order_of_sums(order, text);
     }
 
     pub(super) fn move_sum(&mut self, by: isize) {

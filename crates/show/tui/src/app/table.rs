@@ -6,7 +6,6 @@ use super::select::{DrawnTable, Selection};
 use super::sets::TableSet;
 use super::shown::Shown;
 use super::tags::Tags;
-use crate::keys::KeyCommand;
 use crate::layout::Widths;
 use crate::settings::Settings;
 use exactop_model::columns::filter::Filter;
@@ -90,7 +89,8 @@ impl Table {
 
     /// Sets the columns.
     pub(super) fn set_columns(&mut self, columns: Vec<&'static Column>) {
-        (self.columns, self.column_offset) = (columns, 0);
+        self.columns = columns;
+        self.scroll_home();
     }
 
     /// The column `step` places to the right of the sort column.
@@ -100,18 +100,14 @@ impl Table {
         self.columns[now.map_or(0, |at| at.saturating_add_signed(step).min(last))]
     }
 
-    /// Scrolls sideways: over columns, then along the command.
-    pub(super) fn scroll_columns(&mut self, command: KeyCommand) {
-        const COMMAND_STEP: usize = 8;
-        let most = self.columns.len().saturating_sub(3);
-        match command {
-            KeyCommand::ScrollRight | KeyCommand::PastRight if self.column_offset < most => {
-                self.column_offset += 1;
-            }
-            KeyCommand::ScrollRight | KeyCommand::PastRight => self.command_offset += COMMAND_STEP,
-            _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
-            _ => self.column_offset = self.column_offset.saturating_sub(1),
-        }
+    /// True if columns or commands are scrolled sideways.
+    pub(crate) fn is_scrolled(&self) -> bool {
+        self.column_offset > 0 || self.command_offset > 0
+    }
+
+    /// Shows the left ends again.
+    pub(super) fn scroll_home(&mut self) {
+        (self.column_offset, self.command_offset) = (0, 0);
     }
 
     /// Scrolls a line onto a screen of `rows` rows.

@@ -81,28 +81,35 @@ impl App {
         targets
     }
 
-    /// The question for an action on the tagged rows. `None`: no row is tagged.
-    pub(super) fn ask_of_tagged(&self, deed: ProcessAction) -> Option<Prompt> {
+    /// The question for an action on the tagged rows, or why one of them refuses it. `None`: no row
+    /// is tagged.
+    pub(super) fn ask_of_tagged(
+        &self,
+        deed: ProcessAction,
+    ) -> Option<Result<Prompt, &'static str>> {
         if self.process_page().is_some() || self.table.tags.is_empty() {
             return None;
         }
         let targets = self.tagged(deed);
         if targets.is_empty() {
             // Not the selected row: the user did not tag it.
-            return Some(Prompt::for_target(deed, None));
+            return Some(Ok(Prompt::for_target(deed, None)));
+        }
+        if let Some(why) = targets.iter().find_map(|target| target.refuses(deed)) {
+            return Some(Err(why));
         }
         let whom = all(&targets);
-        Some(match deed {
+        Some(Ok(match deed {
             ProcessAction::Kill => {
                 let label = format!("signal for {whom}");
                 Prompt::new(Question::KillTagged(targets), label, Some("15 TERM".into()))
             }
             ProcessAction::Renice => {
-                let label = format!("new nice value, -20 to 19, for {whom}");
+                let label = format!("nice value for {whom}, -20 to 19");
                 Prompt::new(Question::ReniceTagged(targets), label, None)
             }
             ProcessAction::Affinity | ProcessAction::Move => Prompt::for_placement(deed, targets),
-        })
+        }))
     }
 
     /// The targets that are still the same tasks.

@@ -3,6 +3,7 @@
 
 use super::arrange::{Arranged, RowId};
 use exactop_model::{Row, RowKind, TaskKey};
+use unicode_width::UnicodeWidthStr;
 
 /// An action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Target {
     pub name: String,
     /// Its nice value at that time.
     pub nice: i32,
+    /// True for a thread of the kernel.
+    pub kthread: bool,
 }
 
 impl Target {
@@ -40,7 +43,15 @@ impl Target {
             _ => row.key.tgid,
         };
         let name = row.ident.comm.to_string();
-        Target { pid, key: row.key, name, nice: row.ident.nice }
+        let (nice, kthread) = (row.ident.nice, row.ident.kthread);
+        Target { pid, key: row.key, name, nice, kthread }
+    }
+
+    /// Why the action has no effect on it. The kernel discards every signal to one of its threads,
+    /// and reports no error.
+    pub fn refuses(&self, deed: ProcessAction) -> Option<&'static str> {
+        let is_signal = deed == ProcessAction::Kill;
+        (is_signal && self.kthread).then_some("a kernel thread takes no signal: choose a process")
     }
 
     /// The target in words: `PID 4711 (sh)`.
@@ -113,14 +124,23 @@ impl Limit {
     }
 }
 
-/// Most targets named in one line.
-const NAMED: usize = 3;
+/// Width for the names of targets: a question has room for a value, too.
+const NAMES: usize = 30;
 
 /// Targets in words: `3 processes (sh 7, sh 8, dd 9)`.
 pub fn all(targets: &[Target]) -> String {
-    let some = targets.iter().take(NAMED).map(|target| format!("{} {}", target.name, target.pid));
-    let more = if targets.len() > NAMED { ", …" } else { "" };
-    let names = some.collect::<Vec<_>>().join(", ");
+    let mut names = String::new();
+    let mut named = 0;
+    for target in targets {
+        let name = format!("{} {}", target.name, target.pid);
+        if named > 0 && names.width() + name.width() > NAMES {
+            break;
+        }
+        names += if named > 0 { ", " } else { "" };
+        names += &name;
+        named += 1;
+    }
+    let more = if targets.len() > named { ", …" } else { "" };
     match targets.len() {
         1 => format!("1 process ({names})"),
         n => format!("{n} processes ({names}{more})"),

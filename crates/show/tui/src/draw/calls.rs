@@ -46,7 +46,7 @@ fn table(view: &View, calls: &SyscallWindow, y: u16, buf: &mut Buffer) {
     let room = usize::from(view.end_y.saturating_sub(y + 1));
     let rows = calls.longest_first();
     let name = rows.iter().map(|call| call.row.nr.to_string().width()).max().unwrap_or(0).max(12);
-    let top = view.page.top.min(rows.len().saturating_sub(room.max(1)));
+    let top = view.app.first_line(view.page.top, rows.len(), room);
     let shown = rows.iter().skip(top).take(room);
     let texts: Vec<Vec<String>> = shown
         .map(|CallRow { row, failures, .. }| {

@@ -29,7 +29,7 @@ pub(super) fn draw(
     put(buf, 0, 0, width, &title);
     let keys = match chooser.moving {
         true => "↑↓ move the column   ← drop   ? help",
-        false => "Space show, hide   → grab, ↑↓ move, ← drop   s sort   ? help   Esc back",
+        false => "Space on, off  → grab, ↑↓ move, ← drop  s sort  / find  u undo  ? help  Esc back",
     };
     put(buf, 0, 1, width, &Line::styled(keys, theme.style(Ink::Dim)));
     let rows = rows(height);

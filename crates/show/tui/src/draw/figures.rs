@@ -75,6 +75,16 @@ pub(super) fn named(texts: &[String], long: &str, widths: &[usize], room: usize)
     cell(&(figures + &name), room, true)
 }
 
+/// The column of a cell of the heading line. The blank after a column belongs to it.
+pub(super) fn column_at(x: u16, widths: &[usize]) -> usize {
+    let mut end = 0;
+    let mut is_beyond = |width: &usize| {
+        end += width;
+        usize::from(x) >= end
+    };
+    widths.iter().take_while(|width| is_beyond(width)).count()
+}
+
 /// Most notes below the rows of a page.
 pub(super) fn most_words(screen: &Screen) -> usize {
     usize::from(screen.end_y().saturating_sub(screen.heading_y + 2)) / 3

@@ -43,10 +43,9 @@ const PAST: [Hint; 9] = [
 ];
 
 /// Keys while the last windows of a live machine are shown.
-const KEPT: [Hint; 7] = [
+const KEPT: [Hint; 6] = [
     ("?", "help", 20),
-    ("←→", "window", 18),
-    ("[ ]", "step", 16),
+    ("[ ]", "window", 18),
     ("z", "join", 15),
     ("Enter", "process", 14),
     ("Esc", "present", 19),

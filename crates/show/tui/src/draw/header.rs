@@ -128,7 +128,9 @@ pub(super) fn machine_line(
     room: usize,
     status_first: bool,
 ) -> MachineLine {
-    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame));
+    // It explains an unusual cost. What stands on which line does not depend on it.
+    let why = if app.attached_in_window() { TO_ATTACH } else { "" };
+    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame) + why);
     let mut right = pack(vec![cost], "", room);
     if status_first {
         let mut first = status_line(app, frame, theme, usize::MAX);
@@ -159,6 +161,8 @@ pub(super) struct MachineLine {
     pub(super) busy: Option<(u16, Line<'static>)>,
 }
 
+/// Text after the cost of a window in which programs were attached for a page.
+const TO_ATTACH: &str = " to attach";
 /// Text after the cost of looking.
 const OF_A_CPU: &str = " of a CPU";
 /// Text before the bars.
@@ -195,7 +199,8 @@ fn about(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
         let text = format!("change since {from}window {} s", seconds(marked.frame.length_ns()));
         pieces.push(Piece::new(9, theme, Ink::Alarm, text));
     }
-    if let Some(time) = &system.local_time {
+    // The time line says which window of the past this is.
+    if let Some(time) = system.local_time.as_ref().filter(|_| app.past.is_none()) {
         pieces.push(Piece::new(8, theme, Ink::Plain, escape_str(time)));
     }
     if let Some(seconds) = system.uptime_s {
@@ -238,6 +243,8 @@ fn cost_text(frame: &Frame) -> String {
 
 /// Gap between two pieces of the status line.
 pub(super) const STATUS_GAP: &str = " · ";
+/// The key that shows a reason without room.
+const WHY: &str = "?: why";
 /// Least width of a reason.
 const LEAST_REASON: usize = 24;
 
@@ -252,6 +259,8 @@ pub(super) fn status_line(app: &App, frame: &Frame, theme: Theme, room: usize) -
         let why = harmless(why);
         if left >= why.width().min(LEAST_REASON) {
             line.push_span(format!("{STATUS_GAP}{}", cut(&why, left)));
+        } else if left >= WHY.width() {
+            line.push_span(format!("{STATUS_GAP}{WHY}"));
         }
     }
     line

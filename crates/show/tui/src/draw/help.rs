@@ -15,12 +15,18 @@ pub(super) fn draw(app: &App, frame: &Frame, help: Help, theme: Theme, buf: &mut
     let (width, height) = (buf.area.width, buf.area.height);
     let room = usize::from(width);
     let lines = match help.text {
-        HelpText::Screen => explained(&app.topic().explanation(), room, theme),
+        HelpText::Screen => {
+            let samples = !frame.provenance.source.keeps_books();
+            let has_reason = samples && frame.provenance.reason.is_some() && app.prompt().is_none();
+            let source = has_reason.then(|| key_list::source(frame));
+            explained(&app.topic().explanation(), source.as_deref(), room, theme)
+        }
         HelpText::Keys => key_list::lines(frame, room, theme),
         HelpText::Glossary => glossary(room, theme),
+        HelpText::Quality => key_list::quality(frame, room, theme),
     };
     let rows = usize::from(height.saturating_sub(1));
-    let top = help.top.min(lines.len().saturating_sub(rows));
+    let top = app.first_line(help.top, lines.len(), rows);
     for (y, line) in (0u16..).zip(lines.iter().skip(top).take(rows)) {
         put(buf, 0, y, width, line);
     }
@@ -35,7 +41,7 @@ fn foot(text: HelpText, shown: String, theme: Theme, room: usize) -> Line<'stati
     let mut pieces = vec![shown, piece(5, "↑↓ PgUp PgDn scroll")];
     pieces.push(match text {
         HelpText::Screen => piece(8, "? glossary"),
-        HelpText::Keys | HelpText::Glossary => piece(8, "? this screen"),
+        HelpText::Keys | HelpText::Glossary | HelpText::Quality => piece(8, "? this screen"),
     });
     if text != HelpText::Keys {
         pieces.push(piece(7, "h all keys"));
@@ -47,11 +53,18 @@ fn foot(text: HelpText, shown: String, theme: Theme, room: usize) -> Line<'stati
 /// Width of the names in an explanation.
 const NAMES: usize = 12;
 
-fn explained(explanation: &Explanation, width: usize, theme: Theme) -> Vec<Line<'static>> {
+/// `source`: the source and the reason for it, for which a narrow screen has no room.
+fn explained(
+    explanation: &Explanation,
+    source: Option<&str>,
+    width: usize,
+    theme: Theme,
+) -> Vec<Line<'static>> {
     let entries = |entries: &[(&str, &str)]| -> Vec<Line<'static>> {
         entries.iter().flat_map(|(name, text)| entry(name, text, NAMES, width, theme)).collect()
     };
     let mut lines = vec![title(explanation.title, theme)];
+    lines.extend(source.iter().flat_map(|text| entry("source", text, NAMES, width, theme)));
     lines.extend(entries(explanation.parts));
     lines.extend([Line::default(), title("The most useful keys here", theme)]);
     lines.extend(entries(&explanation.keys));

@@ -44,7 +44,7 @@ fn headed(view: &View, text: &str, y: u16, buf: &mut Buffer) {
 
 /// The first visible line of `lines`, on a page with `room` lines.
 fn first(view: &View, lines: usize, room: usize) -> usize {
-    view.page.top.min(lines.saturating_sub(room.max(1)))
+    view.app.first_line(view.page.top, lines, room)
 }
 
 fn variables(view: &View, environment: &Environment, y: u16, buf: &mut Buffer) {

@@ -1,4 +1,4 @@
-//! The key list: how exact the window is, the keys, the columns, the marks and the events.
+//! The key list: the keys, the columns, the marks and the events, and how exact the window is.
 
 use super::cpus::GLYPHS;
 use super::entries::{entry, title};
@@ -15,18 +15,13 @@ use ratatui_core::text::{Line, Span};
 /// The list, wrapped to the width.
 pub(super) fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
-    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
-    words(0, &source(frame));
-    words(0, &window(frame));
-    words(0, books(frame.provenance.source));
-    if frame.provenance.source.keeps_books() {
-        audit::lines(&frame.audit).iter().for_each(|line| words(0, line));
-    }
-    words(
-        0,
+    lines.extend(wrapped(
         "A figure with ~ is sampled at the kernel's ticks. A - is a figure that is not known. %CPU \
-         is rounded so that the column adds up over all rows.",
-    );
+         is rounded so that the column adds up over all rows. The end of this list says how exact \
+         this window is.",
+        0,
+        width,
+    ));
     for group in HelpSection::ALL {
         lines.push(Line::default());
         lines.push(title(group.title(), theme));
@@ -44,11 +39,26 @@ pub(super) fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'stat
     }
     lines.extend(columns_of_pages(width, theme));
     lines.push(Line::default());
-    lines.push(title("Events (those of this window stand above)", theme));
+    lines.push(title("Events (those of this window stand below)", theme));
     for kind in ErrorKind::ALL {
         let then = if kind.inexact() { " The window is inexact." } else { "" };
         let text = format!("{}{then} In JSON and docs: {}.", kind.meaning(), kind.id());
         lines.extend(entry(kind.short(), &text, 26, width, theme));
+    }
+    lines.push(Line::default());
+    lines.extend(quality(frame, width, theme));
+    lines
+}
+
+/// Where the figures of the window come from, and how exact they are.
+pub(super) fn quality(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("This window", theme)];
+    let mut words = |text: &str| lines.extend(wrapped(text, 0, width));
+    words(&source(frame));
+    words(&window(frame));
+    words(books(frame.provenance.source));
+    if frame.provenance.source.keeps_books() {
+        audit::lines(&frame.audit).iter().for_each(|line| words(line));
     }
     lines
 }
@@ -67,7 +77,8 @@ fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn source(frame: &Frame) -> String {
+/// The source, the reason for it, and what is missing.
+pub(super) fn source(frame: &Frame) -> String {
     let source = frame.provenance.source.name();
     let line = match &frame.provenance.reason {
         Some(reason) => format!("Source: {source} ({}).", harmless(reason)),

@@ -15,9 +15,15 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
     let Some(prompt) = app.prompt().filter(|_| app.help().is_none()) else { return };
     let is_palette = prompt.question == Question::Command;
     let lines = app.suggestions();
-    let at = if is_palette { prompt.at } else { 0 };
+    let at = match is_palette {
+        true => Some(prompt.at),
+        false => prompt
+            .completed
+            .as_ref()
+            .and_then(|(_, text)| lines.iter().position(|line| line.text == *text)),
+    };
     let rows = usize::from(screen.body_rows);
-    let first = (at + 1).saturating_sub(rows);
+    let first = (at.unwrap_or(0) + 1).saturating_sub(rows);
     let width = usize::from(canvas.size().0);
     if lines.is_empty() && is_palette {
         canvas.blank(screen.body_y);
@@ -27,7 +33,7 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
     let names = lines.iter().map(|line| line.text.width()).max().unwrap_or(0).min(width / 3);
     let keys = lines.iter().map(|line| line.keys.width()).max().unwrap_or(0);
     for (y, (n, line)) in (screen.body_y..).zip(lines.iter().enumerate().skip(first).take(rows)) {
-        let mark = if is_palette && n == at { "> " } else { "  " };
+        let mark = if Some(n) == at { "> " } else { "  " };
         let head = format!("{mark}{}  ", cell(&line.text, names, true));
         let key =
             if is_palette { format!("{}  ", cell(&line.keys, keys, true)) } else { "".into() };
@@ -37,7 +43,7 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
             Span::raw(key),
             Span::styled(help, theme.style(Ink::Dim)),
         ];
-        if is_palette && n == at {
+        if Some(n) == at {
             let text: String = spans.iter().map(|span| span.content.as_ref()).collect();
             spans = vec![Span::styled(cell(&text, width, true), theme.style(Ink::Selected))];
         }

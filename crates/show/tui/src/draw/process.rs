@@ -297,8 +297,8 @@ impl View<'_> {
         is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
     }
 
-    /// Its waits, the tasks that had the CPU meanwhile, and the tasks that woke it; empty lines are
-    /// left out.
+    /// Its waits, the tasks that had the CPU meanwhile unless the blame book has named them, and the
+    /// tasks that woke it; empty lines are left out.
     fn waits(&self) -> Vec<Line<'static>> {
         let waits = match self.frame.subjects.get::<WaitWindow>() {
             Some(Ok(waits)) => waits,
@@ -325,12 +325,13 @@ impl View<'_> {
         let queues =
             [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
         let queues: Vec<String> = queues.into_iter().flatten().collect();
+        let ran_then = words::waits::shares(&row.ran_instead, true);
         let texts = [
             ("figures", self.age(waits.t1_ns)),
             ("waits in", words::waits::sleeps(row, seconds)),
             ("threads", words::waits::by_thread(waits, row.who.tgid)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
-            ("ran then", words::waits::shares(&row.ran_instead, true)),
+            ("ran then", ran_then.filter(|_| self.frame.kept_off.is_empty())),
             ("woken by", words::waits::shares(&row.woken_by, false)),
         ];
         let line = |(name, text): (&str, Option<String>)| {
@@ -363,7 +364,7 @@ impl View<'_> {
         let context = self.app.context();
         let columns: Vec<_> = self.app.page_columns().collect();
         let room = usize::from(self.end_y.saturating_sub(y + 1)).max(1);
-        let top = self.page.top.min(rows.len().saturating_sub(room));
+        let top = self.app.first_line(self.page.top, rows.len(), room);
         let shown: Vec<&Row> = rows.iter().skip(top).take(room).copied().collect();
         let mut widths = Widths::default();
         let texts: Vec<Vec<String>> = shown

@@ -27,6 +27,7 @@ pub(super) fn draw(
     }
     if let Some(message) = app.message() {
         put_message(message, y, theme, buf);
+        put_restrictions(app, message, y, theme, buf);
         return None;
     }
     let state = state_line(app, frame, summary, theme, room);
@@ -133,6 +134,21 @@ pub(super) fn put_message(message: &Message, y: u16, theme: Theme, buf: &mut Buf
     put_whole(buf, y, &Line::styled(text, theme.style(ink)));
 }
 
+/// Gap between a message and the restrictions of the view.
+const AFTER_MESSAGE: usize = 2;
+
+/// Draws the restrictions of the view right of a message, if there is room for one.
+fn put_restrictions(app: &App, message: &Message, y: u16, theme: Theme, buf: &mut Buffer) {
+    let used = message.text.width() + AFTER_MESSAGE;
+    let left = usize::from(buf.area.width).saturating_sub(used);
+    let restricts = |piece: &Piece| (RESTRICTS..HELP).contains(&piece.rank());
+    let pieces = view_state(app, theme).into_iter().filter(restricts).collect();
+    let line = pack(pieces, " · ", left);
+    if line.width() <= left {
+        put_right(buf, y, &line);
+    }
+}
+
 /// Least width of an answer, if the screen is wide enough.
 const ANSWER: usize = 16;
 
@@ -189,11 +205,13 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if let Some(user) = &app.table.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
+    // Esc first shows the left end again.
+    let back = if app.table.is_scrolled() { "" } else { " (Esc back)" };
     if let Some(set) = app.table.set {
-        add(8, Ink::Strong, format!("{} (Esc back)", set.definition().question));
+        add(8, Ink::Strong, format!("{}{back}", set.definition().question));
     }
     if let Some(members) = &app.table.members_of {
-        add(8, Ink::Strong, format!("{} (Esc back)", members.whose));
+        add(8, Ink::Strong, format!("{}{back}", members.whose));
     }
     if !app.table.tags.is_empty() {
         add(9, Ink::Strong, format!("{} tagged", app.table.tags.len()));
@@ -205,14 +223,14 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
         add(3, Ink::Plain, format!("/{search}"));
     }
     let flags = [
-        (settings.hide_idle, "idle hidden"),
-        (settings.hide_kernel_threads, "kernel threads hidden"),
-        (settings.of_machine, "% of machine"),
-        (settings.tree, "tree"),
-        (app.table.column_offset > 0, "columns scrolled"),
+        (8, settings.hide_idle, "idle hidden"),
+        (8, settings.hide_kernel_threads, "kernel threads hidden"),
+        (5, settings.of_machine, "% of machine"),
+        (5, settings.tree, "tree"),
+        (5, app.table.is_scrolled(), "scrolled"),
     ];
-    for (_, name) in flags.iter().filter(|(on, _)| *on) {
-        add(5, Ink::Plain, name.to_string());
+    for (rank, _, name) in flags.iter().filter(|(_, on, _)| *on) {
+        add(*rank, Ink::Plain, name.to_string());
     }
     if matches!(app.page(), Page::Process(_) | Page::Findings(_) | Page::Graph(_)) {
         add(4, Ink::Dim, "Esc back".into());

@@ -1,7 +1,9 @@
 //! The page of totals by command, user, group, unit, container, pod or namespace: the use and the
 //! limits of each, and the rows that waited or were throttled.
 
-use super::figures::{joined, most_words, named, row_of_line, rows_beside, titled, widths};
+use super::figures::{
+    column_at, joined, most_words, named, row_of_line, rows_beside, titled, widths,
+};
 use super::text::{cut, cut_middle, put};
 use super::theme::{Ink, Theme};
 use crate::app::App;
@@ -22,22 +24,8 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = "totals: shown from the next window on";
         return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     };
-    let words = words(sums, frame, most_words(screen));
-    let rows = rows_beside(words.len(), screen);
-    let at = app.selected_sum();
-    let first = (at + 1).saturating_sub(rows);
-    let shown = app.sum_rows().into_iter().skip(first).take(rows);
-    let titles = heading(sums).to_vec();
-    let width = usize::from(buf.area.width);
-    let mut texts: Vec<Vec<String>> =
-        shown.map(|row| cells(&titles, line(frame, row), width)).collect();
-    begin_in_one_column(&titles, &mut texts);
-    // Culprits give way first, except where they are the subject.
-    let culprits = app.starved_order().is_none().then_some(KEPT_OFF);
-    let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
-    let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
-    let widths = widths(&titles, &texts, &give_way, width);
-    let mut titles = titles;
+    let Table { words, first, texts, mut titles, widths } = table(app, frame, sums, screen);
+    let (at, width) = (app.selected_sum(), usize::from(buf.area.width));
     for (title, width) in titles.iter_mut().zip(&widths).filter(|(title, _)| *title == KEPT_OFF) {
         // It begins where the culprits do.
         *title = format!("{title:<0$}", width.saturating_sub(1));
@@ -54,6 +42,42 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let text = cut(&text, width);
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
+}
+
+/// The page as it is drawn.
+struct Table {
+    /// Notes below the rows.
+    words: Vec<String>,
+    /// The first row on the screen.
+    first: usize,
+    /// Cells of each row.
+    texts: Vec<Vec<String>>,
+    titles: Vec<String>,
+    widths: Vec<usize>,
+}
+
+fn table(app: &App, frame: &Frame, sums: &NamedSums, screen: &Screen) -> Table {
+    let words = words(sums, frame, most_words(screen));
+    let rows = rows_beside(words.len(), screen);
+    let first = (app.selected_sum() + 1).saturating_sub(rows);
+    let shown = app.sum_rows().into_iter().skip(first).take(rows);
+    let titles = heading(sums).to_vec();
+    let width = usize::from(app.size().0);
+    let mut texts: Vec<Vec<String>> =
+        shown.map(|row| cells(&titles, line(frame, row), width)).collect();
+    begin_in_one_column(&titles, &mut texts);
+    // Culprits give way first, except where they are the subject.
+    let culprits = app.starved_order().is_none().then_some(KEPT_OFF);
+    let give_way: Vec<&str> = culprits.into_iter().chain(GIVE_WAY).collect();
+    let (titles, give_way) = titled(titles, app.order_of_sums(), &give_way);
+    let widths = widths(&titles, &texts, &give_way, width);
+    Table { words, first, texts, titles, widths }
+}
+
+/// The column at a cell of the headings; `None`: another line.
+pub(crate) fn heading_at(app: &App, x: u16, y: u16) -> Option<usize> {
+    let (frame, sums, screen) = (app.frame()?, app.sums()?, app.screen()?);
+    (y == screen.heading_y).then(|| column_at(x, &table(app, frame, sums, &screen).widths))
 }
 
 /// The cells of a row. Its culprits have half of the screen at most: its name comes after them.
@@ -81,9 +105,8 @@ fn begin_in_one_column(titles: &[String], texts: &mut [Vec<String>]) {
 /// The row of a line of the screen; `None`: the line has none.
 pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
     let (frame, sums, screen) = (app.frame()?, app.sums()?, app.screen()?);
-    let rows = rows_beside(words(sums, frame, most_words(&screen)).len(), &screen);
-    let first = (app.selected_sum() + 1).saturating_sub(rows);
-    row_of_line(y, first, rows, &screen).filter(|&row| row < app.sum_rows().len())
+    let Table { first, texts, .. } = table(app, frame, sums, &screen);
+    row_of_line(y, first, texts.len(), &screen).filter(|&row| row < app.sum_rows().len())
 }
 
 /// Notes: why names are missing, and the rows that were kept from running, the busiest first.

@@ -182,6 +182,9 @@ pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buf
     put(buf, buf.area.width.saturating_sub(width), y, width, &Line::from(bar));
 }
 
+/// Width of a command column from which its rows of exited tasks begin with that word.
+const EXITED_FROM: usize = 24;
+
 /// A row while it is formatted into cells.
 struct TableRow<'a> {
     app: &'a App,
@@ -313,7 +316,7 @@ impl TableRow<'_> {
         };
         match (p.column.id, size) {
             _ if nothing && p.column.unit != Unit::Int => self.theme.style(Ink::Dim),
-            (ColumnId::S, _) if row.letter == 'R' => self.theme.style(Ink::Strong),
+            (ColumnId::S, _) if text == "R" => self.theme.style(Ink::Strong),
             (_, Some(size)) => self.theme.sized(Ink::from_column(p.column), size),
             (_, None) => self.theme.style(Ink::from_column(p.column)),
         }
@@ -340,14 +343,13 @@ impl TableRow<'_> {
             true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
             true => format!("{comm}{threads}"),
             false => {
-                // The word `exited` is cut first: the letter X and the branch mark also show it.
-                let count = self.exited();
-                let forms = [
-                    format!("{prefix}{count} × {comm}{threads} exited"),
-                    format!("{prefix}{count} × {comm}{threads}"),
-                ];
-                let fitting = forms.into_iter().find(|form| form.width() <= width);
-                fitting.unwrap_or_else(|| format!("{prefix}{count}×{comm}{threads}"))
+                // A narrow column has no room for the word; the letter X and the branch say it, too.
+                let text = |word| format!("{prefix}{word}{} {comm}{threads}", self.exited());
+                let whole = text("exited × ");
+                match width >= EXITED_FROM && whole.width() <= width {
+                    true => whole,
+                    false => text("×"),
+                }
             }
         }
     }
@@ -362,11 +364,7 @@ impl TableRow<'_> {
             (false, true) => (Ink::Dim, Ink::Strong),
             (false, false) => (Ink::Plain, Ink::Plain),
         };
-        let mark = match versus.map(|versus| versus.was) {
-            Some(PastRow::Absent) => "+ ",
-            Some(PastRow::Only) => "- ",
-            Some(PastRow::There(..)) | None => "",
-        };
+        let mark = versus.map_or("", |versus| versus.mark());
         let branch = line.prefix.width() + mark.len();
         let mut skipped = self.app.table.command_offset;
         let fits = path.is_empty() || branch + path.width() + name.width() <= width;

@@ -150,6 +150,26 @@ fn help_leads_to_the_glossary_and_back_to_the_same_page() {
 }
 
 #[test]
+fn the_end_of_a_text_is_one_key_away_and_so_is_the_way_back() {
+    for way in ["h", "? ?", "↓ y"] {
+        let mut app = after(80, 12, way);
+        let first = picture(&app);
+        let go = |app: &mut App, code| {
+            app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            app.look(&mut details);
+            picture(app)
+        };
+        let end = go(&mut app, KeyCode::End);
+        assert_ne!(end, first, "{way}");
+        // Keys beyond the end are not counted.
+        let last = [KeyCode::Down, KeyCode::PageDown, KeyCode::Down].map(|code| go(&mut app, code));
+        assert!(last.iter().all(|page| *page == end), "{way}");
+        assert_ne!(go(&mut app, KeyCode::Up), end, "{way}");
+        assert_eq!(go(&mut app, KeyCode::Home), first, "{way}");
+    }
+}
+
+#[test]
 fn the_key_list_names_every_key_column_and_event() {
     let list = picture(&after(200, 400, "h"));
     let keys = BINDINGS.iter().map(|b| b.help);

@@ -246,7 +246,7 @@ fn the_selection_follows_the_process() {
 /// The busiest process.
 fn sh() -> Target {
     let key = TaskKey { tgid: 22_417, tid: 22_417, start_ns: 22_417 * SECOND };
-    Target { pid: 22_417, key, name: "sh".into(), nice: 0 }
+    Target { pid: 22_417, key, name: "sh".into(), nice: 0, kthread: false }
 }
 
 #[test]
@@ -481,6 +481,58 @@ fn the_chooser_changes_and_orders_columns() {
     keys(&mut app, "q");
     assert!(!app.settings().columns.is_empty());
     assert_eq!(app.settings().check(), Ok(()));
+}
+
+#[test]
+fn arrows_scroll_to_hidden_columns_and_along_the_command_to_its_end() {
+    let mut app = with(Settings { command_line: AutoSwitch::Always, ..Settings::default() });
+    let shown = |app: &App| crate::view::picture(app);
+    let hidden = |app: &App| !shown(app).contains("%MEM");
+    assert!(hidden(&app), "80 columns have no room for all: {}", shown(&app));
+    let mut presses = 0;
+    while hidden(&app) && presses < 20 {
+        key(&mut app, KeyCode::Right);
+        presses += 1;
+    }
+    assert!(presses < 20, "{}", shown(&app));
+    assert!(shown(&app).contains(" scrolled · "), "{}", shown(&app));
+    // The end of the longest command is reached, and no key goes beyond it.
+    let mut last = String::new();
+    for presses in 0.. {
+        key(&mut app, KeyCode::Right);
+        if std::mem::replace(&mut last, shown(&app)) == shown(&app) {
+            break;
+        }
+        assert!(presses < 30, "{last}");
+    }
+    assert!(last.contains("/var/lib/postgresql"), "{last}");
+    let many = (0..100).fold(Action::Draw, |_, _| key(&mut app, KeyCode::Right));
+    assert_eq!((many, shown(&app)), (Action::Draw, last.clone()));
+    // One press back moves again, and Esc shows the left end.
+    key(&mut app, KeyCode::Left);
+    assert_ne!(shown(&app), last);
+    key(&mut app, KeyCode::Esc);
+    assert!(!shown(&app).contains("scrolled") && hidden(&app), "{}", shown(&app));
+}
+
+#[test]
+fn a_window_in_which_a_page_attached_its_programs_says_so() {
+    let mut app = app();
+    let window = |app: &mut App, beat| {
+        let frame = arranged(&app.ask(), beat);
+        accept(app, frame);
+        look(app);
+        crate::view::picture(app).contains(" % to attach")
+    };
+    assert!(!window(&mut app, 1));
+    key(&mut app, KeyCode::Down);
+    app.on_event(&Event::Key(KeyEvent::from(KeyCode::Enter)));
+    assert_eq!([2, 3, 4].map(|beat| window(&mut app, beat)), [false, true, false]);
+    // Files of a process need no programs.
+    app.on_event(&Event::Key(KeyEvent::from(KeyCode::Char('l'))));
+    assert_eq!([5, 6, 7].map(|beat| window(&mut app, beat)), [false; 3]);
+    app.on_event(&Event::Key(KeyEvent::from(KeyCode::Char('l'))));
+    assert_eq!([8, 9].map(|beat| window(&mut app, beat)), [false, true]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod layouts;
 mod looking_back;
 mod marked;
 mod members;
+mod messages;
 mod mouse;
 mod owed;
 mod palette;

@@ -12,8 +12,12 @@ use exactop_tui::{App, Settings};
 use ratatui_core::style::Modifier;
 
 fn click(app: &mut App, row: u16) {
+    click_at(app, 3, row);
+}
+
+fn click_at(app: &mut App, column: u16, row: u16) {
     let kind = MouseEventKind::Down(MouseButton::Left);
-    let mouse = MouseEvent { kind, column: 3, row, modifiers: KeyModifiers::NONE };
+    let mouse = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
     app.on_event(&Event::Mouse(mouse));
 }
 
@@ -49,6 +53,9 @@ fn a_click_marks_the_row_of_a_page_and_opens_nothing() {
             let mut marked = 0;
             for y in 1..height {
                 let mut app = page(key, height);
+                if lines(&app)[usize::from(y)].0.contains('▾') {
+                    continue; // a heading
+                }
                 let (before, page) = (lines(&app), std::mem::discriminant(app.page()));
                 click(&mut app, y);
                 assert_eq!(std::mem::discriminant(app.page()), page, "{key}: line {y}");
@@ -69,6 +76,43 @@ fn a_click_marks_the_row_of_a_page_and_opens_nothing() {
             }
             assert!(marked >= rows, "{key}: {marked} of {rows} rows at {height} lines");
         }
+    }
+}
+
+#[test]
+fn a_click_on_a_heading_sorts_and_again_reverses() {
+    for (key, title) in [('g', "%USR"), ('g', "GROUP"), ('K', "PROCS"), ('K', "COMMAND")] {
+        let mut app = page(key, 30);
+        let heading = |app: &App| {
+            let lines = lines(app).into_iter().enumerate();
+            let mut headings = lines.filter(|(_, (line, _))| line.contains("%CPU "));
+            headings.next().map(|(y, (line, _))| (y as u16, line)).expect("headings")
+        };
+        let column = |line: &str| {
+            let at = line.find(title).expect("the title");
+            line[..at].chars().count() as u16 + 1
+        };
+        let (y, line) = heading(&app);
+        let sorted = |app: &App, mark: char| {
+            let (_, line) = heading(app);
+            assert!(
+                line.contains(&format!("{mark}{title}"))
+                    || line.contains(&format!("{title}{mark}")),
+                "{line}"
+            );
+        };
+        let (first, again) = if key == 'g' && title == "GROUP" || title == "COMMAND" {
+            ('▴', '▾')
+        } else {
+            ('▾', '▴')
+        };
+        click_at(&mut app, column(&line), y);
+        sorted(&app, first);
+        let told = app.message().map(|told| told.text.clone());
+        assert_eq!(told, Some(format!("sorted by {title}")));
+        let (y, line) = heading(&app);
+        click_at(&mut app, column(&line), y);
+        sorted(&app, again);
     }
 }
 

@@ -94,6 +94,60 @@ fn filters_are_completed_and_recalled() {
 }
 
 #[test]
+fn tab_goes_through_the_completions_and_back() {
+    let mut app = app(100, 30, Settings::default());
+    let text = |app: &App| app.prompt().expect("a question").editor.text().to_string();
+    keys(&mut app, "\\lat_p");
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(text(&app), "lat_pct");
+    assert!(picture(&app).contains("> lat_pct"), "{}", picture(&app));
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(text(&app), "lat_preempt_ns");
+    assert!(picture(&app).contains("> lat_preempt_ns"), "{}", picture(&app));
+    press(&mut app, KeyCode::BackTab);
+    assert_eq!(text(&app), "lat_pct");
+    press(&mut app, KeyCode::BackTab);
+    assert_eq!(text(&app), "lat_preempt_ns", "the last one");
+    press(&mut app, KeyCode::Tab);
+    // What is typed now belongs to the completed text.
+    keys(&mut app, ">");
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(text(&app), "lat_pct>");
+}
+
+#[test]
+fn a_completion_that_is_gone_is_followed_by_the_first_or_the_last() {
+    let mut app = app(100, 30, Settings::default());
+    let text = |app: &App| app.prompt().expect("a question").editor.text().to_string();
+    keys(&mut app, "\\command=");
+    press(&mut app, KeyCode::BackTab);
+    let last = text(&app);
+    let gone = last.trim_start_matches("command=").to_string();
+    crate::view::show(&mut app, |frame| {
+        frame.rows.retain(|row| row.ident.comm.to_string() != gone);
+        frame.exited.clear();
+    });
+    assert!(picture(&app).contains("command="), "{}", picture(&app));
+    press(&mut app, KeyCode::BackTab);
+    assert_ne!(text(&app), last);
+    // The palette has one list, and no way back through it.
+    press(&mut app, KeyCode::Esc);
+    keys(&mut app, ":");
+    for _ in 0..3 {
+        press(&mut app, KeyCode::BackTab);
+    }
+    assert_eq!(text(&app), "");
+}
+
+#[test]
+fn an_unknown_column_names_the_key_that_lists_them() {
+    let mut app = app(80, 24, Settings::default());
+    keys(&mut app, "\\qqqqqqqq>5\n");
+    let told = app.message().map(|told| told.text.clone());
+    assert_eq!(told.as_deref(), Some("no column 'qqqqqqqq': Tab completes one"));
+}
+
+#[test]
 fn matches_of_a_search_are_highlighted() {
     let mut app = app(80, 24, Settings::default());
     keys(&mut app, "/postgres\n");

@@ -150,6 +150,48 @@ fn the_column_menu_at_80x24_and_200x50() {
     insta::assert_snapshot!("column_menu_at_200x50", picture(&wide));
 }
 
+#[test]
+fn the_column_menu_finds_columns_and_undoes() {
+    let mut app = app(80, 24, Settings::default());
+    let columns = app.settings().columns.clone();
+    let at = |app: &App| match app.page() {
+        Page::ColumnChooser(chooser) => chooser.list[chooser.at].0.title,
+        page => panic!("{page:?}"),
+    };
+    keys(&mut app, "o/context switches\n");
+    let first = at(&app);
+    keys(&mut app, "n");
+    let mut both = [first, at(&app)];
+    both.sort_unstable();
+    assert_eq!(both, ["ICX", "VCX"]);
+    keys(&mut app, "/no such column\n");
+    let told = app.message().map(|told| told.text.clone());
+    assert_eq!(told.as_deref(), Some("no column has 'no such column' in its name or meaning"));
+    keys(&mut app, "/ppid\n ");
+    assert_eq!(at(&app), "PPID");
+    assert!(picture(&app).contains("[x] PPID"), "{}", picture(&app));
+    keys(&mut app, "u");
+    let Page::ColumnChooser(chooser) = app.page() else { panic!("{:?}", app.page()) };
+    assert!(!chooser.chosen().iter().any(|column| column.title == "PPID"));
+    // A key without effect says why.
+    for (key, why) in [("n", "no text to search for"), ("x", "no such key here")] {
+        keys(&mut app, key);
+        assert!(message(&app).starts_with(why), "{key}: {:?}", app.message());
+    }
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.settings().columns, columns);
+}
+
+#[test]
+fn what_a_set_says_fits_80_columns() {
+    let mut app = app(80, 24, Settings::default());
+    for key in ["1", "2", "5", "3", "4", "m", "6"] {
+        keys(&mut app, key);
+        let told = app.message().expect("the question and how to read it");
+        assert!(told.text.chars().count() <= 80, "{told:?}");
+    }
+}
+
 /// Columns and order of a set are saved in that set, the others stay.
 #[test]
 fn columns_are_chosen_moved_and_saved_by_set() {

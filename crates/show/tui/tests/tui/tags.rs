@@ -141,13 +141,62 @@ fn a_selected_row_and_its_present_value_are_named_at_once() {
     press(&mut app, KeyCode::Esc);
     keys(&mut app, "r");
     let asked = app.prompt().unwrap().head();
-    assert!(asked.contains("PID 22418 (sh), -20 to 19, now [0]"), "{asked}");
+    assert!(asked.contains("nice value for PID 22418 (sh), -20 to 19 [0]"), "{asked}");
     keys(&mut app, "7\n");
     assert!(app.prompt().unwrap().head().contains("PID 22418 (sh) from 0 to 7?"));
     let answer = keys(&mut app, "y");
     assert!(
         matches!(&answer, Action::Host(HostAction::Renice { target, nice: 7 }) if target.pid == 22_418)
     );
+}
+
+#[test]
+fn a_signal_to_a_kernel_thread_is_refused() {
+    let refused = "a kernel thread takes no signal: choose a process";
+    let mut app = app(80, 24, Settings::default());
+    select(&mut app, 2);
+    keys(&mut app, "k");
+    assert_eq!(app.message().map(|told| &*told.text), Some(refused));
+    assert!(app.prompt().is_none());
+    keys(&mut app, "r");
+    assert!(app.prompt().unwrap().head().contains("PID 2 ("), "a nice value works");
+    press(&mut app, KeyCode::Esc);
+    // By its number, too.
+    select(&mut app, 22_418);
+    for _ in 0..3 {
+        press(&mut app, KeyCode::Esc);
+    }
+    keys(&mut app, "k2\n");
+    assert_eq!(app.message().map(|told| &*told.text), Some(refused));
+    assert_eq!(app.prompt().unwrap().editor.text(), "2", "to be corrected");
+    press(&mut app, KeyCode::Esc);
+    // Among tagged rows, and for a number that is found on the machine.
+    for pid in [2, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    keys(&mut app, "k");
+    assert_eq!((app.message().map(|told| &*told.text), app.prompt()), (Some(refused), None));
+    let key = exactop_model::TaskKey { tgid: 9, tid: 9, start_ns: 1 };
+    let found = Target { pid: 9, key, name: "kthread".into(), nice: 0, kthread: true };
+    app.identified(exactop_tui::app::target::ProcessAction::Kill, Ok(found));
+    assert_eq!((app.message().map(|told| &*told.text), app.prompt()), (Some(refused), None));
+}
+
+#[test]
+fn names_of_many_targets_leave_room_for_the_answer() {
+    let mut app = app(80, 24, Settings::default());
+    for pid in [812, 813, 22_417, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    for key in ["k", "r", "A", "J"] {
+        keys(&mut app, key);
+        let asked = app.prompt().unwrap().head();
+        assert!(asked.contains("4 processes (postgres 812, ") && asked.contains(", …)"), "{asked}");
+        assert!(asked.chars().count() <= 72, "{asked}");
+        press(&mut app, KeyCode::Esc);
+    }
 }
 
 #[test]
@@ -181,25 +230,27 @@ fn tagged_processes_get_their_cpus_together_and_the_result_counts_them() {
     keys(&mut app, "3-1\n");
     assert!(app.message().unwrap().text.contains("'3-1': write numbers and ranges"));
     press(&mut app, KeyCode::Esc);
-    keys(&mut app, "A5,0-3\n");
+    // A CPU that is not there is refused at once, and the answer stays.
+    keys(&mut app, "A1,7-9\n");
+    assert_eq!(app.message().unwrap().text, "no CPU 7: this machine has 0-1");
+    assert_eq!(app.prompt().unwrap().editor.text(), "1,7-9");
+    press(&mut app, KeyCode::Esc);
+    keys(&mut app, "A1,0\n");
     let asked = app.prompt().unwrap().head();
-    assert!(
-        asked.starts_with("run 2 processes (sh 22417, sh 22418) only on CPUs 0-3,5?"),
-        "{asked}"
-    );
+    assert!(asked.starts_with("run 2 processes (sh 22417, sh 22418) only on CPUs 0-1?"), "{asked}");
     assert_eq!(keys(&mut app, "n"), Action::Draw);
-    keys(&mut app, "A5,0-3\n");
+    keys(&mut app, "A1,0\n");
     let Action::Host(HostAction::Place(targets, place)) = keys(&mut app, "y") else {
         panic!("nothing is set")
     };
     assert_eq!(pids(&targets), [22_417, 22_418]);
-    assert_eq!(place, Placement::Cpus("0-3,5".parse().unwrap()));
+    assert_eq!(place, Placement::Cpus("0-1".parse().unwrap()));
     let mut results: Vec<_> = targets.into_iter().map(|target| (target, Ok(()))).collect();
     results[0].1 = Err("Invalid argument".into());
-    app.done_to_all("CPUs 0-3,5 set", results);
+    app.done_to_all("CPUs 0-1 set", results);
     let said = app.message().unwrap();
     assert!(said.is_error, "{said:?}");
-    assert_eq!(said.text, "CPUs 0-3,5 set for 1 of 2: Invalid argument");
+    assert_eq!(said.text, "CPUs 0-1 set for 1 of 2: Invalid argument");
     assert!(!app.has_tags());
 }
 

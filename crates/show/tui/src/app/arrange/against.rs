@@ -8,7 +8,7 @@ use super::subject::{Rank, Subject};
 use super::{Arranged, RowId};
 use exactop_model::columns::{Column, Context};
 use exactop_model::frame::value::Datum;
-use exactop_model::{Counter, Frame, Missing, Row, RowKind, Value};
+use exactop_model::{ColumnId, Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::{HashMap, HashSet};
 
 /// A marked window with the rows of all tasks.
@@ -31,6 +31,8 @@ pub(super) struct MarkedLines {
     by_row: HashMap<RowId, usize>,
     /// Lines of tasks that have no row in the frame.
     gone: Vec<usize>,
+    /// True if the frame is later than the marked window.
+    is_later: bool,
 }
 
 /// A row's state in the marked window.
@@ -50,6 +52,7 @@ pub struct RowComparison<'a> {
     /// The earlier state.
     pub was: PastRow<'a>,
     context: &'a Context,
+    is_later: bool,
 }
 
 impl MarkedLines {
@@ -61,7 +64,8 @@ impl MarkedLines {
             frame.rows.iter().chain(&frame.exited).map(RowId::from_row).collect();
         let gone = then.entries().enumerate().filter(|(_, entry)| !now.contains(&entry.id()));
         let gone = gone.map(|(n, _)| n).collect();
-        MarkedLines { gone, by_row, context, then: Box::new(then) }
+        let is_later = frame.t1_ns > then.frame.t1_ns;
+        MarkedLines { gone, by_row, context, is_later, then: Box::new(then) }
     }
 
     fn line(&self, n: usize) -> (&Row, &Line) {
@@ -110,7 +114,8 @@ impl<'a> Rows<'a> {
             RowPlace::Gone(_) => PastRow::Only,
             at => against.was(self.row(at)),
         };
-        Some(RowComparison { was, context: &against.context })
+        let MarkedLines { context, is_later, .. } = against;
+        Some(RowComparison { was, context, is_later: *is_later })
     }
 
     /// Rows that may be shown: live ones of the requested kind, exited groups, and rows that have
@@ -188,6 +193,13 @@ fn is_busy(row: &Row) -> bool {
 impl RowComparison<'_> {
     /// The value of a column: the change of a figure; other values as they are.
     fn value(&self, row: &Row, column: &Column, now: &Context) -> Value {
+        if matches!((column.id, &self.was), (ColumnId::S, PastRow::Only)) {
+            // Both windows have every task: it has exited, or it was not yet there.
+            return match self.is_later {
+                true => Value::Known(Datum::Text("X".into())),
+                false => Value::Missing(Missing::NotApplicable),
+            };
+        }
         if !column.is_figure() {
             return self.plain(row, column, now);
         }
@@ -211,6 +223,15 @@ impl RowComparison<'_> {
             PastRow::There(then, _) => value(row, now).change_since(&value(then, self.context)),
             PastRow::Absent => value(row, now).change_since_nothing(),
             PastRow::Only => value(row, self.context).change_to_nothing(),
+        }
+    }
+
+    /// The mark in front of the command of a row that only one of the windows has.
+    pub fn mark(&self) -> &'static str {
+        match self.was {
+            PastRow::Absent => "+ ",
+            PastRow::Only => "- ",
+            PastRow::There(..) => "",
         }
     }
 

@@ -21,7 +21,7 @@ pub enum Step {
 const CHARS: &[u8] =
     b"kr kr kA rJ HVicmSCDIPMTNRf:\\t<>gwxWhpdsuv+-b=L/&n?yYq0123456789\nUG !!K[]z";
 
-const MOVES: [KeyCode; 14] = [
+const MOVES: [KeyCode; 16] = [
     KeyCode::Down,
     KeyCode::Down,
     KeyCode::Up,
@@ -36,6 +36,8 @@ const MOVES: [KeyCode; 14] = [
     KeyCode::Esc,
     KeyCode::Backspace,
     KeyCode::F(1),
+    KeyCode::Tab,
+    KeyCode::BackTab,
 ];
 
 /// Key sequences typed without looking at the screen.

@@ -308,7 +308,13 @@ impl Host for Acts {
         let (process, thread) = machine.task(pid).ok_or_else(|| format!("no process {pid}"))?;
         let thread = if deed == ProcessAction::Renice { thread } else { &process.threads[0] };
         let name = format!("<n{}>", thread.serial);
-        Ok(Target { pid: thread.tid, key: process.key(thread), name, nice: process.nice })
+        Ok(Target {
+            pid: thread.tid,
+            key: process.key(thread),
+            name,
+            nice: process.nice,
+            kthread: false,
+        })
     }
 
     fn has_exited(&mut self, task: TaskKey) -> bool {
