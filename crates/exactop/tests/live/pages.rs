@@ -147,7 +147,7 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
     let load = Load::shell(script);
     let options = format!("-d 0.5 --source ledger -p {}", load.pid());
     let terminal = Terminal::live(120, 30, &options);
-    terminal.shows(" sh");
+    terminal.shows("/bin/sh -c while");
     terminal.keys(&["y"]);
     terminal.shows("FAILED WITH");
     terminal.passes(|screen| {

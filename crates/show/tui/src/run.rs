@@ -101,7 +101,7 @@ impl View<'_> {
         self.is_short = !has_frame;
         self.paint()?;
         // Its thread must have no more rights than this one, which gave up its own while opening.
-        let mut keyboard = Keyboard::new()?;
+        let mut keyboard = Keyboard::new(self.guard.input().try_clone_to_owned()?)?;
         while self.left != Some(0) {
             if let Some(signal) = self.signals.ending() {
                 return Ok(ExitReason::Signal(signal));
@@ -120,10 +120,12 @@ impl View<'_> {
                     self.paint()?;
                 }
                 Wake::Timeout => {}
-                // A changed size also comes as an event.
-                Wake::Input | Wake::Signal => {
+                woken @ (Wake::Input | Wake::Signal) => {
                     if let Some(reason) = self.events(&mut keyboard)? {
                         return Ok(reason);
+                    }
+                    if woken == Wake::Signal && self.guard.size()? != self.desk.app().size() {
+                        self.paint()?;
                     }
                 }
             }

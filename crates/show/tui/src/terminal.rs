@@ -79,7 +79,8 @@ impl Guard {
         Ok(Guard { backend, canvas: Canvas::default(), cursor: None, mouse, tty })
     }
 
-    fn input(&self) -> BorrowedFd<'_> {
+    /// The terminal's input.
+    pub(crate) fn input(&self) -> BorrowedFd<'_> {
         match &self.tty {
             Some(tty) => tty.as_fd(),
             None => rustix::stdio::stdin(),

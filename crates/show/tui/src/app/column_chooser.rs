@@ -104,8 +104,8 @@ impl ColumnChooser {
         match found {
             Some(at) => self.at = at,
             None => {
-                let why = format!("no column has '{}' in its name or meaning", self.search);
-                return Outcome::Refused(why);
+                let text = &self.search;
+                return Outcome::Refused(format!("no column has '{text}': search another text"));
             }
         }
         Outcome::Open

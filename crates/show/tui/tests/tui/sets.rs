@@ -166,7 +166,7 @@ fn the_column_menu_finds_columns_and_undoes() {
     assert_eq!(both, ["ICX", "VCX"]);
     keys(&mut app, "/no such column\n");
     let told = app.message().map(|told| told.text.clone());
-    assert_eq!(told.as_deref(), Some("no column has 'no such column' in its name or meaning"));
+    assert_eq!(told.as_deref(), Some("no column has 'no such column': search another text"));
     keys(&mut app, "/ppid\n ");
     assert_eq!(at(&app), "PPID");
     assert!(picture(&app).contains("[x] PPID"), "{}", picture(&app));
