@@ -25,7 +25,12 @@ pub fn from_clap(error: &Error, args: &[OsString], help: &str, below: &[String])
         (ErrorKind::UnknownArgument, Some(arg)) if arg.starts_with('-') => {
             format!("no option '{arg}': {}", remedy(first(error, ContextKind::SuggestedArg)))
         }
-        (ErrorKind::UnknownArgument, Some(arg)) => format!("unexpected argument '{arg}': {see}"),
+        (ErrorKind::UnknownArgument, Some(arg)) => {
+            match needs::required_option(crate::help::command(), args) {
+                Some(option) => format!("unexpected argument '{arg}': write it after {option}"),
+                None => format!("unexpected argument '{arg}': {see}"),
+            }
+        }
         (ErrorKind::MissingRequiredArgument, Some(_)) => needs::unmet(crate::help::command(), args)
             .unwrap_or_else(|| {
                 format!("{} missing: {see}", all(error, ContextKind::InvalidArg).join(", "))

@@ -6,13 +6,13 @@ use super::played::{opened, too_late, Opened, Windows};
 use super::watch::{check::Check, live::show};
 use crate::failure::{complain, Failure};
 use crate::options::of_recording::{PlaceArgs, TimeArgs};
-use crate::options::resolved::{self, OutputMode, Replayed, Replaying};
+use crate::options::resolved::{self, OutputMode, Replayed, Replaying, NO_TERMINAL};
 use crate::options::typed::{PtopArgs, WatchArgs};
 use crate::output::{not_written, Signals};
-use crate::rights::Role;
+use crate::rights::{self, Origin, Role};
 use clap::{Arg, Args};
 use exactop_model::Feed;
-use exactop_recording::Playback;
+use exactop_recording::{Playback, Recording};
 use std::path::{Path, PathBuf};
 
 /// The notes at the end of `--help`.
@@ -65,7 +65,15 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
     let path = place.path()?;
     // A page needs no terminal.
     watch.print.batch |= html.is_some();
-    let wanted = OutputMode::replaying(watch)?;
+    let wanted = OutputMode::replaying(watch).or_else(|wrong| match &wrong {
+        // A recording that is not there comes first.
+        Failure::Usage(text) if text == NO_TERMINAL => {
+            rights::reduce(Role::Text, Origin::None, &[&path]);
+            Recording::open(&path).map_err(Failure::failed)?;
+            Err(wrong)
+        }
+        _ => Err(wrong),
+    })?;
     if let Some(file) = html {
         return page::write(&path, time.as_deref(), &file);
     }

@@ -27,19 +27,42 @@ fn pairs(command: &Command) -> impl Iterator<Item = (&'static str, &'static str)
 /// The error of the first option in `args` that lacks the one that it needs. `command`: the whole
 /// command line.
 pub fn unmet(command: Command, args: &[OsString]) -> Option<String> {
+    in_subcommand(command, args, |command, matches| {
+        let (option, needed) = pairs(command)
+            .find(|(option, needed)| is_given(matches, option) && !is_given(matches, needed))?;
+        let arg = |id: &str| command.get_arguments().find(|arg| arg.get_id() == id);
+        let (option, needed) = (arg(option)?, arg(needed)?);
+        let long = option.get_long()?;
+        Some(format!("{} needs {needed}: add it, or leave --{long} out", typed(option, matches)))
+    })
+}
+
+/// The option, such as `--output`, that the command requires and that `args` lack.
+pub fn required_option(command: Command, args: &[OsString]) -> Option<String> {
+    in_subcommand(command, args, |command, matches| {
+        let mut options = command.get_opts().filter(|option| option.is_required_set());
+        let missing = options.find(|option| !is_given(matches, option.get_id().as_str()));
+        missing?.get_long().map(|long| format!("--{long}"))
+    })
+}
+
+/// Asks about the subcommand of a command line that has an error.
+fn in_subcommand<R>(
+    command: Command,
+    args: &[OsString],
+    ask: impl FnOnce(&Command, &ArgMatches) -> Option<R>,
+) -> Option<R> {
     let mut command = command.ignore_errors(true);
     let matches = command.try_get_matches_from_mut(args).ok()?;
     let (mut command, mut matches) = (&command, &matches);
     while let Some((name, below)) = matches.subcommand() {
         (command, matches) = (command.find_subcommand(name)?, below);
     }
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let (option, needed) =
-        pairs(command).find(|(option, needed)| is_given(option) && !is_given(needed))?;
-    let arg = |id: &str| command.get_arguments().find(|arg| arg.get_id() == id);
-    let (option, needed) = (arg(option)?, arg(needed)?);
-    let long = option.get_long()?;
-    Some(format!("{} needs {needed}: add it, or leave --{long} out", typed(option, matches)))
+    ask(command, matches)
+}
+
+fn is_given(matches: &ArgMatches, id: &str) -> bool {
+    matches.value_source(id) == Some(ValueSource::CommandLine)
 }
 
 /// An option with its values: `--warmup 3`.

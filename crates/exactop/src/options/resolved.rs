@@ -200,6 +200,10 @@ fn for_printed(option: &str) -> Failure {
     Failure::usage(format!("{option} needs printed windows: add -b, --json or --csv"))
 }
 
+/// The error of a live view without a terminal.
+pub const NO_TERMINAL: &str =
+    "standard output is not a terminal: add -b for text, or use --json or --csv";
+
 /// Start state of the live view.
 fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
     let printing = [
@@ -212,9 +216,7 @@ fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
         return Err(for_printed(option));
     }
     if !io::stdout().is_terminal() {
-        return Err(Failure::usage(
-            "standard output is not a terminal: add -b for text, or use --json or --csv",
-        ));
+        return Err(Failure::usage(NO_TERMINAL));
     }
     let (settings, unknown) = settings(typed)?;
     user(typed)?;

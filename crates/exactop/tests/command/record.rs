@@ -121,6 +121,7 @@ fn record_runs_until_a_signal_and_a_second_recorder_is_refused() {
     assert_eq!((one.code, one.out.lines().count()), (Some(0), 1));
     assert!(one.err.contains("the recording begins after that time, at "), "{}", one.err);
     run(&["replay", text(&path), "--json", "-t", "2200-01-01 00:00"]).refused(1, "ends before");
+    run(&["replay", text(&path)]).refused(2, "add -b for text");
     // A changed byte is reported if it is behind the header, without which nothing is read.
     let file = path.join("exactop-00000001.rec");
     let mut bytes = std::fs::read(&file).expect("the file");
@@ -173,7 +174,8 @@ fn options_that_do_not_fit_a_recording_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = text(dir.path());
     run(&["replay", path, "--json"]).refused(1, "no recording in");
-    run(&["replay", path]).refused(2, "add -b for text");
+    // Without a terminal, too.
+    run(&["replay", path]).refused(1, "no recording in");
     run(&["replay", path, "--json", "-d", "1"]).refused(2, "--delay conflicts with a replay");
     run(&["replay", path, "--json", "--split", "exact"]).refused(2, "--split conflicts with");
     run(&["replay", path, "--json", "--irq", "on"]).refused(2, "--irq conflicts with");
