@@ -154,11 +154,9 @@ impl App {
     }
 
     fn order_groups(&mut self, command: KeyCommand) -> Option<Action> {
-        let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else {
-            self.complain("no groups yet: the next window has them");
-            return ordering::sorts(command).then_some(Action::Draw);
-        };
-        match ordering::on_key(command, now, &heading().map(String::from))? {
+        let titles = heading().map(String::from);
+        let now = self.groups().map(|groups| self.order_of_groups(groups));
+        match ordering::on_key(command, now.map(|now| (now, &titles[..])))? {
             Ok((order, text)) => self.set_order_of_groups(order, text),
             Err(why) => self.complain(why),
         }

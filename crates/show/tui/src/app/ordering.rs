@@ -3,28 +3,13 @@
 use crate::keys::KeyCommand;
 use exactop_model::words::order::Order;
 
-/// True for a sort key.
-pub(super) fn sorts(command: KeyCommand) -> bool {
-    use KeyCommand as K;
-    matches!(
-        command,
-        K::SortCpu
-            | K::SortTime
-            | K::SortPid
-            | K::SortMemory
-            | K::SortLeft
-            | K::SortRight
-            | K::Reverse
-    )
-}
-
-/// The order after a key, and the message about it; `None`: not a sort key. `now`: the current
-/// order; `titles`: those of the columns, the name last.
+/// The order after a key, and the message about it; `None`: not a sort key. `shown`: the current
+/// order and the titles of the columns, the name last; `None` before the first figures.
 pub(super) fn on_key(
     command: KeyCommand,
-    now: Order,
-    titles: &[String],
+    shown: Option<(Order, &[String])>,
 ) -> Option<Result<(Order, String), String>> {
+    let (now, titles) = shown.unwrap_or((Order { column: 0, descending: true }, &[]));
     let last = titles.len().saturating_sub(1);
     let column = match command {
         KeyCommand::SortCpu => title(titles, "%CPU"),
@@ -38,6 +23,9 @@ pub(super) fn on_key(
         }
         _ => return None,
     };
+    if shown.is_none() {
+        return Some(Err("no figures yet: wait for the next window".into()));
+    }
     // The keys of a column keep its natural order; only R reverses it.
     let reverses = command == KeyCommand::Reverse;
     Some(Ok(order(column, reverses.then_some(!now.descending), titles)))

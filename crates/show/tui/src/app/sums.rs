@@ -151,11 +151,9 @@ impl App {
     }
 
     fn order_sums(&mut self, command: KeyCommand) -> Option<Action> {
-        let Some(titles) = self.sums().map(heading) else {
-            self.complain("no totals yet: the next window has them");
-            return ordering::sorts(command).then_some(Action::Draw);
-        };
-        match ordering::on_key(command, self.order_of_sums(), &titles)? {
+        let titles = self.sums().map(heading);
+        let shown = titles.as_ref().map(|titles| (self.order_of_sums(), &titles[..]));
+        match ordering::on_key(command, shown)? {
             Ok((order, text)) => self.set_order_of_sums(order, text),
             Err(why) => self.complain(why),
         }

@@ -76,6 +76,21 @@ fn every_key_does_something_or_says_why_not_on_every_page() {
 }
 
 #[test]
+fn before_the_first_figures_a_sort_key_waits_and_esc_says_nothing() {
+    for page in ['g', 'K'] {
+        let mut app = app(80, 24, Settings::default());
+        let key = |app: &mut App, code| app.on_event(&Event::Key(KeyEvent::from(code)));
+        key(&mut app, KeyCode::Char(page));
+        for sort in ['P', 'R', '>'] {
+            key(&mut app, KeyCode::Char(sort));
+            assert_eq!(message(&app), Some("no figures yet: wait for the next window"), "{page}");
+        }
+        key(&mut app, KeyCode::Esc);
+        assert_eq!(message(&app), None, "{page}");
+    }
+}
+
+#[test]
 fn a_key_of_earlier_windows_says_how_to_get_there() {
     let mut app = app(80, 24, Settings::default());
     keys(&mut app, "]");
