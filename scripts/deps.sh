@@ -8,7 +8,7 @@
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
-test=(procps tmux linux-perf zsh fish valgrind stress-ng prometheus python3-prometheus-client runc containerd podman systemd-container)
+test=(procps tmux strace linux-perf zsh fish valgrind stress-ng prometheus python3-prometheus-client runc containerd podman systemd-container)
 # The emulator, the one program of the guest's init, the programs of a guest with systemd, and the
 # keys of Debian's suites.
 kernels=(qemu-system-x86 busybox-static systemd dbus-daemon debian-archive-keyring)

@@ -49,6 +49,18 @@ fn signals_give_the_terminal_back() {
     }
 }
 
+/// strace(1) holds the process for a second after the terminal is restored. What is typed then is
+/// the shell's.
+#[test]
+fn what_is_typed_after_the_last_window_goes_to_the_shell() {
+    let terminal = Terminal::new(100, 24, &[]);
+    let slow = "strace -f -qq -o /dev/null -e trace=exit_group -e inject=exit_group:delay_enter=1s";
+    terminal.line(&format!("{slow} {} {OPTIONS} -n 2", program()));
+    terminal.wait("the view", |t| t.alternate().then_some(()));
+    terminal.wait("the screen from before", |t| (!t.alternate()).then_some(()));
+    assert_eq!(terminal.answer("echo $?").trim(), "0");
+}
+
 /// A failed allocation or a stack overflow: no destructor runs.
 #[test]
 fn an_abort_gives_the_terminal_back() {
