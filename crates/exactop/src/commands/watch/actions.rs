@@ -1,7 +1,7 @@
 //! Actions of the live view on the machine: signals, nice values, CPUs, groups, limits, saving the
 //! settings.
 
-use super::held_process::{self as held, ProcessHandle, Reached, Stat};
+use super::held_process::{self as held, ProcessHandle, Reached};
 use super::reader::Reader;
 use crate::commands::cgroups;
 use crate::options::{config, time};
@@ -14,6 +14,7 @@ use exactop_model::text::escape::{harmless, unescape};
 use exactop_model::words::holdings;
 use exactop_model::TaskKey;
 use exactop_sources::passwd;
+use exactop_sources::procfs::task_stat::TaskStat;
 use exactop_tui::app::placement::Placement;
 use exactop_tui::app::target::Limit;
 use exactop_tui::{Host, ProcessAction, Settings, Target};
@@ -166,8 +167,8 @@ fn identify(pid: u32, deed: ProcessAction) -> Option<Target> {
     let tgid = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Tgid:"))?;
     let tgid: u32 = std::str::from_utf8(tgid).ok()?.trim().parse().ok()?;
     let tid = if deed == ProcessAction::Renice { pid } else { tgid };
-    let stat = Stat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
-    let key = TaskKey { tgid, tid, start_ns: stat.start_ns() };
+    let stat = TaskStat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
+    let key = TaskKey { tgid, tid, start_ns: held::start_ns(&stat) };
     Some(Target {
         pid: tid,
         key,

@@ -2,7 +2,8 @@
 //! identifies it, and a pidfd if the kernel has pidfds.
 
 use exactop_cgroups::{CgroupError, Hierarchy};
-use exactop_model::{Comm, TaskKey};
+use exactop_model::TaskKey;
+use exactop_sources::procfs::task_stat::TaskStat;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, PidfdFlags, Signal};
@@ -127,51 +128,14 @@ pub fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// The flag of a thread of the kernel (include/linux/sched.h).
-const PF_KTHREAD: u64 = 0x0020_0000;
-
-/// Figures of a task from /proc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
-    /// Command name.
-    pub comm: Comm,
-    /// Nice value.
-    pub nice: i32,
-    /// True for a thread of the kernel.
-    pub kthread: bool,
-    /// Start in clock ticks since boot.
-    start_ticks: u64,
-}
-
-impl Stat {
-    /// Reads the stat file of a process or a thread.
-    pub fn read(path: &str) -> Option<Stat> {
-        parse(&fs::read(path).ok()?)
-    }
-
-    /// Start in ns, as keys have it.
-    pub fn start_ns(&self) -> u64 {
-        self.start_ticks.saturating_mul(tick_ns())
-    }
-}
-
-/// Parses a stat line. The name stands in brackets and may hold any byte (proc_pid_stat(5)).
-fn parse(line: &[u8]) -> Option<Stat> {
-    let open = line.iter().position(|&b| b == b'(')?;
-    let close = line.iter().rposition(|&b| b == b')').filter(|&close| close > open)?;
-    let rest = std::str::from_utf8(&line[close + 1..]).ok()?;
-    let field = |n: usize| rest.split_ascii_whitespace().nth(n - 3);
-    Some(Stat {
-        comm: Comm::new(&line[open + 1..close]),
-        nice: field(19)?.parse().ok()?,
-        kthread: field(9)?.parse::<u64>().ok()? & PF_KTHREAD != 0,
-        start_ticks: field(22)?.parse().ok()?,
-    })
+/// Start of a task in ns, as keys have it.
+pub fn start_ns(stat: &TaskStat) -> u64 {
+    stat.start_ticks.saturating_mul(tick_ns())
 }
 
 /// True if a task with this number, process and start exists.
 pub fn is_there(task: TaskKey) -> bool {
-    let stat = Stat::read(&format!("/proc/{}/task/{}/stat", task.tgid, task.tid));
+    let stat = TaskStat::read(&format!("/proc/{}/task/{}/stat", task.tgid, task.tid));
     stat.is_some_and(|stat| started_with(task.start_ns, stat.start_ticks, boottime_offset_ns()))
 }
 
@@ -180,7 +144,7 @@ pub fn process_is_there(task: TaskKey) -> bool {
     if task.is_leader() {
         return is_there(task);
     }
-    let stat = Stat::read(&format!("/proc/{}/stat", task.tgid));
+    let stat = TaskStat::read(&format!("/proc/{}/stat", task.tgid));
     stat.is_some_and(|stat| is_its_start(task, stat.start_ticks))
 }
 
@@ -228,21 +192,11 @@ fn offset(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_with_brackets_is_no_field() {
-        let line = b"7 (a) R 1 (b) S 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 -5 1 0 4711 0 0";
-        let stat = parse(line).expect("a line");
-        assert_eq!((stat.comm, stat.nice), (Comm::new(b"a) R 1 (b"), -5));
-        assert_eq!(stat.start_ticks, 4711);
-        assert_eq!(parse(b"7 (sh"), None);
-        assert_eq!(parse(b"7 (sh) S 1"), None);
-    }
-
     /// The CPUs are those of all threads, so this process's own are changed, too.
     #[test]
     fn every_thread_gets_the_cpus() {
         let own = std::process::id();
-        let start_ns = Stat::read("/proc/self/stat").expect("a stat line").start_ns();
+        let start_ns = super::start_ns(&TaskStat::read("/proc/self/stat").expect("a stat line"));
         let task = TaskKey { tgid: own, tid: own, start_ns };
         let allowed = rustix::thread::sched_getaffinity(None).expect("CPUs");
         let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).expect("a CPU");

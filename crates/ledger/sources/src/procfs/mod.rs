@@ -14,7 +14,7 @@ mod cpus;
 pub(crate) mod files;
 mod kernel_stat;
 mod listing;
-mod task_stat;
+pub mod task_stat;
 mod task_status;
 mod tasks;
 pub(crate) mod ticks;

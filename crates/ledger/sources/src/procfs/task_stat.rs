@@ -8,7 +8,7 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// The used fields of the line, with their numbers in proc_pid_stat(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct TaskStat {
+pub struct TaskStat {
     /// 2: command name. Names of kernel workers may exceed the 15 bytes kept.
     pub comm: Comm,
     /// 3: state letter.
@@ -46,6 +46,11 @@ pub(crate) struct TaskStat {
 }
 
 impl TaskStat {
+    /// Reads the stat file of a process or a thread; `None` if it is gone or invalid.
+    pub fn read(path: &str) -> Option<TaskStat> {
+        TaskStat::parse(&std::fs::read(path).ok()?)
+    }
+
     /// Parses a line; `None` if it is invalid or cut.
     ///
     /// The name may contain blanks and parentheses. The rest of the line has no parentheses, so the
@@ -64,7 +69,7 @@ impl TaskStat {
     }
 
     /// User and system time together, ns; `None` as for [`Ticks::to_ns`].
-    pub fn cpu_ns(&self, ticks: Ticks) -> Option<u64> {
+    pub(crate) fn cpu_ns(&self, ticks: Ticks) -> Option<u64> {
         ticks.to_ns(self.utime_ticks)?.checked_add(ticks.to_ns(self.stime_ticks)?)
     }
 
