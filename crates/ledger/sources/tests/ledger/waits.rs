@@ -170,18 +170,22 @@ fn a_used_up_quota_is_not_a_wait_for_a_cpu() {
     let spin = Spin::start(1, Some(&[0])).expect("a worker");
     group.set_quota(5);
     group.add(spin.pid());
-    sleep(Duration::from_millis(300));
+    wait::until("the quota is used up", || group.throttled_ns() > 0);
     let mut source = open(&[spin.pid()]);
     source.window().expect("a window");
     let before = group.throttled_ns();
-    sleep(Duration::from_secs(2));
+    // A task that others keep from the CPU uses up no quota, so the machine decides how long it is.
+    wait::until("a second of throttling", || group.throttled_ns() >= before + 1_000_000_000);
     let throttled = group.throttled_ns() - before;
+    let began = Instant::now();
     let window = source.window().expect("a window");
+    let reading_ns = began.elapsed().as_nanos() as u64;
     let row = of(&window, spin.threads()[0]);
     let quota: Vec<_> = row.sleeps.iter().filter(|s| s.kind == WaitKind::Throttle).collect();
     let ours: u64 = quota.iter().map(|s| s.ns).sum();
     let queued = row.woken.ns + row.preempted.ns;
-    let idle: u64 = row.ran_instead.iter().filter(|o| o.who.tgid == 0).map(|o| o.amount).sum();
+    let behind_idle = row.ran_instead.iter().filter(|o| o.who == TaskRef::IDLE);
+    let idle: u64 = behind_idle.map(|o| o.amount).sum();
     println!("throttled {ours} ns, by cpu.stat {throttled} ns; queued {queued} ns, idle {idle} ns");
     assert!(throttled > 0 && quota.iter().any(|s| s.count > 0), "5 % were allowed: {row:?}");
     // The group's count begins when its CPU throttles it, the ledger's when the task leaves its
@@ -190,13 +194,17 @@ fn a_used_up_quota_is_not_a_wait_for_a_cpu() {
         ours + queued + throttled / 4 + 200_000_000 >= throttled,
         "{ours}, {queued} queued, of {throttled}"
     );
-    assert!(idle <= queued, "nobody waits behind idle for a quota: {idle} of {queued}");
-    assert!(ours + queued <= window.t1_ns - window.t0_ns, "{row:?}");
+    assert!(idle <= ours / 4, "nobody waits behind idle for a quota: {idle} ns, {row:?}");
+    // A wait for the CPU counts when it is over: one may have begun before the window, and the
+    // tables are read after its end.
+    let longest = row.woken.max_ns.max(row.preempted.max_ns).unwrap_or(0);
+    let length = window.t1_ns - window.t0_ns;
+    assert!(ours + queued <= length + longest + reading_ns, "{length}, {reading_ns}: {row:?}");
     // A new quota wakes nobody: else each throttled stretch would have an unseen begin or end. This
     // kernel hides one now and then.
     let stretches: u64 = quota.iter().map(|s| s.count).sum();
     let unseen = window.losses.unseen;
-    assert!(4 * unseen <= stretches, "{unseen} unseen of {stretches}");
+    assert!(unseen <= 1 + stretches / 4, "{unseen} unseen of {stretches}");
 }
 
 /// Waits until a byte has made this number of round trips.
