@@ -59,14 +59,10 @@ fn run() -> Result<(), Failure> {
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
         Err(error) => {
             let failure = wrong_use::from_clap(&error, &args, &help, &cli::below(&subcommand));
-            return Err(if prstat::is_meant(&args) { prstat::failed(failure) } else { failure });
+            return Err(of_command(&subcommand, failure));
         }
     };
-    rights::setuid::check().map_err(|failure| match &cli.command {
-        #[cfg(feature = "bpf")]
-        Some(Subcommands::Run(_)) => run::as_its_own(failure),
-        _ => failure,
-    })?;
+    rights::setuid::check().map_err(|failure| of_command(&subcommand, failure))?;
     match cli.command {
         None => watch::run(OutputMode::watching(cli.watch)?),
         Some(Subcommands::Columns { json: true, .. }) => ready(reference::json()),
@@ -103,6 +99,16 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Completions { shell }) => {
             ready(completions::script(shell, help::command()))
         }
+    }
+}
+
+/// A failure before the command begins, with the exit code that this command has for its own.
+fn of_command(subcommand: &str, failure: Failure) -> Failure {
+    match subcommand {
+        "prstat" => prstat::failed(failure),
+        #[cfg(feature = "bpf")]
+        "run" => run::as_its_own(failure),
+        _ => failure,
     }
 }
 

@@ -73,7 +73,9 @@ fn run_returns_the_codes_of_its_command_and_its_own() {
     let code = |words: &[&str]| done(command(&[&["run"], words].concat())).code;
     assert_eq!(code(&["sh", "-c", "exit 7"]), Some(7));
     assert_eq!(code(&["sh", "-c", "kill -TERM $$"]), Some(128 + TERM));
-    assert_eq!(code(&["--chdir", "/dev/null/none", "true"]), Some(125));
+    for wrong in [&["--chdir", "/dev/null/none"][..], &["--nonsense"], &["--weight", "0"]] {
+        assert_eq!(code(&[wrong, &["true"]].concat()), Some(125), "{wrong:?}");
+    }
     assert_eq!(code(&["/"]), Some(126));
     assert_eq!(code(&["exactop-no-such-command"]), Some(127));
 }

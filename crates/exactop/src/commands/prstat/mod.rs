@@ -35,11 +35,6 @@ pub fn arguments(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-/// True if the command line names prstat, which has its own exit codes.
-pub fn is_meant(args: &[OsString]) -> bool {
-    args.get(1).is_some_and(|arg| arg == "prstat")
-}
-
 /// Prints reports until the count is reached, or a key or a signal ends it.
 ///
 /// # Errors
@@ -197,7 +192,5 @@ mod tests {
         let arguments = |args: &[&str]| arguments(args.iter().map(OsString::from));
         assert_eq!(arguments(&["/usr/bin/prstat", "-mL"]), ["/usr/bin/prstat", "prstat", "-mL"]);
         assert_eq!(arguments(&["exactop", "-b"]), ["exactop", "-b"]);
-        assert!(is_meant(&arguments(&["prstat"])) && is_meant(&arguments(&["x", "prstat"])));
-        assert!(!is_meant(&arguments(&["exactop", "-b", "prstat"])));
     }
 }
