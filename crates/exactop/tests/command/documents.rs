@@ -188,47 +188,59 @@ fn each_key_of_each_json_output_is_documented() {
     run(&["export", "parquet", "--to", &books, &kept]).fine();
     run(&["run", "-q", "--json", &report, "--", "sh", "-c", "/bin/true; /bin/true"]).fine();
     run(&["run", "-q", "--repeat", "2", "--json", &runs, "--", "true"]).fine();
-    let mut outputs = vec![
-        std::fs::read_to_string(&report).expect("a report"),
-        std::fs::read_to_string(&runs).expect("reports"),
-    ];
-    let live = "--json -n 1 -d 0.3";
-    for line in [
-        "",
-        "-b --by command",
-        "syscalls --by process",
-        "wakeups",
-        "waits",
-        "waits --by command",
-        "moves",
-        "switches",
-        "owed",
-        "blame",
-        "cgroups",
+    // Each output with the title of its section.
+    let mut outputs = [&report, &runs]
+        .map(|file| ("`exactop run --json FILE`", std::fs::read_to_string(file).expect("a report")))
+        .to_vec();
+    let (on_demand, cgroups) = ("The commands that attach on demand", "`exactop cgroups --json`");
+    for (title, line) in [
+        ("JSON", ""),
+        ("`exactop -b --by ... --json`", "-b --by command"),
+        (on_demand, "syscalls --by process"),
+        (on_demand, "wakeups"),
+        (on_demand, "waits"),
+        (on_demand, "waits --by command"),
+        (on_demand, "moves"),
+        (on_demand, "switches"),
+        (on_demand, "owed"),
+        ("`exactop blame --json`", "blame"),
+        (cgroups, "cgroups"),
     ] {
-        let words = [line, live].join(" ");
-        outputs.push(run(&words.split_whitespace().collect::<Vec<_>>()).fine());
+        let words = [line, "--json -n 1 -d 0.3"].join(" ");
+        outputs.push((title, run(&words.split_whitespace().collect::<Vec<_>>()).fine()));
     }
-    for line in [
-        format!("report --json --by command {kept}"),
-        format!("diff --json {kept} {kept}"),
-        format!("fleet check --json --from {books}"),
-        format!("cgroups --json -n 1 --replay {kept}"),
+    for (title, line) in [
+        ("`exactop report --json`", format!("report --json --by command {kept}")),
+        ("`exactop diff --json`", format!("diff --json {kept} {kept}")),
+        ("`exactop fleet check --json`", format!("fleet check --json --from {books}")),
+        (cgroups, format!("cgroups --json -n 1 --replay {kept}")),
     ] {
         let done = run(&line.split_whitespace().collect::<Vec<_>>());
         // Something was found: a window of a busy machine may miss an event.
         assert!(matches!(done.code, Some(0 | 3)), "{line}: {}", done.err);
-        outputs.push(done.out);
+        outputs.push((title, done.out));
     }
+    let text = document("reference/json.md");
+    let section = |title: &str| {
+        let mut sections = text.split("\n# ").map(|section| section.trim_start_matches("# "));
+        let is_it = |section: &&str| section.lines().next() == Some(title);
+        sections.find(is_it).unwrap_or_else(|| panic!("no section {title}"))
+    };
+    let lacks = |text: &str, key: &str| {
+        COLUMNS.iter().all(|column| column.name != key) && !text.contains(&format!("`{key}`"))
+    };
     let mut found = BTreeSet::new();
-    for output in &outputs {
+    for (title, output) in &outputs {
         let object = output.lines().next().expect("a line");
         let value = serde_json::from_str(object).or_else(|_| serde_json::from_str(output));
-        keys(&value.unwrap_or_else(|error| panic!("{error}: {output}")), &mut found);
+        let value: Value = value.unwrap_or_else(|error| panic!("{error}: {output}"));
+        // The outermost keys stand in the section itself.
+        let outermost = value.as_object().expect("an object").keys();
+        let missing: Vec<_> = outermost.filter(|key| lacks(section(title), key)).collect();
+        assert!(missing.is_empty(), "docs/reference/json.md, {title}: no {missing:?}");
+        keys(&value, &mut found);
     }
     assert!(found.len() > 200, "{found:?}");
-    let text = document("reference/json.md");
-    let is_column = |key: &str| COLUMNS.iter().any(|column| column.name == key);
-    found.retain(|key| !is_column(key) && !text.contains(&format!("`{key}`")));
+    found.retain(|key| lacks(&text, key));
     assert!(found.is_empty(), "docs/reference/json.md has no {found:?}");
 }
