@@ -86,23 +86,22 @@ const OF_A_STORE: [&[&str]; 5] = [
     &["--connect-timeout", "1s"],
 ];
 
-/// Checks the last line about a store that does not answer, after one attempt; only lines on
-/// waiting may precede it.
-fn is_dead(done: &Done, why: &str) {
+/// Checks the last line about a store that refuses or does not answer; only lines on waiting may
+/// precede it.
+fn is_without_store(done: &Done, why: &[&str]) {
     assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{}", done.err);
-    let (last, before) = done
-        .err
-        .trim_end()
-        .rsplit_once('\n')
-        .map_or((done.err.as_str(), ""), |(before, last)| (last, before));
-    for words in ["does not answer (1 attempt in ", why] {
+    let said = done.err.trim_end();
+    let (before, last) = said.rsplit_once('\n').unwrap_or(("", said));
+    for words in why {
         assert!(last.contains(words), "{words}: {}", done.err);
     }
-    assert!(
-        before.is_empty() || before.contains("waiting for the store at http://"),
-        "{}",
-        done.err
-    );
+    let waits = |line: &str| line.contains("waiting for the store at http://");
+    assert!(before.lines().all(waits), "{}", done.err);
+}
+
+/// Same for a store that does not answer, after one attempt.
+fn is_dead(done: &Done, why: &str) {
+    is_without_store(done, &["does not answer (1 attempt in ", why]);
 }
 
 /// A port that accepts no connections: the listener's queue is full.
@@ -270,7 +269,7 @@ fn a_store_that_rejects_the_login_is_reported_in_one_line() {
     });
     let words = ["fleet", "report", "--from", &url, "--login", text(&login), "--patience", "10s"];
     let told = run(&words);
-    told.refused(1, "with --login FILE");
+    is_without_store(&told, &["with --login FILE"]);
     assert!(!told.err.contains('\x1b') && !told.err.contains("wrong"), "{}", told.err);
     store.join().expect("it was asked");
 }

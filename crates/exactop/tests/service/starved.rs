@@ -2,6 +2,7 @@
 
 use crate::daemon::{parsed, Daemon};
 use crate::helpers::processes::{children, Load, Stopped, TERM};
+use crate::helpers::rights::await_threads;
 use crate::helpers::run::{command, run, without_ledger};
 use crate::metrics::{page, port};
 use exactop_testkit::wait;
@@ -73,6 +74,8 @@ fn only_the_reader_and_the_server_have_a_raised_priority() {
     {
         let (daemon, port) = daemon_with(&format!("priority = \"{word}\"\n"));
         page(port);
+        // A thread has its name once it has run.
+        await_threads(&daemon.load.pid().to_string(), &["metrics", "export", "otlp"]);
         let threads = threads(daemon.load.pid());
         let usual = stat(std::process::id(), std::process::id())[19].parse().expect("niceness");
         let raised = (if raised.0 < 0 { raised.0 } else { usual }, raised.1);
@@ -173,9 +176,16 @@ fn seconds() -> u64 {
     seconds.map_or(5, |text| text.parse().expect("EXACTOP_TEST_SECONDS: a number"))
 }
 
+/// Loads that no other test should run beside.
+mod alone {
+    #[test]
+    fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
+        super::beside_busy_processes();
+    }
+}
+
 /// `EXACTOP_TEST_SECONDS=30` and `--nocapture` print the results; no duration fails the test.
-#[test]
-fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
+fn beside_busy_processes() {
     if without_ledger() {
         return;
     }

@@ -106,12 +106,17 @@ impl Books {
     /// each end. The count in the window is at least the difference of the inner readings and at
     /// most that of the outer ones. The time that a reading takes does not matter.
     pub fn between<T>(&mut self, length: Duration, look: impl Fn() -> T) -> (Window, Looks<T>) {
+        self.around(|| sleep(length), look)
+    }
+
+    /// Same, for a window that ends after `pause`.
+    pub fn around<T>(&mut self, pause: impl Fn(), look: impl Fn() -> T) -> (Window, Looks<T>) {
         loop {
             let before = look();
             let first = self.end().expect("a window is open");
             let begun = look();
             self.hold_beside(&first);
-            sleep(length);
+            pause();
             let ending = look();
             let window = self.end().expect("a window is open");
             let looks = Looks { before, begun, ending, after: look() };

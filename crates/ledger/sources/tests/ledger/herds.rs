@@ -175,7 +175,8 @@ fn a_herd_that_sleeps_is_counted_to_the_thread() {
     let all = threads as u64;
     assert_eq!((said.calls, said.waiting, said.most), (6, 6 * all, all));
     // A task of another process that the kernel wakes within such a call counts too.
-    assert_eq!((fan.calls, fan.wakeups / 10), (6, 6 * all / 10));
+    let told = fan.wakeups + window.losses.unseen;
+    assert!(fan.calls == 6 && (6 * all..6 * all + 10).contains(&told), "{fan:?}");
     assert!(fan.most.is_some_and(|most| most >= all && most <= all + 10), "{fan:?}");
     assert_eq!(said.futile + 6, said.waiting);
     let found = herds(&window);
@@ -245,6 +246,7 @@ fn a_herd_seen_late_has_the_same_cost_or_an_unknown_one() {
     // The two are read one after the other, so a window of one contains a part of the other's next
     // window.
     let (mut by_early, mut by_late, mut told) = (0.0, 0.0, 0);
+    let mut apart_ns = Vec::new();
     for window in 0..8 {
         more(200);
         let (a, b) = (early.window().expect("a window"), late.window().expect("a window"));
@@ -255,10 +257,15 @@ fn a_herd_seen_late_has_the_same_cost_or_an_unknown_one() {
             (Some(early), Some(late)) => (by_early, by_late) = (by_early + early, by_late + late),
             _ => panic!("the early one knows all, the late one from then on: {costs:?}"),
         }
+        apart_ns.push((a.t0_ns.abs_diff(b.t0_ns), a.t1_ns.abs_diff(b.t1_ns)));
         told += 1;
     }
     assert!(told >= 4, "the evidence is there after some broadcasts: {told}");
-    assert!((by_late - by_early).abs() <= 0.1 * by_early, "{by_early} {by_late}");
+    // Only one has what was between the two readings at each end of the sum.
+    let ends_ns = apart_ns[0].0 + apart_ns[told - 1].1;
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    let beside = 0.1 * by_early + cpus as f64 * ends_ns as f64;
+    assert!((by_late - by_early).abs() <= beside, "{by_early} {by_late} {apart_ns:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use exactop_model::ledger::window::{ExitDelta, Window};
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_sources::{MeasurePolicy, SplitOptions};
+use exactop_testkit::wait;
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
@@ -85,7 +86,6 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<LossCounts> {
     let load = loads(loss);
     let _ = rustix::process::setpriority_process(None, -19);
     let enough = enough(loss);
-    let most = if is_rare(loss) { Duration::from_secs(1) } else { TAIL };
     let mut whole = Books::open(&Options::default());
     let _ = whole.close();
     let mut seen = LossCounts::default();
@@ -94,7 +94,10 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<LossCounts> {
     let begin = books.ledger.lost_on_purpose();
     for _ in 0..AT_MOST {
         let before = books.ledger.lost_on_purpose();
-        std::thread::sleep(most);
+        match loss.one_in >= 1_000 {
+            true => wait::until("a loss", || books.ledger.lost_on_purpose() > before),
+            false => std::thread::sleep(TAIL),
+        }
         let certain = books.ledger.lost_on_purpose() - before;
         // A lost event shows when its task runs again, which may take long if four storms use the
         // CPUs.
@@ -254,9 +257,7 @@ fn the_tree_holds_together(event: LostEvent, one_in: u32) {
     }
     let begin = books.ledger.lost_on_purpose();
     let (mut exited, mut strangers) = (0, 0);
-    for _ in 0..AT_MOST {
-        std::thread::sleep(Duration::from_millis(60));
-        let window = books.close().expect("a window is open");
+    books.find("exits in the tree, and losses", |books, window| {
         let is_ours = |group: &&ExitDelta| {
             group.sample.ancestors.iter().any(|ancestor| storm.pids().contains(&ancestor.tgid))
         };
@@ -265,13 +266,10 @@ fn the_tree_holds_together(event: LostEvent, one_in: u32) {
             strangers += if group.sample.tree != 0 { 0 } else { group.processes };
         }
         let lost = books.ledger.lost_on_purpose() - begin;
-        if exited >= 200 && lost >= 20 {
-            println!("{event:?}: {lost} lost, {strangers} of {exited} not followed");
-            assert_eq!(strangers, 0, "{event:?}: of {exited} that exited in the tree");
-            return;
-        }
-    }
-    panic!("{event:?}: {exited} exited, {} were lost", books.ledger.lost_on_purpose() - begin);
+        (exited >= 200 && lost >= 20).then_some(())
+    });
+    println!("{event:?}: {strangers} of {exited} not followed");
+    assert_eq!(strangers, 0, "{event:?}: of {exited} that exited in the tree");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::until;
 use exactop_model::{Counter, Quality, Row};
 use exactop_sources::ledger::Options;
 use exactop_sources::{MeasurePolicy, Source, SplitOptions};
+use exactop_testkit::wait;
 use std::fs;
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
@@ -384,8 +385,12 @@ fn waiting_after_a_seen_refill_is_not_throttled_time() {
     group.add(spin.pid());
     let mut books = Books::open(&exact());
     let seen = books.ledger.provenance().unthrottle == Quality::Exact;
-    thread::sleep(Duration::from_millis(300));
-    let (window, looks) = books.between(Duration::from_secs(3), || group.throttled_ns());
+    // A group that others keep from the CPU uses up no quota, so the machine decides how long it is.
+    let throttled = || {
+        let begun = group.throttled_ns();
+        wait::until("a second of throttling", || group.throttled_ns() >= begun + 1_000_000_000);
+    };
+    let (window, looks) = books.around(throttled, || group.throttled_ns());
     let (least, most) = (looks.at_least(), looks.at_most());
     assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
     let frame = books.threads(&window);

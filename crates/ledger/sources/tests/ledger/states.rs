@@ -62,6 +62,7 @@ fn waiting_for_a_cpu_counts_as_run_queue_wait() {
     let mut books = Books::open(&Options::default());
     let spin = Spin::start(3, Some(&[0])).expect("three on one CPU");
     books.close();
+    until::has_run(spin.pid());
     let window = books.window(Duration::from_secs(1));
     let frame = books.threads(&window);
     let mut on_cpu = 0;
@@ -88,6 +89,7 @@ fn the_cpus_a_process_ran_on_are_known_when_it_is_watched() {
     let spin = Spin::start(1, Some(&[1])).expect("one on CPU 1");
     books.watch(spin.pid());
     books.close();
+    until::has_run(spin.pid());
     let window = books.window(Duration::from_millis(300));
     let on = |cpu: u32| {
         let account = window.cpus.iter().find(|c| c.time.cpu == cpu).expect("the CPU");

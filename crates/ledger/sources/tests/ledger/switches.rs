@@ -151,7 +151,12 @@ fn each_reason_is_counted_and_the_sum_is_the_kernels_count() {
     let Some(_machine) = crate::machine() else { return };
     for (row, counted, gave) in of_a_pair(0) {
         println!("{row:?}, {counted} by the kernel, gave its CPU {gave} times");
-        assert_eq!(row.switches(), counted, "{row:?}");
+        // The kernel may hide one from programs.
+        let told = row.switches();
+        assert!(
+            told <= counted && counted - told <= 1 + counted / 1000,
+            "{counted} by the kernel: {row:?}"
+        );
         assert!(row.preempted >= PREEMPTED && row.blocked >= SLEEPS, "{row:?}");
         // A more urgent task may come just as the thread yields without effect.
         assert!(gave > YIELDS / 2 && (gave..=gave + gave / 20).contains(&row.yielded), "{row:?}");

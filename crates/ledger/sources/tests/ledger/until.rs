@@ -67,6 +67,12 @@ pub fn removed(group: &Path) {
     });
 }
 
+/// Waits until a process has run from now on.
+pub fn has_run(pid: u32) {
+    let before = cpu_clock_ns(pid);
+    wait::until("it to run", || cpu_clock_ns(pid) > before);
+}
+
 /// CPU time of a process by its own clock (clock_getcpuclockid(3)), ns. It counts up to now, also
 /// for a running task; files in /proc count up to the last tick.
 pub fn cpu_clock_ns(pid: u32) -> u64 {

@@ -181,7 +181,12 @@ fn a_wait_lasts_from_the_waking_call_to_the_cpu() {
     // witness.
     let window = wait::find("a window of which the log lost nothing", || {
         let lost = log.lost();
-        empty(&mut log, Duration::from_millis(1500));
+        let slept = |tid: &u32| crate::wakeups::slept_so_far(&format!("/proc/self/task/{tid}"));
+        let before: Vec<u64> = tids.iter().map(slept).collect();
+        wait::until("round trips", || {
+            empty(&mut log, Duration::from_millis(500));
+            tids.iter().zip(&before).all(|(tid, before)| slept(tid) >= before + 200)
+        });
         let window = books.close().expect("a window is open");
         // Events after the window's end show the waits that were open then.
         empty(&mut log, Duration::from_millis(50));

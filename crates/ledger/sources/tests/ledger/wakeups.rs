@@ -119,13 +119,18 @@ fn pipes_and_builds_are_no_herds() {
 
     let _build = build();
     let mut source = open(Vec::new());
-    sleep(Duration::from_secs(2));
-    let window = source.window().expect("a window");
     // Other processes may have herds meanwhile, but not these programs.
     let is_of_build = |who: &TaskRef| BUILD.contains(&who.comm.to_string().as_str());
-    let found: Vec<_> = herds(&window).into_iter().filter(|h| is_of_build(&h.fan.waker)).collect();
-    assert_eq!(found, []);
-    assert!(window.edges.iter().filter(|edge| is_of_build(&edge.waker)).count() > 2);
+    let mut edges = 0;
+    wait::until("wake-ups by the build", || {
+        sleep(Duration::from_secs(1));
+        let window = source.window().expect("a window");
+        let mut found = herds(&window);
+        found.retain(|herd| is_of_build(&herd.fan.waker));
+        assert_eq!(found, []);
+        edges += window.edges.iter().filter(|edge| is_of_build(&edge.waker)).count();
+        edges > 2
+    });
 }
 
 /// The programs of [`build`].

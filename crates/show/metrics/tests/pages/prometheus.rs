@@ -45,7 +45,7 @@ fn a_real_prometheus_adds_up() {
     let scrapes = || prometheus.ask("count_over_time(exactop_boundary_seconds[1h])");
     wait::until("eight scrapes", || scrapes() >= Some(SCRAPES));
     // Two scrapes: an instant with samples, and one some scrapes earlier.
-    let (then, now) = prometheus.span("exactop_boundary_seconds").expect("samples");
+    let (then, now) = wait::find("samples", || prometheus.span("exactop_boundary_seconds"));
     assert!(then < now, "{then} {now}");
     let at = |expression: &str, time: f64| prometheus.at(expression, time);
     let named = "sum(exactop_cpu_seconds_total{account=~\"tasks|exited\"} @)";
