@@ -166,8 +166,10 @@ fn a_process_on_its_cpus() {
         groups[0].take(spin.pid());
         let mut between = Duration::ZERO;
         let used = window_of(&mut books, &groups, || {
+            until::has_run(spin.pid());
             sleep(Duration::from_millis(600));
             between = groups[1].take(spin.pid());
+            until::has_run(spin.pid());
             sleep(Duration::from_millis(300));
         });
         let unclear = used.ends + between + stamps(&used.window, spin.pid());

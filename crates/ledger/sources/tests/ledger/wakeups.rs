@@ -54,7 +54,9 @@ struct Herded {
 fn herd(wake: Wake) -> Herded {
     let load = Herd::start(threads(), wake, rate()).expect("a herd");
     let totals = || load.totals().expect("it counts");
-    let mut source = open(vec![load.pid()]);
+    // On shared CPUs, going back to a lock takes long.
+    let options = Options { pids: vec![load.pid()], work_ns: 1000 * WORK_NS, ..Options::default() };
+    let mut source = Wakeups::open_with(&options).expect("the wake-ups' programs");
     wait::until("connections", || totals().accepted >= 3);
     let before = totals();
     source.window().expect("a window");
