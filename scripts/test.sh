@@ -13,13 +13,9 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 scripts/tools.sh nextest
 
-# cargo-nextest does not run the examples in the documentation; cargo does, and takes two seconds for
-# a crate without any.
+# cargo-nextest does not run the examples in the documentation; cargo does.
 if (($# == 0)); then
-    documented=$(grep -rlE --include='*.rs' '^ *//[/!] ```' crates/*/src crates/*/*/src xtask/src |
-        sed 's|/src/.*|/Cargo.toml|' | sort -u | xargs grep -hm 1 '^name = ' | cut -d'"' -f2)
-    # shellcheck disable=SC2086 # names
-    "$cargo" test --quiet --doc $(printf -- '-p %s ' $documented)
+    "$cargo" test --quiet --workspace --doc
 fi
 # If both a package and the workspace are named, cargo builds the whole workspace.
 scope=(--workspace)
