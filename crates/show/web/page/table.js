@@ -104,7 +104,7 @@ class Table {
   columns(state) {
     if (state.cols) return this.model.columns.map((_, i) => i).filter(i => state.cols.includes(this.model.columns[i].name));
     // The default columns, without those that are unknown in all rows.
-    const isKnown = i => [...this.model.rows.values()].some(row => Array.isArray(row.figures[i]) ? row.figures[i].some(figure => figure !== null) : row.figures[i]);
+    const isKnown = i => [...this.model.rows.values()].some(row => Array.isArray(row.figures[i]) ? row.figures[i].some(figure => figure !== null) : row.figures[i] !== null);
     return USUAL.map(name => this.model.column(name)).filter(i => i >= 0 && isKnown(i));
   }
 
