@@ -7,6 +7,7 @@ use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_model::text::escape::escape_str;
 use exactop_model::words::blame::culprit_name;
+use exactop_recording::Gap;
 use exactop_report::statistics::{CONFIDENCE, FEWEST};
 use std::fmt::Write;
 
@@ -71,16 +72,30 @@ pub fn head(stretch: &Stretch, clock: Clock) -> String {
     for later in &stretch.later {
         let _ = write!(text, ", then booted with Linux {}", escape_str(&later.kernel));
     }
-    let lost: u64 = stretch.gaps.iter().filter_map(|gap| gap.length_ns).sum();
-    if !stretch.gaps.is_empty() {
-        let gaps = count(stretch.gaps.len() as u64, "gap");
-        let _ = write!(text, "; {gaps}, {}", seconds(lost as f64));
-    }
+    text += &gaps(&stretch.gaps);
     if stretch.inexact > 0 {
         let are = if stretch.inexact == 1 { "is" } else { "are" };
         let _ = write!(text, "; {} {are} inexact", count(stretch.inexact, "window"));
     }
     text
+}
+
+/// Their number and length; a gap across a boot has no known length.
+fn gaps(all: &[Gap]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let known: Vec<u64> = all.iter().filter_map(|gap| gap.length_ns).collect();
+    let unknown = all.len() - known.len();
+    let length = match (known.is_empty(), unknown) {
+        (false, 0) => format!(", {}", seconds(known.iter().sum::<u64>() as f64)),
+        (true, _) => " of unknown length".into(),
+        (false, _) => {
+            let lost = seconds(known.iter().sum::<u64>() as f64);
+            format!(", {lost} and {unknown} of unknown length")
+        }
+    };
+    format!("; {}{length}", count(all.len() as u64, "gap"))
 }
 
 /// Notes on what makes the two stretches hard to compare.

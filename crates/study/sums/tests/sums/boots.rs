@@ -72,6 +72,7 @@ fn groups_and_users_of_two_boots_are_not_mixed() {
         }
         let head = text::head(&groups, &|ns| ns.to_string());
         assert!(head.contains("Linux 6.18.0-one, then booted with Linux 6.18.0-two"), "{head}");
+        assert!(head.contains("; 1 gap of unknown length"), "{head}");
     }
 }
 
@@ -88,6 +89,8 @@ fn no_piece_spans_a_gap_or_a_boot() {
     boot(&path, "two", &mut Drawn::new(4, Planted::default()), 201, false);
     let stretch = read(&path, Grouping::Command, None);
     assert_eq!((stretch.windows, stretch.gaps.len()), (4 * 201, 3));
+    let head = text::head(&stretch, &|ns| ns.to_string());
+    assert!(head.contains("; 3 gaps, 7202.0 s and 1 of unknown length"), "{head}");
     assert!(stretch.slots.len() <= 480, "{}", stretch.slots.len());
     for slot in &stretch.slots {
         let wall = u64::try_from(slot.to_wall_ns - slot.from_wall_ns).expect("a length");
