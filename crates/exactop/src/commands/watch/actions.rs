@@ -101,7 +101,7 @@ impl Host for LiveHost {
             Ok(None) => {
                 Err(format!("group {} does not exist any more: choose another", limit.group))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(harmless(&error.to_string())),
         }
     }
 
