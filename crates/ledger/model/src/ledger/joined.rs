@@ -85,7 +85,9 @@ impl Joined {
             let tasks = self.tasks.values_mut().map(|t| &mut t.delta);
             let exited = self.exited.values_mut().chain(&mut self.ended).map(|e| &mut e.delta);
             let cpus = sum.cpus.iter_mut().chain(&mut window.cpus);
-            fold_interrupts(tasks.chain(exited), cpus);
+            let moves = self.moves.iter_mut().chain(&mut sum.moves).chain(&mut window.moves);
+            let moved = moves.map(|moved| &mut moved.used);
+            fold_interrupts(tasks.chain(exited).chain(moved), cpus);
             let outside = sum.outside.iter_mut().chain(&mut window.outside);
             outside.for_each(Outside::fold_interrupts);
         }

@@ -4,7 +4,10 @@ use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::ledger::exactness::WindowState::{self, Exact, Inexact, Repaired};
 use exactop_model::ledger::exactness::{RepairedTasks, Repairs};
 use exactop_model::ledger::joined::Joined;
-use exactop_model::{Book, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window};
+use exactop_model::ledger::snapshot::GroupMove;
+use exactop_model::{
+    Book, Counter, Counters, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window,
+};
 use exactop_testkit::{snapshot, window};
 
 /// The state of a ledger's window after `change`, by itself and on the screen.
@@ -78,6 +81,28 @@ fn a_task_repaired_in_every_window_counts_once() {
     assert_eq!(repairs.tasks, Some(2 + 6), "the ended cannot be told from each other");
     let window = joined.window().expect("three windows");
     assert_eq!((window.repaired_tasks, window.state()), (Some(8), Repaired));
+}
+
+/// Interrupts measured in one window only are part of run time in the sum, also of what moved.
+#[test]
+fn a_move_joined_with_an_unmeasured_window_keeps_its_time() {
+    let (mut measured, book) = window(SourceKind::Ledger, 1, None);
+    measured.cpus.iter_mut().for_each(|cpu| cpu.time.irq_ns = Some(0));
+    let mut used = Counters::unknown();
+    used.set(Counter::RunNs, 10);
+    used.set(Counter::IrqNs, 2);
+    measured.moves = vec![GroupMove { from: 1, to: 2, used }];
+    let mut unmeasured = Window { moves: Vec::new(), ..measured.clone() };
+    unmeasured.cpus.iter_mut().for_each(|cpu| cpu.time.irq_ns = None);
+    for windows in [[&measured, &unmeasured, &measured], [&unmeasured, &measured, &unmeasured]] {
+        let mut joined = Joined::default();
+        windows.iter().for_each(|window| joined.add((*window).clone(), &book));
+        let moves = joined.window().expect("three windows").moves;
+        let times = windows.iter().filter(|window| !window.moves.is_empty()).count() as u64;
+        let [moved] = &moves[..] else { panic!("{moves:?}") };
+        assert_eq!(moved.used.get(Counter::RunNs), Some(12 * times));
+        assert_eq!(moved.used.get(Counter::IrqNs), None);
+    }
 }
 
 #[test]
