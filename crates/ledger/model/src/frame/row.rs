@@ -187,7 +187,7 @@ impl Row {
 
     /// User and system time, ns, if both were measured for the whole window.
     pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
-        exact_split_ns(&self.delta)
+        self.delta.exact_split_ns()
     }
 
     /// CPU time of the row and its children in the window, executed and stolen, ns. A part that is
@@ -211,18 +211,12 @@ impl Row {
             return waited.ok_or(Missing::Source);
         };
         let run = children.get(Counter::RunNs).ok_or(Missing::Source)?;
-        match exact_split_ns(children) {
+        match children.exact_split_ns() {
             Some(exact) => Ok(exact),
             None if run == 0 => Ok((0, 0)),
             None => by_ticks(run, children).ok_or(Missing::NoTick),
         }
     }
-}
-
-fn exact_split_ns(counters: &Counters) -> Option<(u64, u64)> {
-    let part = |c| counters.get(c);
-    let (user, system) = part(Counter::UserNs).zip(part(Counter::SystemNs))?;
-    (part(Counter::RunNs) == Some(user + system)).then_some((user, system))
 }
 
 /// Splits CPU time by the kernel's tick counts; `None` if no tick hit.

@@ -140,6 +140,12 @@ impl Counters {
         Counters { known: (1 << Counter::COUNT) - 1, values: [0; Counter::COUNT] }
     }
 
+    /// User and system time, ns, if all run time was split at the system calls.
+    pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
+        let (user, system) = self.get(Counter::UserNs).zip(self.get(Counter::SystemNs))?;
+        (self.get(Counter::RunNs) == Some(user + system)).then_some((user, system))
+    }
+
     /// The value, if known.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         (self.known & (1 << counter as u64) != 0).then_some(self.values[counter as usize])

@@ -73,14 +73,13 @@ impl Usage {
     fn post(&mut self, charge: &Charge<'_>) {
         let delta: &Counters = charge.counters;
         let known = |counter| u128::from(delta.get(counter).unwrap_or(0));
-        let is_exact = [Counter::UserNs, Counter::SystemNs].iter().all(|&c| delta.get(c).is_some());
-        let [user, system] = match is_exact {
-            true => [Counter::UserNs, Counter::SystemNs],
-            false => [Counter::UtimeNs, Counter::StimeNs],
+        let (user, system) = match delta.exact_split_ns() {
+            Some((user, system)) => (user.into(), system.into()),
+            None => (known(Counter::UtimeNs), known(Counter::StimeNs)),
         };
         self.run_ns += known(Counter::RunNs);
-        self.user_ns += known(user);
-        self.system_ns += known(system);
+        self.user_ns += user;
+        self.system_ns += system;
         for (sum, (_, counter)) in self.waits_ns.iter_mut().zip(WAITS) {
             *sum += known(counter);
         }

@@ -136,9 +136,7 @@ impl Tree {
 
     /// User and system time, ns, if measured at the system calls.
     pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
-        let of = |c| self.delta.get(c);
-        let (user, system) = (of(Counter::UserNs)?, of(Counter::SystemNs)?);
-        (user + system == self.run_ns()).then_some((user, system))
+        self.delta.exact_split_ns()
     }
 
     /// Number of processes that exited.

@@ -95,7 +95,7 @@ fn times(report: &RunReport) -> String {
     let (user, system) = report.user_system_ns();
     let cpu = report.cpu_ns();
     let percent = 100.0 * cpu as f64 / report.elapsed_ns.max(1) as f64;
-    let exact = report.tree.as_ref().map_or(true, |tree| tree.exact_split_ns().is_some());
+    let exact = report.tree.as_ref().is_ok_and(|tree| tree.exact_split_ns().is_some());
     let tilde = if exact { "" } else { "~" };
     let processes = match &report.tree {
         Ok(tree) => {
