@@ -2,12 +2,15 @@
 //! writes.
 
 use crate::daemon::Daemon;
-use crate::helpers::rights::{await_threads, documented, each_thread_has, of};
-use crate::helpers::run::{run, without_ledger};
+use crate::helpers::processes::Load;
+use crate::helpers::rights::{await_threads, documented, each_thread_has, field, of};
+use crate::helpers::run::{command, run, without_ledger};
+use exactop_testkit::wait;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{lchown, symlink, PermissionsExt};
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 
 /// Threads of a daemon with a page of metrics and a collector.
 const THREADS: [&str; 5] = ["exactop", "exactop-growth", "exactop-names", "metrics", "otlp"];
@@ -27,6 +30,26 @@ fn each_thread_of_the_daemon_keeps_the_documented_rights() {
     let threads = each_thread_has(&pid, expected);
     for name in THREADS {
         assert!(threads.iter().any(|thread| thread == name), "{name}: {threads:?}");
+    }
+}
+
+/// The thread that reads from the daemon begins before its process gives up its rights.
+#[test]
+fn each_thread_of_a_reader_keeps_the_documented_rights() {
+    if without_ledger() {
+        return;
+    }
+    let daemon = Daemon::start(&[]);
+    let socket = daemon.socket().display().to_string();
+    let expected = documented("`--json`", "procfs");
+    for words in [&["--json", "-d", "0.1"][..], &["web", "--listen", "127.0.0.1:0"]] {
+        let mut reader = command(&[words, &["--source", "daemon", "--socket", &socket]].concat());
+        let reader = Load::start(reader.stderr(Stdio::null()));
+        let pid = reader.pid().to_string();
+        wait::until("a fence", || field(&pid, "Seccomp:") == "2");
+        await_threads(&pid, &["daemon"]);
+        assert_eq!(of(&pid), expected, "{words:?}");
+        each_thread_has(&pid, expected);
     }
 }
 

@@ -27,6 +27,12 @@ pub fn keep(kept: Caps, asked: Caps) -> Result<()> {
     set_capabilities(None, CapabilitySets { effective, permitted, inheritable: Caps::empty() })
 }
 
+/// Drops all capabilities of the calling thread, which only reads from what is open. If a container's
+/// seccomp filter refuses this, the thread keeps those of the process.
+pub fn give_up() {
+    let _ = keep(Caps::empty(), Caps::empty());
+}
+
 /// Prevents started programs from getting other capabilities. This needs CAP_SETPCAP; other
 /// processes have no_new_privs.
 fn bounded(kept: Caps) -> Result<()> {

@@ -7,7 +7,7 @@ use exactop_model::ledger::merged::Merged;
 use exactop_model::text::escape::harmless;
 use exactop_recording::stream::{Incoming, StreamError, StreamItem};
 use exactop_recording::RecordingInfo;
-use exactop_sources::pid_namespace;
+use exactop_sources::{own_rights, pid_namespace};
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -86,11 +86,18 @@ impl Connection {
         let nobody = |error| ServiceError::unconnected(path, error);
         let stream = UnixStream::connect(path).map_err(nobody)?;
         let reading = stream.try_clone().map_err(nobody)?;
-        let theirs = shared.clone();
+        let (theirs, ready) = (shared.clone(), Arc::new(Barrier::new(2)));
+        let is_ready = ready.clone();
+        // Started before the process gives up its rights, it would keep them.
         let thread = std::thread::Builder::new()
             .name("daemon".into())
-            .spawn(move || listen(reading, &theirs))
+            .spawn(move || {
+                own_rights::give_up();
+                is_ready.wait();
+                listen(reading, &theirs);
+            })
             .map_err(|error| ServiceError::Io { what: "start a thread", error })?;
+        ready.wait();
         Ok(Connection { stream, thread: Some(thread), opened_by: std::process::id() })
     }
 

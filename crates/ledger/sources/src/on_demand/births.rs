@@ -6,11 +6,10 @@ use crate::bpf::refusal::failed;
 use crate::bpf::skeleton::Open;
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Room};
-use crate::own_rights::keep;
+use crate::own_rights::give_up;
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::thread::CapabilitySet;
 use skel::types::ex_birth;
 use skel::BirthsSkelBuilder;
 use std::cell::RefCell;
@@ -169,7 +168,7 @@ impl<T: 'static> ProbeThread<T> {
 /// but the user's, because other users wrote what the thread reads.
 fn set_up_thread() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
-    let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
+    give_up();
 }
 
 /// Checks if the kernel accepts the program; attaches nothing.

@@ -7,9 +7,8 @@
 use super::messages::{answer, Answer, Ask, Records};
 use super::socket::Kernel;
 use crate::error::SourceError;
-use crate::own_rights::keep;
+use crate::own_rights::give_up;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::thread::CapabilitySet;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,7 +112,7 @@ impl Listeners {
             let (state, stop, ready) = (Arc::clone(state), Arc::clone(stop), Arc::clone(&ready));
             let spawned = std::thread::Builder::new().name("exits".into());
             spawned.spawn(move || {
-                give_up_rights();
+                give_up();
                 ready.wait();
                 keep_empty(&fds, &state, &stop);
             })
@@ -161,13 +160,6 @@ fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
             }
         }
     }
-}
-
-/// Drops the thread's rights: it only reads from open sockets. Capabilities belong to a thread, so
-/// the thread itself must drop them.
-fn give_up_rights() {
-    // If a container's filter refuses this, the thread keeps the rights of the process.
-    let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
 }
 
 impl Drop for Listeners {
