@@ -6,11 +6,10 @@ use super::{ExtraAccess, Measure};
 use crate::options::config;
 use exactop_cgroups::mountinfo::OURS;
 use exactop_cgroups::Hierarchy;
-use exactop_sources::probe;
+use exactop_sources::{own_rights, probe};
 use landlock::{
     path_beneath_rules, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort,
-    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
-    Scope, ABI,
+    RestrictionStatus, RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 use std::path::{Path, PathBuf};
 
@@ -19,8 +18,6 @@ use std::path::{Path, PathBuf};
 const READ: &[&str] = &["/proc", "/sys", "/etc", "/usr", "/run", "/var/run", "/lib", "/boot"];
 /// The controlling terminal, and devices that programs expect.
 const DEVICES: &[&str] = &["/dev/tty", "/dev/null", "/dev/urandom"];
-/// The requested version; an older kernel applies what it knows.
-const WANTED: ABI = ABI::V6;
 
 /// How far files are restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,14 +106,17 @@ fn written(writes: Writes) -> Vec<PathBuf> {
     }
 }
 
-/// The directory of the configuration; if it does not exist, the existing directory above it.
+/// The directory of the configuration, and of its target if the file is a link, which is replaced.
 fn configuration() -> Vec<PathBuf> {
     let Some(path) = config::path() else { return Vec::new() };
-    // If the file is a link, its target is replaced.
     let real = std::fs::canonicalize(&path).ok();
-    let there =
-        |path: &Path| path.ancestors().skip(1).find(|above| above.is_dir()).map(PathBuf::from);
-    real.iter().chain([&path]).filter_map(|path| there(path)).collect()
+    real.iter().chain([&path]).filter_map(|path| directory_of(path)).map(PathBuf::from).collect()
+}
+
+/// The directory of the file; if it does not exist, the existing one above it, but at most the
+/// user's own: HOME/.config/exactop, HOME/.config, HOME. If that is missing too, none.
+fn directory_of(file: &Path) -> Option<&Path> {
+    file.ancestors().skip(1).take(3).find(|above| above.parent().is_some() && above.is_dir())
 }
 
 #[derive(Default)]
@@ -138,9 +138,8 @@ fn ports(
 
 impl Rules {
     fn apply(&self) -> Result<RestrictionStatus, RulesetError> {
-        let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-        let write: BitFlags<AccessFs> = AccessFs::from_all(WANTED) & !AccessFs::Execute;
+        let write: BitFlags<AccessFs> = AccessFs::from_all(own_rights::WANTED) & !AccessFs::Execute;
         let zone = std::env::var_os("TZ").map(|zone| {
             let text = zone.to_string_lossy().into_owned();
             PathBuf::from(text.trim_start_matches(':'))
@@ -148,12 +147,11 @@ impl Rules {
         let zone = zone.filter(|path| path.is_absolute());
         let known = READ.iter().chain(exactop_cgroups::containers::READ);
         let read_paths = known.map(Path::new).chain(self.read.iter().map(PathBuf::as_path));
-        Ruleset::default()
-            .handle_access(AccessFs::from_all(WANTED))?
-            .handle_access(AccessNet::from_all(WANTED))?
-            .scope(Scope::AbstractUnixSocket)?
-            .create()?
-            .add_rules(path_beneath_rules(read_paths.chain(zone.as_deref()), read))?
+        own_rights::no_files()?
+            .add_rules(path_beneath_rules(
+                read_paths.chain(zone.as_deref()),
+                own_rights::reading(),
+            ))?
             .add_rules(path_beneath_rules(DEVICES, device))?
             .add_rules(path_beneath_rules(&self.write, write))?
             .add_rules(ports(self.listens, AccessNet::BindTcp))?
@@ -225,6 +223,18 @@ mod tests {
             return eprintln!("left out: this kernel has no landlock");
         }
         assert_eq!(fs::read(others.path().join("there")).expect("still there"), b"before");
+    }
+
+    #[test]
+    fn a_missing_home_makes_nothing_above_it_writable() {
+        let home = tempfile::tempdir().expect("a directory");
+        let file = |home: &Path| home.join(".config/exactop/config.toml");
+        assert_eq!(directory_of(&file(home.path())), Some(home.path()));
+        fs::create_dir(home.path().join(".config")).expect("a directory");
+        assert_eq!(directory_of(&file(home.path())), Some(&*home.path().join(".config")));
+        for missing in [home.path().join("ghost"), "/nonexistent".into(), "/".into()] {
+            assert_eq!(directory_of(&file(&missing)), None, "{}", missing.display());
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use exactop_recording::stream::{Incoming, StreamError, StreamItem};
 use exactop_recording::RecordingInfo;
 use exactop_sources::{own_rights, pid_namespace};
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::thread::CapabilitySet;
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -92,7 +93,7 @@ impl Connection {
         let thread = std::thread::Builder::new()
             .name("daemon".into())
             .spawn(move || {
-                own_rights::give_up();
+                own_rights::give_up_all_but(CapabilitySet::empty());
                 is_ready.wait();
                 listen(reading, &theirs);
             })

@@ -11,7 +11,7 @@ use crate::bpf::parts::Maps;
 use crate::bpf::refusal;
 use crate::bpf::wire::ex_chunks;
 use crate::error::SourceError;
-use crate::own_rights::keep;
+use crate::own_rights::give_up_all_but;
 use libbpf_rs::{libbpf_sys, MapHandle, MapType, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -235,7 +235,7 @@ impl Answering {
     fn set_up(&self) {
         // Tasks that fork at full speed must not keep this thread from running.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
-        keep_only_bpf();
+        give_up_all_but(CapabilitySet::BPF | CapabilitySet::PERFMON);
     }
 
     fn run(&self, ring: &MapHandle) {
@@ -282,12 +282,6 @@ impl Answering {
             }
         }
     }
-}
-
-/// Gives up all rights but those for making maps. Capabilities belong to a thread, so this thread
-/// gives them up itself. If it may not, it keeps those of the process.
-fn keep_only_bpf() {
-    let _ = keep(CapabilitySet::BPF | CapabilitySet::PERFMON, CapabilitySet::empty());
 }
 
 /// Memory of the first chunks of both tables, bytes.

@@ -6,7 +6,7 @@ use crate::bpf::refusal::failed;
 use crate::bpf::skeleton::Open;
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Room};
-use crate::own_rights::give_up;
+use crate::own_rights::give_up_all_but_reading;
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -164,11 +164,11 @@ impl<T: 'static> ProbeThread<T> {
     }
 }
 
-/// Gives the thread high priority, because a container may live for milliseconds. Takes all rights
-/// but the user's, because other users wrote what the thread reads.
+/// Gives the thread high priority, because a container may live for milliseconds. The thread
+/// keeps no right but to read, because other users wrote what it reads.
 fn set_up_thread() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
-    give_up();
+    give_up_all_but_reading();
 }
 
 /// Checks if the kernel accepts the program; attaches nothing.

@@ -7,8 +7,9 @@
 use super::messages::{answer, Answer, Ask, Records};
 use super::socket::Kernel;
 use crate::error::SourceError;
-use crate::own_rights::give_up;
+use crate::own_rights::give_up_all_but;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::thread::CapabilitySet;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,7 +113,7 @@ impl Listeners {
             let (state, stop, ready) = (Arc::clone(state), Arc::clone(stop), Arc::clone(&ready));
             let spawned = std::thread::Builder::new().name("exits".into());
             spawned.spawn(move || {
-                give_up();
+                give_up_all_but(CapabilitySet::empty());
                 ready.wait();
                 keep_empty(&fds, &state, &stop);
             })
