@@ -19,9 +19,12 @@ impl Names {
     /// Keeps tracepoints and the names in `also`. `None` if the bytes are no BTF of this machine.
     pub fn parse(btf: &[u8], also: &[&str]) -> Option<Names> {
         let strings = strings(btf)?.split(|&b| b == 0);
-        let wanted = strings
-            .filter_map(|name| std::str::from_utf8(name).ok())
-            .filter(|name| name.starts_with(TRACEPOINT) || also.contains(name));
+        // There are some 100,000 names: only the few that are kept become text.
+        let is_wanted = |name: &&[u8]| {
+            name.starts_with(TRACEPOINT.as_bytes())
+                || also.iter().any(|also| also.as_bytes() == *name)
+        };
+        let wanted = strings.filter(is_wanted).filter_map(|name| std::str::from_utf8(name).ok());
         Some(Names(wanted.map(String::from).collect()))
     }
 
