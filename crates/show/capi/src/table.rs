@@ -100,9 +100,10 @@ const _: () = assert!(size_of::<exactop_books>() == 96 && size_of::<exactop_row>
 impl exactop_table {
     /// A table of all tasks in the book.
     pub fn of_book(book: &Book) -> exactop_table {
-        let all = book.processes().flat_map(|(_, process)| process.tasks.iter());
-        let samples = all.filter_map(|&account| book.task(account));
-        exactop_table { rows: samples.map(|s| (of_sample(s), s.counters)).collect(), books: None }
+        exactop_table {
+            rows: book.tasks().map(|sample| (of_sample(&sample), sample.counters)).collect(),
+            books: None,
+        }
     }
 
     /// A table of a window.

@@ -288,8 +288,9 @@ fn nothing_yet(provenance: &Provenance) -> Counters {
 }
 
 impl Builder<'_> {
-    fn keeps_books(&self) -> bool {
-        self.window.end.provenance.source.keeps_books()
+    /// False for recordings of a version that did not count repairs.
+    fn counts_repairs(&self) -> bool {
+        self.window.end.provenance.source.keeps_books() && self.window.repaired_tasks.is_some()
     }
 
     fn row(&self, kind: RowKind, task: &TaskDelta) -> Row {
@@ -305,7 +306,7 @@ impl Builder<'_> {
             threads: task.sample.threads.or(Some(1)),
             exited_processes: 0,
             exited_tasks: 0,
-            repairs: task.audit.filter(|_| self.keeps_books()).map(|audit| audit.repairs),
+            repairs: task.audit.filter(|_| self.counts_repairs()).map(|audit| audit.repairs),
             life_ns: task.life_ns,
             delta: task.delta,
             total: task.sample.counters,
@@ -485,7 +486,7 @@ impl Builder<'_> {
             let owner = self.by.map(|by| Owner::of_exit(by, s, self.book));
             let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid, owner);
             let row = merged.entry(key).or_insert_with(|| {
-                let repairs = self.keeps_books().then_some(0);
+                let repairs = self.counts_repairs().then_some(0);
                 Row { repairs, ..exited_row(s, ppid, threads_only) }
             });
             row.exited_processes += exit.processes;

@@ -379,12 +379,18 @@ impl Book {
         Some(TaskSample { counters: known.counters_at(at_ns), ..known.sample })
     }
 
+    /// All tasks as of the last snapshot, process by process.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskSample> + '_ {
+        let accounts = self.processes.values().flat_map(|process| &process.tasks);
+        let at_ns = self.at_ns();
+        accounts.filter_map(move |&account| self.as_of(account, at_ns?))
+    }
+
     /// The last snapshot with all tasks as of its instant, process by process. A book that starts
     /// with it continues exactly like this one.
     pub fn whole(&self) -> Option<Snapshot> {
         let mut whole = self.last.clone()?;
-        let accounts = self.processes.values().flat_map(|p| &p.tasks);
-        whole.tasks = accounts.filter_map(|&account| self.as_of(account, whole.at_ns)).collect();
+        whole.tasks = self.tasks().collect();
         whole.exited = self.exits.values().copied().collect();
         whole.groups = self.groups.all();
         whole.leader_names = self.leader_names.iter().map(|(&tgid, &comm)| (tgid, comm)).collect();

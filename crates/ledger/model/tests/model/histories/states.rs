@@ -4,7 +4,7 @@ use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::ledger::exactness::WindowState::{self, Exact, Inexact, Repaired};
 use exactop_model::ledger::exactness::{RepairedTasks, Repairs};
 use exactop_model::ledger::joined::Joined;
-use exactop_model::ledger::snapshot::GroupMove;
+use exactop_model::ledger::snapshot::{GroupMove, MicroState};
 use exactop_model::{
     Book, Counter, Counters, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window,
 };
@@ -52,6 +52,36 @@ fn a_source_without_events_has_no_number_of_repairs() {
     for source in [SourceKind::Procfs, SourceKind::Snapshot, SourceKind::Taskstats] {
         assert_eq!(of(source).events, None, "{source:?}");
     }
+}
+
+/// A recording of a version that did not count repairs has none, not zero.
+#[test]
+fn rows_of_a_window_without_a_count_of_repairs_have_none() {
+    let (mut window, book) = window(SourceKind::Ledger, 1, None);
+    for tasks in [window.repaired_tasks, None] {
+        window.repaired_tasks = tasks;
+        let frame = Frame::new(&window, &book, &FrameOptions::default());
+        let mut rows = frame.rows.iter().chain(&frame.exited);
+        assert!(rows.all(|row| row.repairs.is_some() == tasks.is_some()), "{tasks:?}");
+        assert!(!frame.exited.is_empty());
+    }
+}
+
+/// The state that a task is in goes on, although the task has no event.
+#[test]
+fn tasks_without_an_event_are_as_of_the_last_snapshot() {
+    let [first, mut second] = [1, 2].map(|n| snapshot(SourceKind::Ledger, n, None));
+    (second.tasks, second.complete) = (Vec::new(), false);
+    let length = second.at_ns - first.at_ns;
+    let mut book = Book::new();
+    let mut asleep = |snapshot| {
+        book.advance(snapshot);
+        let asleep = book.tasks().filter(|task| task.state == MicroState::Sleep);
+        asleep.filter_map(|task| task.counters.get(Counter::SleepNs)).collect::<Vec<_>>()
+    };
+    let (before, after) = (asleep(first), asleep(second));
+    assert!(!before.is_empty());
+    assert_eq!(after, before.iter().map(|ns| ns + length).collect::<Vec<_>>());
 }
 
 /// In every window the third task and two exited tasks are repaired, in the first window the fourth
