@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts
     idle_ns UInt64 CODEC(T64, ZSTD(1)),
     offline_ns UInt64 CODEC(T64, ZSTD(1)),
     residual_ns Int64 CODEC(T64, ZSTD(1)),
+    -- True if the window is exact or repaired.
     exact Bool,
     source LowCardinality(String),
     -- Switches that the kernel counted but did not show; null if the kernel has no such count.

@@ -4,6 +4,7 @@
 use super::{Balance, Host, Stretches};
 use crate::rows::Unread;
 use crate::sums::Sums;
+use exactop_model::text::escape::harmless;
 use serde_json::{json, Map, Value};
 
 const SCHEMA: &str = "exactop.fleet_check";
@@ -24,7 +25,7 @@ pub fn json(balance: &Balance) -> String {
 }
 
 fn unread(unread: &Unread) -> Value {
-    json!({ "path": unread.path.to_string_lossy(), "error": unread.error })
+    json!({ "path": harmless(&unread.path.to_string_lossy()), "error": harmless(&unread.error) })
 }
 
 fn sums(sums: &Sums) -> Value {
@@ -56,7 +57,7 @@ fn host(host: &Host) -> Value {
         })
     };
     json!({
-        "host": host.name,
+        "host": harmless(&host.name),
         "is_well": host.is_well(),
         "boots": host.boots,
         "windows": host.windows,
@@ -82,7 +83,7 @@ fn host(host: &Host) -> Value {
         "residual_windows": quality.residual,
         "residuals_ns": quality.residual_ns.to_string(),
         "missed_windows": quality.missed,
-        "missed_switches": quality.missed_switches.to_string(),
+        "missed_switches": (quality.without_witness < host.windows).then(|| quality.missed_switches.to_string()),
         "windows_without_witness": quality.without_witness,
         "inexact_windows": quality.inexact,
     })

@@ -403,7 +403,10 @@ fn names_are_harmless_and_json_has_all_of_it() {
     let all = (3 * WINDOWS + 5) * 20 * SECOND;
     assert_eq!(told["sums"]["cpus_x_time_ns"], all.to_string());
     assert_eq!(told["sums"]["steal_ns"], serde_json::Value::Null);
-    assert_eq!(told["hosts"][3]["host"], hostile);
+    // JSON alone escapes only control characters below 0x20.
+    let harmless = exactop_model::text::escape::harmless(hostile);
+    assert_eq!(told["hosts"][3]["host"], harmless);
+    assert!(!harmless.contains(['\x1b', '\u{202e}']), "{harmless:?}");
 }
 
 /// A store keeps accepting rows. Charges come first; a window whose accounts came later is left out

@@ -1,6 +1,7 @@
 //! A difference as one JSON object. Sums are texts, as in the balance.
 
 use super::{Difference, Row, Side};
+use exactop_model::text::escape::harmless;
 use serde_json::{json, Value};
 
 const SCHEMA: &str = "exactop.fleet_diff";
@@ -65,7 +66,7 @@ fn side(side: &Side) -> Value {
 fn row(row: &Row) -> Value {
     let interval = row.apart.and_then(|apart| apart.interval);
     json!({
-        "name": row.name,
+        "name": row.name.as_deref().map(harmless),
         "change": row.change.name(),
         "a_ns": row.a_ns.to_string(),
         "b_ns": row.b_ns.to_string(),

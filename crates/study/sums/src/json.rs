@@ -3,6 +3,7 @@
 use crate::compare::{Difference, Row};
 use crate::pairs::PairChange;
 use crate::stretch::Stretch;
+use exactop_model::text::escape::escape_str;
 use serde_json::{json, Value};
 
 /// Name of the schema.
@@ -47,9 +48,9 @@ pub fn stretch(stretch: &Stretch) -> Value {
     let machine = stretch.machine.as_ref();
     let wall = |ns: i128| i64::try_from(ns).ok();
     json!({
-        "host": machine.map(|machine| &machine.host),
-        "kernel": machine.map(|machine| &machine.kernel),
-        "boot_id": machine.map(|machine| &machine.boot_id),
+        "host": machine.map(|machine| escape_str(&machine.host)),
+        "kernel": machine.map(|machine| escape_str(&machine.kernel)),
+        "boot_id": machine.map(|machine| escape_str(&machine.boot_id)),
         "cpus": stretch.cpus,
         "from_wall_ns": stretch.spans.and_then(|(from, _)| wall(from)),
         "to_wall_ns": stretch.spans.and_then(|(_, to)| wall(to)),
