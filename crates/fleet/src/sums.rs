@@ -93,6 +93,22 @@ impl Sums {
     }
 }
 
+/// A note if only some windows of these sums measure interrupts or steal separately.
+pub(crate) fn measured_in_part(all: &[&Sums]) -> Option<String> {
+    let in_part = |of: fn(&Sums) -> u64| {
+        all.iter().any(|sums| of(sums) < sums.windows) && all.iter().any(|sums| of(sums) > 0)
+    };
+    let irq = in_part(|sums| sums.irq_windows).then_some("interrupts");
+    let steal = in_part(|sums| sums.steal_windows).then_some("steal");
+    let what: Vec<&str> = irq.into_iter().chain(steal).collect();
+    (!what.is_empty()).then(|| {
+        format!(
+            "Not all windows measure {} separately: in the others it counts for the task that it interrupted.",
+            what.join(" and ")
+        )
+    })
+}
+
 /// Per cent, for display.
 pub(crate) fn pct(part: i128, all: u128) -> String {
     match all {

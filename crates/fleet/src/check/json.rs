@@ -4,8 +4,9 @@
 use super::{Balance, Host, Stretches};
 use crate::rows::Unread;
 use crate::sums::Sums;
-use exactop_model::text::escape::harmless;
+use exactop_model::text::escape::{escape, harmless};
 use serde_json::{json, Map, Value};
+use std::os::unix::ffi::OsStrExt;
 
 const SCHEMA: &str = "exactop.fleet_check";
 const VERSION: u32 = 1;
@@ -25,7 +26,7 @@ pub fn json(balance: &Balance) -> String {
 }
 
 fn unread(unread: &Unread) -> Value {
-    json!({ "path": harmless(&unread.path.to_string_lossy()), "error": harmless(&unread.error) })
+    json!({ "path": escape(unread.path.as_os_str().as_bytes()), "error": harmless(&unread.error) })
 }
 
 fn sums(sums: &Sums) -> Value {

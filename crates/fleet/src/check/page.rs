@@ -2,7 +2,7 @@
 
 use super::{Balance, Host, Stretches};
 use crate::by::brief;
-use crate::sums::{pct, seconds, Sums};
+use crate::sums::{measured_in_part, pct, seconds, Sums};
 use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 
@@ -123,7 +123,7 @@ fn sums(balance: &Balance) -> Vec<String> {
         0 => "every window once".into(),
         n => counted(n, "duplicate row"),
     };
-    vec![
+    let mut lines = vec![
         apart("accounts = CPUs x time", sums.accounts_ns(), sums.cpus_x_time_ns as i128, quality.open),
         apart("charges = tasks + exited", charged.0, charged.1, uneven),
         doubled,
@@ -131,7 +131,9 @@ fn sums(balance: &Balance) -> Vec<String> {
             "windows with a residual: {}; with missed switches: {}; without that witness: {}; not exact: {}",
             quality.residual, quality.missed, quality.without_witness, quality.inexact
         ),
-    ]
+    ];
+    lines.extend(measured_in_part(&[sums]));
+    lines
 }
 
 /// Findings of a host, one per line.

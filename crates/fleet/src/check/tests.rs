@@ -386,6 +386,18 @@ fn windows_without_a_witness_are_counted_separately() {
     assert!(text.contains("without that witness: 1; not exact: 1"), "{text}");
 }
 
+/// A sum of some windows is not called the whole.
+#[test]
+fn interrupts_that_only_some_windows_measure_are_named() {
+    let note = "Not all windows measure interrupts separately";
+    let mut made = Made::well();
+    let text = |made: &Made| page(&made.balance(), 10, &|ns| ns.to_string()).text();
+    assert!(!text(&made).contains(note));
+    let row = &mut made.accounts[0];
+    row.idle_ns += row.irq_ns.take().expect("measured");
+    assert!(made.balance().holds() && text(&made).contains(note), "{}", text(&made));
+}
+
 #[test]
 fn names_are_harmless_and_json_has_all_of_it() {
     let mut made = Made::well();

@@ -3,7 +3,7 @@
 use super::{BasisKind, Difference, Row, Side, Verdict};
 use crate::by::shown;
 use crate::check::counted;
-use crate::sums::seconds;
+use crate::sums::{measured_in_part, seconds};
 use crate::Clock;
 use exactop_report::plot::page::{Block, Document};
 use exactop_report::statistics::CONFIDENCE;
@@ -19,7 +19,7 @@ pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
         books(difference),
         Block::Paragraph("", come_to(difference)),
     ];
-    blocks.extend(told_apart(a, b).map(|text| Block::Paragraph("", text)));
+    blocks.extend(measured_in_part(&[&a.sums, &b.sums]).map(|text| Block::Paragraph("", text)));
     blocks.push(Block::Paragraph("", verdict(difference)));
     let (told, rest): (Vec<&Row>, Vec<&Row>) = difference.all().partition(|row| row.is_beyond());
     let (within, others): (Vec<&Row>, Vec<&Row>) =
@@ -121,22 +121,6 @@ fn come_to(difference: &Difference) -> String {
         text += &format!(" The books do not close: residual {residual} ns.");
     }
     text
-}
-
-/// A note if only some windows measure interrupts or steal separately.
-fn told_apart(a: &Side, b: &Side) -> Option<String> {
-    let in_part = |of: fn(&Side) -> u64| {
-        [a, b].iter().any(|side| of(side) < side.sums.windows) && of(a) + of(b) > 0
-    };
-    let irq = in_part(|side| side.sums.irq_windows).then_some("interrupts");
-    let steal = in_part(|side| side.sums.steal_windows).then_some("steal");
-    let what: Vec<&str> = irq.into_iter().chain(steal).collect();
-    (!what.is_empty()).then(|| {
-        format!(
-            "Not all windows measure {} separately: in the others it counts for the task that it interrupted.",
-            what.join(" and ")
-        )
-    })
 }
 
 fn verdict(difference: &Difference) -> String {

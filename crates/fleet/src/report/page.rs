@@ -60,7 +60,8 @@ fn in_words(report: &Report) -> String {
         text += &format!("; the largest: {}", largest.join(", "));
     }
     if sums.steal_windows > 0 {
-        text += &format!("; hypervisors took {} %", pct(sums.steal_ns as i128, all));
+        let least = if sums.steal_windows < sums.windows { "at least " } else { "" };
+        text += &format!("; hypervisors took {least}{} %", pct(sums.steal_ns as i128, all));
     }
     text += ".";
     let hosts = &report.balance.hosts;

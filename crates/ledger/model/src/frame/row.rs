@@ -196,7 +196,7 @@ impl Row {
         let steal = |of: &Counters| of.get(Counter::StealNs).unwrap_or(0);
         let own = self.delta.get(Counter::RunNs)? + steal(&self.delta);
         let children = match &self.children {
-            Some(children) => children.get(Counter::RunNs)? + steal(children),
+            Some(children) => children.get(Counter::RunNs).unwrap_or(0) + steal(children),
             None => self.children_split_ns().map_or(0, |(user, system)| user + system),
         };
         Some(own + children)
