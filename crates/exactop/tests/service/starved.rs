@@ -84,8 +84,21 @@ fn only_the_reader_and_the_server_have_a_raised_priority() {
         for name in ["export", "otlp"] {
             assert_eq!(of(&threads, name), (usual, OTHER), "{word}: {name}");
         }
-        assert_eq!(daemon.said(), "", "{word}");
+        // Nobody listens at port 9.
+        let said = daemon.said();
+        let others = said.lines().filter(|line| !line.contains("does not accept metrics"));
+        assert_eq!(others.collect::<String>(), "", "{word}");
     }
+}
+
+/// The sender asks for a window as soon as the daemon starts, when the ledger has just been read.
+#[test]
+fn the_first_page_does_not_wait_for_the_recorder() {
+    if without_ledger() {
+        return;
+    }
+    let (_daemon, port) = daemon_with("[record]\ninterval = \"1h\"\n");
+    page(port);
 }
 
 #[test]

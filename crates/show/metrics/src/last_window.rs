@@ -84,6 +84,11 @@ impl LastWindow {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True from a request for a window until one closes.
+    pub fn is_wanted(&self) -> bool {
+        self.state().asked.is_some()
+    }
+
     /// Counts a window that closed; the book is at its end. Pages show it from now on.
     pub fn close(
         &self,

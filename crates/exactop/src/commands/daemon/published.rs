@@ -119,7 +119,12 @@ impl Published {
         self.0.as_ref().map(|counting| counting.woken.as_fd())
     }
 
-    /// Clears the requests for a window.
+    /// True from a thread's request for a window until one closes.
+    pub fn is_wanted(&self) -> bool {
+        self.0.as_ref().is_some_and(|counting| counting.last.is_wanted())
+    }
+
+    /// Clears the wake-ups for requests.
     pub fn hear(&mut self) {
         let Some(counting) = &mut self.0 else { return };
         let mut bytes = [0; 64];

@@ -17,7 +17,7 @@ use exactop_sources::session::Session;
 use exactop_sources::{FollowedProcess, Request};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The last snapshot.
 pub type Latest = Rc<RefCell<Option<Snapshot>>>;
@@ -95,8 +95,11 @@ impl Serving {
             let most = self.kept.due().saturating_duration_since(Instant::now());
             let files = [Some(signals.file()), self.published.file()];
             let files: Vec<_> = files.into_iter().flatten().collect();
-            let most = most.min(supervisor.pause());
-            let asked = self.server.serve(most, &files).map_err(Failure::failed)?;
+            let mut most = most.min(supervisor.pause());
+            if self.published.is_wanted() {
+                most = most.min(self.fresh_for());
+            }
+            let woken = self.server.serve(most, &files).map_err(Failure::failed)?;
             if signals.caught().is_some() {
                 return Ok(());
             }
@@ -106,22 +109,21 @@ impl Serving {
                 supervisor.ready();
             }
             self.server.notices().iter().for_each(|notice| complain(&words(notice)));
-            let is_asked = asked.get(1).copied() == Some(true);
-            if is_asked {
+            if woken.get(1).copied() == Some(true) {
                 self.published.hear();
             }
             let is_due = self.kept.due() <= Instant::now() || self.server.is_due();
-            if is_due || (is_asked && !self.is_fresh()) {
+            if is_due || (self.published.is_wanted() && self.fresh_for().is_zero()) {
                 self.end_window()?;
             }
         }
     }
 
-    /// True if the last window ended less than 100 ms ago: at most ten windows end in a second.
+    /// The rest of the 100 ms in which no other window ends: at most ten windows end in a second.
     /// Pages also count such a window as new.
-    fn is_fresh(&self) -> bool {
-        let at_ns = self.session.book().at_ns();
-        at_ns.is_some_and(|at_ns| exactop_service::now_ns().saturating_sub(at_ns) < SHORTEST_NS)
+    fn fresh_for(&self) -> Duration {
+        let until_ns = self.session.book().at_ns().map_or(0, |at_ns| at_ns + SHORTEST_NS);
+        Duration::from_nanos(until_ns.saturating_sub(exactop_service::now_ns()))
     }
 
     /// Follows the processes that readers ask for now.
