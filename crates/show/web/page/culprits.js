@@ -34,8 +34,8 @@ class CulpritsView {
   }
 
   figures() {
-    const [first, second] = this.sums, names = [...new Set(this.sums.flatMap(sum => [...sum.keys()]))];
+    const [, second] = this.sums, names = [...new Set(this.sums.flatMap(sum => [...sum.keys()]))];
     const heads = ['command', 'culprit', 'wait_ns', ...(second ? ['wait_ns_second'] : [])].map(name => head('', name));
-    return [heads, names.map(name => [this.name, name, first.get(name) ?? 0, ...(second ? [second.get(name) ?? 0] : [])])];
+    return [heads, names.map(name => [this.name, name, ...this.sums.map((sum, i) => this.kept[i] ? sum.get(name) ?? 0 : null)])];
   }
 }

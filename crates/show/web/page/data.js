@@ -190,6 +190,10 @@ class Model {
       }
       this.cpus.set(cpu.cpu, known);
     }
+    // A CPU that was offline throughout has no figures.
+    for (const cpu of this.cpus.values()) {
+      for (const list of [cpu.busy_ns, cpu.most_permille]) while (list.length < this.n) list.push(null);
+    }
     for (const of of told.rows) {
       const row = new Row(of, before), known = this.rows.get(row.key);
       if (known) known.append(row); else this.rows.set(row.key, row);

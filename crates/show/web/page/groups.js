@@ -157,12 +157,17 @@ class GroupsView {
       node.sums = groupSums(node.members, node.heads, one);
       node.may = mayUse(this.paths, node, last);
       node.busy = node.sums.wanted ?? node.sums.usage ?? 0;
-      node.change = other ? (groupSums(node.members, node.heads, other).run ?? 0) / model.lengthNs(other) - (node.sums.run ?? 0) / length : null;
+      const [before, now] = [node.sums, other && groupSums(node.members, node.heads, other)];
+      const isKnown = other && before.run !== null && now.run !== null;
+      node.change = isKnown ? (now.run ?? 0) / model.lengthNs(other) - (before.run ?? 0) / length : null;
     }
     const lines = this.order(other).filter(node => node.busy > 0 || node.may.cpus !== null || node.change || node.key === state.group);
     this.lines = lines;
     this.table(lines, state, length, other);
-    const idle = this.nodes.size - lines.length, { count: left } = model.groupsLeftOut;
+    // Of a group without figures nothing is known.
+    const rest = new Set(this.nodes.values());
+    lines.forEach(node => rest.delete(node));
+    const idle = [...rest].filter(({ sums }) => (sums.wanted ?? sums.usage ?? null) !== null).length, { count: left } = model.groupsLeftOut;
     $('groups-told').textContent = `${count(lines.length)} ${lines.length === 1 ? 'row' : 'rows'}, those below included${lines.length > GROUP_ROWS ? `, the first ${GROUP_ROWS} here` : ''}${idle ? `; ${count(idle)} others did nothing and have no quota` : ''}${left ? `; ${count(left)} groups are ~other` : ''}.${this.ledgerWords(one)}`;
     this.group(state, view, chosen, one, other);
   }
@@ -213,13 +218,14 @@ class GroupsView {
       ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs more than in the first time range']] : []),
     ];
     const rows = lines.slice(0, GROUP_ROWS).map(node => {
-      const { sums, may } = node, share = ns => sums.wanted ? percent(ns / sums.wanted) : sums.wanted === 0 ? '0' : NONE;
+      const { sums, may } = node, share = ns => sums.wanted ? percent(ns / sums.wanted) : NONE;
       const notRead = text => part('td', { text, title: text === NONE ? NOT_READ : null });
       const name = part('button', { class: 'link', onclick: () => this.act.openGroup(node.key), text: node.name, title: node.key.replace(/^\w+:/, '') });
       const cost = costWords(sums, may, length);
       const first = part('th', { scope: 'row', class: 'word' }, name, cost && part('span', { class: 'cost', text: cost }));
       first.style.paddingLeft = `${0.4 + 0.9 * Math.min(12, node.depth)}rem`;
-      const change = other ? part('td', { class: node.change > 0 ? 'up' : 'down', text: `${node.change > 0 ? '+' : ''}${node.change.toFixed(2)}` }) : null;
+      const changed = node.change === null ? { text: NONE } : { class: node.change > 0 ? 'up' : 'down', text: `${node.change > 0 ? '+' : ''}${node.change.toFixed(2)}` };
+      const change = other ? part('td', changed) : null;
       return part('tr', { class: node.key === state.group ? 'chosen' : null }, first,
         ...[cpusWords(sums.run, length), cpusWords(sums.wanted, length)].map(text => part('td', { text })),
         notRead(may.cpus !== null ? may.cpus.toFixed(2) : may.known ? 'no quota' : NONE), notRead(may.weight === null ? NONE : count(may.weight)),

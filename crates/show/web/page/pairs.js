@@ -36,16 +36,20 @@ class PairsView {
     const pairs = [...model.pairs.values()].filter(pair => pair.by === by);
     Object.assign(this, { by, shown: pairs, ranges: other ? [one, other] : [one] });
     const sums = pairSums(pairs, one), before = other ? pairSums(pairs, other) : null;
-    const told = ([from, to]) => Number(exactSum(model.slots.blame_ns, from, to));
-    const [length, otherLength] = [told(one), other ? told(other) : 0];
+    const [length, otherLength] = [this.kept(one), other ? this.kept(other) : 0];
     this.words(sums, one, length);
     this.table(by, sums, length, before && { sums: before, length: otherLength });
+  }
+
+  // Time of which the blame book tells, ns.
+  kept([from, to]) {
+    return Number(exactSum(this.model.slots.blame_ns, from, to));
   }
 
   // Every pair that waited, those of ~other and the rest of the matrix included.
   figures() {
     const { by, ranges } = this, heads = ['victim', 'kind', 'culprit', 'wait_ns', 'wait_ns_second'].slice(0, 3 + ranges.length);
-    const rows = this.shown.map(pair => [pair.victim, pair.kind, pair.culprit, ...ranges.map(range => pair.sum(0, ...range) ?? 0)]);
+    const rows = this.shown.map(pair => [pair.victim, pair.kind, pair.culprit, ...ranges.map(range => this.kept(range) ? pair.sum(0, ...range) ?? 0 : null)]);
     return [[head('', 'by'), ...heads.map(name => head('', name))], rows.filter(row => row.slice(3).some(ns => ns > 0)).map(row => [by, ...row])];
   }
 

@@ -25,9 +25,24 @@ const statesOf = (model, row, from, to) => {
   return { life: sum('life_ns'), parts };
 };
 
+// A part of a time; null: one of them is unknown, or there was no time.
+const shareOf = (ns, whole) => ns === null || ns === undefined || !whole ? null : ns / whole;
+
 // A state's time as the document has it; null: unknown, undefined: the row was not there.
 const stateNs = (model, row, [, , names], range) => names.map(name => row.sum(model.column(name), ...range))
   .reduce((all, ns) => ns === undefined || all === undefined ? undefined : all === null || ns === null ? null : all + ns, 0);
+
+// Its time in each state, ns; null: unknown, or told by other states. Time on a CPU stands alone
+// where user and kernel mode are not separated.
+const figuresOf = (model, row, range) => {
+  const run = row.sum(model.column('run_ns'), ...range);
+  const [user, system] = STATES.slice(0, 2).map(state => stateNs(model, row, state, range));
+  const apart = user !== null && system !== null && user + system > 0;
+  return STATES.map(state => {
+    if (state[2].length === 0) return apart ? null : run;
+    return run && !apart && ['user', 'system'].includes(state[0]) ? null : stateNs(model, row, state, range);
+  });
+};
 
 const statePlot = (model, row) => ({
   label: `States of ${nameOf(row)}, in per cent of its own time`,
@@ -46,17 +61,18 @@ const statePlot = (model, row) => ({
     }
   },
   told: slot => {
-    const { life, parts } = statesOf(model, row, slot, slot + 1);
-    const told = parts.map((ns, i) => ns ? `${STATES[i][1]} ${percent(ns / life)} %` : null).filter(text => text);
-    return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : 'no figures'}`;
+    const life = row.sum(model.column('life_ns'), slot, slot + 1), figures = figuresOf(model, row, [slot, slot + 1]);
+    const told = figures.map((ns, i) => ns ? `${STATES[i][1]} ${life ? `${percent(ns / life)} %` : duration(ns)}` : null).filter(text => text);
+    const none = figures.some(ns => ns === 0) ? 'did nothing' : 'no figures';
+    return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : none}`;
   },
   table: ([from, to]) => {
     const [from_us, length, time] = begins(model);
     const heads = [from_us, length, head('CPU time', 'run_ns', duration), head('Own time', 'life_ns', duration),
       ...STATES.map(([name, title], i) => head(`${title} %`, `${name}_ns`, (ns, row) => ns === null ? NONE : percent(ns / row[3], 2)))];
     const rows = row.at.filter(slot => slot >= from && slot < to).map(slot => {
-      const { life, parts } = statesOf(model, row, slot, slot + 1);
-      return [...time(slot), row.sum(model.column('run_ns'), slot, slot + 1), life, ...STATES.map((state, i) => state[2].length ? stateNs(model, row, state, [slot, slot + 1]) : parts[i])];
+      const range = [slot, slot + 1], sum = name => row.sum(model.column(name), ...range);
+      return [...time(slot), sum('run_ns'), sum('life_ns'), ...figuresOf(model, row, range)];
     });
     return [heads, rows];
   },
@@ -117,9 +133,8 @@ class RowView {
     const { model, row, ranges } = this, seconds = ['', '_second'].slice(0, ranges.length);
     const heads = ['state', ...seconds.flatMap(end => [`time_ns${end}`, `life_ns${end}`])].map(name => head('', name));
     const life = range => row.sum(model.column('life_ns'), ...range) ?? null;
-    // Time on a CPU stands alone where user and kernel mode are not separated.
-    const ns = (state, i, range) => state[2].length ? stateNs(model, row, state, range) ?? null : statesOf(model, row, ...range).parts[i];
-    return [heads, STATES.map((state, i) => [state[0], ...ranges.flatMap(range => [ns(state, i, range), life(range)])])];
+    const figures = ranges.map(range => figuresOf(model, row, range));
+    return [heads, STATES.map((state, i) => [state[0], ...ranges.flatMap((range, of) => [figures[of][i] ?? null, life(range)])])];
   }
 
   threadFigures() {
@@ -140,11 +155,12 @@ class RowView {
   // Each thread's figures, if the server sends them.
   threads(row, one) {
     const of = this.threadsOf(row, one), run = this.model.column('run_ns');
-    const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one) ?? 0, ...statesOf(this.model, thread, ...one) }));
+    const life = this.model.column('life_ns');
+    const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one), life: thread.sum(life, ...one), figures: figuresOf(this.model, thread, one) }));
     // States without time take no room.
-    const states = STATES.map((_, i) => i).filter(i => told.some(({ parts }) => parts[i] > 0));
-    const lines = told.map(({ thread, ran, life, parts }) => {
-      const cells = [duration(ran), ...states.map(i => life ? percent(parts[i] / life, 2) : NONE)];
+    const states = STATES.map((_, i) => i).filter(i => told.some(({ figures }) => figures[i] > 0));
+    const lines = told.map(({ thread, ran, life, figures }) => {
+      const cells = [duration(ran), ...states.map(i => percent(shareOf(figures[i], life), 2))];
       return part('tr', {}, part('th', { scope: 'row', text: `${thread.comm} ${thread.tid}` }), ...cells.map(text => part('td', { text })));
     });
     const heads = ['Thread', 'CPU time', ...states.map(i => `${STATES[i][1]} %`)];
@@ -164,10 +180,11 @@ class RowView {
 
   sums(row, one, other) {
     const heads = ['', 'Time', '% of own time', '% of one CPU', ...(other ? ['Second: % of own time', 'Difference, points'] : [])];
-    const a = statesOf(this.model, row, ...one), b = other ? statesOf(this.model, row, ...other) : null;
-    const length = this.model.lengthNs(one), share = (of, i) => of.life ? of.parts[i] / of.life : null;
+    const of = range => ({ life: row.sum(this.model.column('life_ns'), ...range), figures: figuresOf(this.model, row, range) });
+    const a = of(one), b = other ? of(other) : null;
+    const length = this.model.lengthNs(one), share = (of, i) => shareOf(of.figures[i], of.life);
     const body = STATES.map(([, title], i) => {
-      const cells = [duration(a.parts[i]), percent(share(a, i), 2), percent(a.parts[i] / length, 2)];
+      const cells = [duration(a.figures[i]), percent(share(a, i), 2), percent(shareOf(a.figures[i], length), 2)];
       if (b) cells.push(percent(share(b, i), 2), share(a, i) === null || share(b, i) === null ? NONE : signed(share(b, i) - share(a, i)));
       return part('tr', {}, part('th', { scope: 'row', text: title }), ...cells.map(text => part('td', { text })));
     });

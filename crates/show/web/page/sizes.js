@@ -108,7 +108,8 @@ class SizesView {
   words(counts, [from, to], kept_ns) {
     const sums = [0, 0], whole = this.model.lengthNs([from, to]);
     counts.forEach((of, slot) => { if (slot >= from && slot < to) of.forEach((n, i) => { sums[i % 2] += n; }); });
-    const part = kept_ns === whole ? '' : kept_ns === 0 ? ' No histogram was kept in that time.' : ` Histograms cover ${percent(kept_ns / whole, 0)} % of that time.`;
+    if (kept_ns === 0) return 'No histogram was kept in that time.';
+    const part = kept_ns === whole ? '' : ` Histograms cover ${percent(kept_ns / whole, 0)} % of that time.`;
     if (counts.size === 0) return `None of its waits ended, or they are part of ~other.${part}`;
     return `A column is a window; a line has the waits up to the time at its upper edge. ${counted(sums[0] + sums[1], 'wait')} ended: ${count(sums[0])} began with a wake-up, ${count(sums[1])} with the loss of the CPU.${part}`;
   }

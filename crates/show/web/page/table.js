@@ -198,7 +198,7 @@ class Table {
     if (unit === 'time') return sum;
     if (unit === 'own') {
       const life = together(line.members, this.life, this.ranges[i]);
-      return life ? sum / life : life === 0 ? 0 : null;
+      return life ? sum / life : null;
     }
     return sum / this.lengths[i];
   }

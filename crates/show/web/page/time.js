@@ -94,7 +94,7 @@ const cpuPlot = model => {
     },
     table: ([from, to]) => {
       const rows = [], heads = [head('CPU', 'cpu', n => `CPU ${n}`), head('Measured', 'length_ns', duration),
-        head('Busy %', 'busy_ns', (ns, [, length]) => percent(ns / length, 2)), head('Busiest window %', 'busiest_permille', permille => percent(permille / 1000))];
+        head('Busy %', 'busy_ns', (ns, [, length]) => ns === null ? NONE : percent(ns / length, 2)), head('Busiest window %', 'busiest_permille', permille => permille === null ? NONE : percent(permille / 1000))];
       for (const cpu of cpus()) {
         let [busy, length, most] = [0, 0, 0];
         for (let i = from; i < to; i++) {
@@ -103,7 +103,7 @@ const cpuPlot = model => {
           length += model.slots.length_ns[i];
           most = Math.max(most, cpu.most_permille[i] ?? 0);
         }
-        rows.push([cpu.cpu, length, busy, most]);
+        rows.push([cpu.cpu, length, ...(length ? [busy, most] : [null, null])]);
       }
       return [heads, rows];
     },
@@ -125,13 +125,16 @@ const showSums = (model, one, other) => {
   const heads = ['Time', '%', 'To the nanosecond', ...(b ? ['Second: time', 'Second: %'] : [])];
   const room = i => roomy.includes(heads[i]) ? 'roomy' : null;
   const line = (title, help, cells, change) => part('tr', {}, part('th', { scope: 'row', text: title, title: help }),
-    ...cells.map((text, i) => part('td', { text, class: room(i) })), change === null ? null : part('td', { text: signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
+    ...cells.map((text, i) => part('td', { text, class: room(i) })), change === null ? null : part('td', { text: change === undefined ? NONE : signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
   const rows = model.accounts.map((account, i) => {
-    const known = a.known[i] || (b && b.known[i]);
-    if (!known) return line(account.title, `${account.help} This source does not measure it separately.`, heads.map(() => NONE), b ? 0 : null);
-    const cells = [duration(a.parts[i]), percent(share(a, i), 2), exactNs(a.parts[i])];
-    if (b) cells.push(duration(b.parts[i]), percent(share(b, i), 2));
-    return line(model.accountTitle(i, ...one), account.help, cells, b ? share(b, i) - share(a, i) : null);
+    const unknown = b ? undefined : null;
+    if (!a.known[i] && !b?.known[i]) return line(account.title, `${account.help} This source does not measure it separately.`, heads.map(() => NONE), unknown);
+    const figures = (of, ...ways) => ways.map(way => of.known[i] ? way(of) : NONE);
+    const time = of => duration(of.parts[i]), part = of => percent(share(of, i), 2);
+    const cells = [...figures(a, time, part, of => exactNs(of.parts[i])), ...(b ? figures(b, time, part) : [])];
+    // A difference to a time in which it was not measured would be one of measuring.
+    const comparable = b && [one, other].every(range => model.unmeasured(i, ...range) === 0);
+    return line(model.accountTitle(i, ...one), account.help, cells, comparable ? share(b, i) - share(a, i) : unknown);
   });
   const all = [duration(a.capacity), '100', exactNs(a.capacity), ...(b ? [duration(b.capacity), '100'] : [])];
   const head = (text, of) => part('th', { scope: 'col', text, class: of });
@@ -152,7 +155,9 @@ const showGrown = (model, one, other, open) => {
   $('grown').hidden = !other;
   if (!other) return;
   const run = model.column('run_ns'), [a, b] = [one, other].map(range => model.lengthNs(range));
-  const change = row => (row.sum(run, ...other) ?? 0) / b - (row.sum(run, ...one) ?? 0) / a;
+  // Unknown in one of them: no number, which no comparison lists.
+  const use = (row, range, length) => { const ns = row.sum(run, ...range); return ns === null ? NaN : (ns ?? 0) / length; };
+  const change = row => use(row, other, b) - use(row, one, a);
   const changes = [...model.rows.values()].map(row => [row, change(row)]).filter(([, by]) => Math.abs(by) >= 0.0005);
   changes.sort((x, y) => y[1] - x[1]);
   const told = ([row, by]) => {

@@ -52,13 +52,15 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub fn from_books(books: &Books) -> Accounts {
+    /// `sees_exits`: as of the source; others cannot know the time of exited tasks.
+    pub fn from_books(books: &Books, sees_exits: bool) -> Accounts {
         let part = |ns: u64| i64::try_from(ns).ok();
+        let exited_ns = (sees_exits || books.exited_ns > 0).then_some(books.exited_ns);
         Accounts {
             capacity_ns: books.total_ns,
             parts: [
                 part(books.tasks_ns),
-                part(books.exited_ns),
+                exited_ns.and_then(part),
                 books.outside_ns.and_then(part),
                 part(books.unnamed_ns),
                 books.irq_ns.and_then(part),

@@ -20,6 +20,7 @@ mod looks;
 mod pairs;
 mod sizes;
 mod table;
+mod unknown;
 
 use drawn::{document, Planted};
 use driver::Browser;
