@@ -51,6 +51,11 @@ impl SyscallRow {
         }
     }
 
+    /// Time of all calls whose begin was seen, ns; `None` if there were calls and none was timed.
+    pub fn timed_ns(&self) -> Option<u64> {
+        (self.calls == 0 || self.calls > self.untimed).then_some(self.total_ns)
+    }
+
     /// Mean time of a call, ns; `None` if no call was timed.
     pub fn mean_ns(&self) -> Option<u64> {
         self.total_ns.checked_div(self.calls - self.untimed)

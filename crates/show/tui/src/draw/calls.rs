@@ -57,7 +57,7 @@ fn table(view: &View, calls: &SyscallWindow, y: u16, buf: &mut Buffer) {
                 thousands(row.calls),
                 rate(row.calls, calls.seconds()),
                 thousands(row.errors),
-                time((row.calls > row.untimed).then_some(row.total_ns)),
+                time(row.timed_ns()),
                 time(row.mean_ns()),
                 time(row.max_ns),
                 thousands(row.in_flight),

@@ -27,10 +27,7 @@ const FIGURES: &[Figure<SyscallWindow, CallRow>] = &[
     Figure::shown("CALLS/s", |window, call| word(rate(call.row.calls, window.seconds()))),
     Figure::machine_only("untimed", |_, call| count(call.row.untimed)),
     Figure::new("ERRORS", "errors", |_, call| count(call.row.errors)),
-    Figure::shown("TOTAL", |_, call| {
-        ns((call.row.calls > call.row.untimed).then_some(call.row.total_ns))
-    }),
-    Figure::machine_only("total_ns", |_, call| ns(call.row.total_ns)),
+    Figure::new("TOTAL", "total_ns", |_, call| ns(call.row.timed_ns())),
     Figure::new("MEAN", "mean_ns", |_, call| ns(call.row.mean_ns())),
     Figure::new("MAX", "max_ns", |_, call| ns(call.row.max_ns)),
     Figure::new("IN", "in_flight", |_, call| count(call.row.in_flight)),
