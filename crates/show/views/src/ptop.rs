@@ -26,11 +26,15 @@ struct Figures {
 impl Figures {
     fn from_row(row: &Row) -> Figures {
         let (user, system) = row.split_ns().ok().unzip();
+        let mut total = Sum::new(row.taken_ns());
+        if row.children.is_some_and(|children| children.get(Counter::RunNs).is_none()) {
+            total.add(Sum::new(None));
+        }
         let own = Figures {
             user: Sum::new(user),
             system: Sum::new(system),
             steal: Sum::new(row.delta.get(Counter::StealNs)),
-            total: Sum::new(row.taken_ns()),
+            total,
             ..Figures::default()
         };
         // Children belong to the process; only its leader's row shows them.

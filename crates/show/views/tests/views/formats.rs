@@ -144,6 +144,28 @@ fn the_precise_tops_sum_is_all_used_time() {
     assert_eq!(few.lines().last(), text.lines().last(), "the sum is of all rows");
 }
 
+/// The process stays, and the sum says that it is larger.
+#[test]
+fn a_process_whose_childrens_time_is_unknown_counts_with_its_own() {
+    let mut page = page(&precise_plan(), SourceKind::Ledger);
+    let text = |page: &Page| {
+        let mut out = Vec::new();
+        ptop::write(&mut out, page, None).expect("memory takes it");
+        String::from_utf8(out).expect("text")
+    };
+    let before = text(&page).lines().count();
+    let row = page.rows.iter_mut().filter(|row| row.children.is_some());
+    let row = row.max_by_key(|row| row.delta.get(Counter::RunNs)).expect("a parent");
+    let pid = row.key.tgid;
+    row.children.as_mut().expect("a parent").forget(Counter::RunNs);
+    let text = text(&page);
+    let is_it = |line: &&str| line.split_whitespace().next() == Some(&*pid.to_string());
+    assert!(text.lines().any(|line| is_it(&line)), "{pid}: {text}");
+    assert_eq!(text.lines().count(), before, "{text}");
+    let sum = text.lines().last().and_then(|line| line.split_whitespace().nth(7));
+    assert!(sum.is_some_and(|sum| sum.contains('+')), "{text}");
+}
+
 #[test]
 fn the_precise_tops_sum_marks_missing_figures() {
     let mut page = page(&precise_plan(), SourceKind::Ledger);
