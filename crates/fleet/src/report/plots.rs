@@ -1,6 +1,7 @@
 //! Pictures: where the time went and which groups used it, over time.
 
 use super::{Piece, Report};
+use crate::sums::Sums;
 use crate::Clock;
 use exactop_report::plot::page::Block;
 use exactop_report::plot::{Areas, PlotError, Whole, IRQ, OTHERS, PALE, STEAL, TASKS, UNNAMED};
@@ -54,19 +55,26 @@ fn named(names: &[(&str, usize)]) -> Vec<(String, usize)> {
 }
 
 fn accounts(report: &Report, clock: Clock) -> Areas {
-    let parts = |piece: &Piece| {
-        let sums = &piece.sums;
-        let not_used = sums.idle_ns + sums.offline_ns;
-        vec![sums.named_ns(), sums.unnamed_ns, sums.irq_ns, sums.steal_ns, not_used]
-    };
-    let names = [
-        ("tasks", TASKS),
-        ("unnamed", UNNAMED),
-        ("interrupts", IRQ),
-        ("stolen", STEAL),
-        ("idle, offline", PALE),
+    type Account = (&'static str, usize, fn(&Sums) -> u128);
+    let all: [Account; 5] = [
+        ("tasks", TASKS, Sums::named_ns),
+        ("unnamed", UNNAMED, |sums| sums.unnamed_ns),
+        ("interrupts", IRQ, |sums| sums.irq_ns),
+        ("stolen", STEAL, |sums| sums.steal_ns),
+        ("idle, offline", PALE, |sums| sums.idle_ns + sums.offline_ns),
     ];
-    areas(report, clock, "Where the CPUs' time went".into(), named(&names), &parts)
+    let is_measured = |&(_, colour, _): &Account| match colour {
+        IRQ => report.sums.irq_windows > 0,
+        STEAL => report.sums.steal_windows > 0,
+        _ => true,
+    };
+    let (drawn, unmeasured): (Vec<Account>, Vec<Account>) = all.into_iter().partition(is_measured);
+    let parts = |piece: &Piece| drawn.iter().map(|(_, _, ns)| ns(&piece.sums)).collect();
+    let names: Vec<_> = drawn.iter().map(|&(name, colour, _)| (name, colour)).collect();
+    Areas {
+        unmeasured: unmeasured.into_iter().map(|(name, ..)| name.into()).collect(),
+        ..areas(report, clock, "Where the CPUs' time went".into(), named(&names), &parts)
+    }
 }
 
 fn rows(report: &Report, clock: Clock) -> Areas {
