@@ -247,7 +247,7 @@ fn a_stopped_daemon_delays_no_command() {
     let end = place.path().join("end");
     let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(place.path(), everyone).expect("rights");
-    let script = format!("date +%s%N; sleep 1.2; date +%s%N >{}", end.display());
+    let script = format!("date +%s%N; sleep 2.5; date +%s%N >{}", end.display());
     let mut run = running(&daemon, &[], &["sh", "-c", &script]);
     let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run");
     let mut out = run.stdout.take().expect("a pipe");
