@@ -52,6 +52,8 @@ pub struct Stretch {
     pub gaps: Vec<Gap>,
     /// Number of inexact windows.
     pub inexact: u64,
+    /// True if the source of each window sees exits.
+    pub(crate) sees_exits: bool,
     /// Accounts of all CPUs' time.
     pub accounts: Accounts,
     /// The groups, by row number.
@@ -65,6 +67,11 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// Processes of a row that exited, if that is known.
+    pub(crate) fn exits(&self, row: &Total) -> Option<u64> {
+        (self.sees_exits || row.exits > 0).then_some(row.exits)
+    }
+
     /// Returns the time of interrupts to the interrupted accounts, as if it was not measured
     /// separately.
     pub(crate) fn fold_irq(&mut self) {

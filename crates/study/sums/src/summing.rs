@@ -46,6 +46,7 @@ impl Summing {
             length_ns: 0,
             gaps: Vec::new(),
             inexact: 0,
+            sees_exits: true,
             accounts: Accounts::default(),
             rows: Vec::new(),
             pairs: None,
@@ -102,6 +103,7 @@ impl Summing {
         slot.accounts.add(&books, named(|sum| sum.irq_ns), named(|sum| sum.steal_ns));
         let stretch = &mut self.stretch;
         stretch.inexact += u64::from(window.state() == WindowState::Inexact);
+        stretch.sees_exits &= window.end.provenance.source.sees_exits();
         stretch.cpus = stretch.cpus.max(window.cpus.len());
         stretch.windows += 1;
         stretch.length_ns += slot.length_ns;

@@ -17,7 +17,7 @@ pub fn json(stretch: &Stretch) -> String {
         "schema": { "name": SCHEMA, "version": VERSION },
         "by": stretch.by.name(),
         "stretch": facts(stretch),
-        "rows": rows.iter().map(|(_, total)| row(total)).collect::<Vec<_>>(),
+        "rows": rows.iter().map(|(_, total)| row(stretch, total)).collect::<Vec<_>>(),
         "blame": stretch.pairs.as_ref().map(|pairs| json!({
             "windows": pairs.windows,
             "blame_residual_ns": pairs.residual_ns,
@@ -28,7 +28,7 @@ pub fn json(stretch: &Stretch) -> String {
     format!("{value}\n")
 }
 
-fn row(total: &Total) -> Value {
+fn row(stretch: &Stretch, total: &Total) -> Value {
     let counters: Map<String, Value> = Counter::ALL
         .iter()
         .filter(|&&counter| counter != Counter::RunNs)
@@ -40,7 +40,7 @@ fn row(total: &Total) -> Value {
         "pid": process.map(|(pid, _)| pid),
         "start_ns": process.map(|(_, start_ns)| start_ns),
         "run_ns": total.sum.run_ns,
-        "exited_processes": total.exits,
+        "exited_processes": stretch.exits(total),
     });
     if let Some(row) = row.as_object_mut() {
         row.extend(counters);

@@ -155,7 +155,7 @@ fn rows(stretch: &Stretch, most: usize) -> Block {
             known(row.counters.get(Counter::LatNs)),
             known(row.counters.get(Counter::ThrottleNs)),
             row.counters.get(Counter::Dispatches).map_or("-".into(), |n| n.to_string()),
-            row.exits.to_string(),
+            stretch.exits(row).map_or("-".into(), |n| n.to_string()),
         ]
     };
     let mut lines: Vec<Vec<String>> = rows.iter().take(most).map(line).collect();

@@ -1,6 +1,7 @@
 //! A report shows the sums, in every form, and escapes every name.
 
 use crate::drawn::{stretch, Planted};
+use exactop_recording::{Recording, TimeRange};
 use exactop_sums::{report, Grouping, Stretch};
 
 pub fn clock(ns: i128) -> String {
@@ -53,6 +54,29 @@ fn interrupts_that_were_not_measured_have_no_area_and_a_line_that_says_so() {
         assert_eq!(has("Not measured in every window: interrupts."), no_irq, "{page}");
         // Stolen time was measured.
         assert!(has(">\nstolen\n<"), "{page}");
+    }
+}
+
+/// A source that reads /proc does not see exits: that none was seen does not mean that none was.
+#[test]
+fn exits_that_no_source_saw_are_unknown() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../keep/recording/tests/recordings");
+    for (source, is_seen) in [("procfs", false), ("ledger", true)] {
+        let path = format!("{kept}/form-1-{source}.rec");
+        let recording = Recording::open(path.as_ref()).expect("a recording");
+        let side = Stretch::read(recording, TimeRange::default(), Grouping::Command, None);
+        let side = side.expect("a stretch");
+        let told: serde_json::Value = serde_json::from_str(&report::json(&side)).expect("JSON");
+        let rows = told["rows"].as_array().expect("rows");
+        assert!(!rows.is_empty());
+        let exits: Vec<Option<u64>> =
+            rows.iter().map(|row| row["exited_processes"].as_u64()).collect();
+        assert_eq!(exits.contains(&None), !is_seen, "{exits:?}");
+        // Joined windows may have some that were seen after all.
+        assert!(is_seen || !exits.contains(&Some(0)), "{exits:?}");
+        let text = report::page(&side, 5, false, &clock).expect("a page").text();
+        let dashes = text.lines().filter(|line| line.trim_end().ends_with(" -")).count();
+        assert!(is_seen || dashes > 0, "{text}");
     }
 }
 
