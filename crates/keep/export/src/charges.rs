@@ -38,10 +38,11 @@ impl WindowFacts<'_> {
             self.begin(&mut row);
             names(&mut row, labels);
             row.unsigned(whole(usage.run_ns)?);
-            for ((_, counter), ns) in WAITS.into_iter().zip(usage.waits_ns) {
+            let waits = WAITS.into_iter().zip(usage.waits_ns).zip(usage.lacks);
+            for (((_, counter), ns), lacks) in waits {
                 let told = self.window.end.provenance.counters[counter as usize];
-                let ns = if told == Quality::Missing { None } else { Some(whole(ns)?) };
-                row.unsigned(ns);
+                let is_unknown = lacks || told == Quality::Missing;
+                row.unsigned(if is_unknown { None } else { Some(whole(ns)?) });
             }
             row.unsigned(whole(usage.exited)?);
         }

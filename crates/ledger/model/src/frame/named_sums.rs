@@ -77,12 +77,11 @@ struct Part {
 
 impl Part {
     fn from_counters(delta: &Counters, exited: u64) -> Part {
-        let lacks = |counter| delta.get(Counter::RunNs).is_some() && delta.get(counter).is_none();
         Part {
             used: GroupUse::from_counters(delta, exited),
             processes: 0,
-            lacks_lat: lacks(Counter::LatNs),
-            lacks_throttle: lacks(Counter::ThrottleNs),
+            lacks_lat: delta.lacks(Counter::LatNs),
+            lacks_throttle: delta.lacks(Counter::ThrottleNs),
         }
     }
 

@@ -146,6 +146,11 @@ impl Counters {
         (self.get(Counter::RunNs) == Some(user + system)).then_some((user, system))
     }
 
+    /// True if the CPU time is known and this counter is not: a sum of it would lack a part.
+    pub fn lacks(&self, counter: Counter) -> bool {
+        self.get(Counter::RunNs).is_some() && self.get(counter).is_none()
+    }
+
     /// The value, if known.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         (self.known & (1 << counter as u64) != 0).then_some(self.values[counter as usize])

@@ -46,6 +46,8 @@ pub struct Usage {
     pub system_ns: u128,
     /// Waits by kind, in the order of [`WAITS`], ns.
     pub waits_ns: [u128; 4],
+    /// Kinds of wait that are unknown of a task in the sum.
+    pub lacks: [bool; 4],
     /// Number of processes that exited.
     pub exited: u128,
 }
@@ -58,6 +60,9 @@ impl Usage {
         self.system_ns += other.system_ns;
         for (sum, wait) in self.waits_ns.iter_mut().zip(other.waits_ns) {
             *sum += wait;
+        }
+        for (lacks, other) in self.lacks.iter_mut().zip(other.lacks) {
+            *lacks |= other;
         }
         self.exited += other.exited;
     }
@@ -82,6 +87,9 @@ impl Usage {
         self.system_ns += system;
         for (sum, (_, counter)) in self.waits_ns.iter_mut().zip(WAITS) {
             *sum += known(counter);
+        }
+        for (lacks, (_, counter)) in self.lacks.iter_mut().zip(WAITS) {
+            *lacks |= delta.lacks(counter);
         }
         self.exited += u128::from(charge.exited);
     }
@@ -294,6 +302,20 @@ mod tests {
             assert_ne!(value(format!("\\{made_up}").as_bytes()), value(made_up.as_bytes()));
         }
         assert_eq!(value(b"~other"), "\\~other");
+    }
+
+    #[test]
+    fn a_wait_that_is_unknown_of_one_task_is_unknown_of_the_sum() {
+        let mut all = Counters::zero();
+        let post = |counters: &Counters| {
+            let mut usage = Usage::default();
+            usage.post(&Charge { counters, tasks: 1, exited: 0 });
+            usage.lacks
+        };
+        assert_eq!(post(&all), [false; 4]);
+        assert_eq!(post(&Counters::unknown()), [false; 4], "its time is in no book");
+        all.forget(Counter::ThrottleNs);
+        assert_eq!(post(&all), [false, true, false, false]);
     }
 
     /// Names every container and pod by an id, as for new ones.
