@@ -136,7 +136,7 @@ fn a_dead_store_is_reported_during_the_wait_and_then_fails() {
     let mute = format!("http://{}", silent.local_addr().expect("its address"));
     for (words, url, why) in [
         (&["check"][..], &dead, "timeout: connect"),
-        (&["report", "--connect-timeout", "2s"], &dead, "timeout: connect"),
+        (&["report", "--connect-timeout", "5s"], &dead, "timeout: connect"),
         (&["check", "--connect-timeout", "1s"], &mute, "timeout: global"),
     ] {
         let done = run(&[&["fleet"], words, &["--from", url]].concat());
