@@ -93,15 +93,23 @@ fn bounded(kept: Caps) -> rustix::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use landlock::RulesetStatus;
     use std::fs::{read, write, File};
     use std::io::{ErrorKind::PermissionDenied, Read};
 
-    /// Runs in a thread of its own, so that only this thread gives up rights; `None`: the kernel has
-    /// no landlock.
+    /// Runs in a thread of its own, so that only this thread gives up rights.
+    fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(test).join().expect("no panic"))
+    }
+
+    /// The same; `None`: the kernel has no landlock.
     fn apart<T: Send>(test: impl FnOnce() -> T + Send) -> Option<T> {
-        let has_it = std::fs::read_to_string("/sys/kernel/security/lsm")
-            .is_ok_and(|modules| modules.split(',').any(|name| name == "landlock"));
-        has_it.then(|| std::thread::scope(|scope| scope.spawn(test).join().expect("no panic")))
+        let fenced = alone(|| no_files().and_then(RulesetCreated::restrict_self).expect("rules"));
+        let has_it = fenced.ruleset != RulesetStatus::NotEnforced;
+        if !has_it {
+            eprintln!("left out: this kernel has no landlock");
+        }
+        has_it.then(|| alone(test))
     }
 
     #[test]
