@@ -26,10 +26,8 @@ struct Figures {
 impl Figures {
     fn from_row(row: &Row) -> Figures {
         let (user, system) = row.split_ns().ok().unzip();
-        let mut total = Sum::new(row.taken_ns());
-        if row.children.is_some_and(|children| children.get(Counter::RunNs).is_none()) {
-            total.add(Sum::new(None));
-        }
+        let mut total = Sum::new(row.own_taken_ns());
+        total.add(Sum::new(row.children_taken_ns()));
         let own = Figures {
             user: Sum::new(user),
             system: Sum::new(system),
@@ -227,7 +225,7 @@ const UNITS: [&str; CELLS + 3] =
 /// Rows that took CPU time, largest total first unless another order is requested, and time that
 /// belongs to no process.
 fn lines(page: &Page) -> Vec<Line> {
-    let takes = |row: &&Row| row.taken_ns().is_some_and(|ns| ns > 0);
+    let takes = |row: &&Row| Figures::from_row(row).total.known() > Some(0);
     let mut rows: Vec<&Row> = page.rows.iter().filter(takes).collect();
     sort_rows(&mut rows, page.sort, page);
     let mut lines: Vec<Line> = rows.into_iter().map(|row| Line::from_row(row, page)).collect();

@@ -190,16 +190,22 @@ impl Row {
         self.delta.exact_split_ns()
     }
 
-    /// CPU time of the row and its children in the window, executed and stolen, ns. A part that is
-    /// unknown, children or steal, counts as 0.
+    /// CPU time of the row and its children in the window, executed and stolen, ns.
     pub fn taken_ns(&self) -> Option<u64> {
-        let steal = |of: &Counters| of.get(Counter::StealNs).unwrap_or(0);
-        let own = self.delta.get(Counter::RunNs)? + steal(&self.delta);
-        let children = match &self.children {
-            Some(children) => children.get(Counter::RunNs).unwrap_or(0) + steal(children),
-            None => self.children_split_ns().map_or(0, |(user, system)| user + system),
-        };
-        Some(own + children)
+        Some(self.own_taken_ns()? + self.children_taken_ns()?)
+    }
+
+    /// CPU time of the row without its children, ns. Steal that is not measured is part of it.
+    pub fn own_taken_ns(&self) -> Option<u64> {
+        taken_ns(&self.delta)
+    }
+
+    /// CPU time of its children, ns; 0 if it has none, or if the source gives none.
+    pub fn children_taken_ns(&self) -> Option<u64> {
+        match &self.children {
+            Some(children) => taken_ns(children),
+            None => Some(self.children_split_ns().map_or(0, |(user, system)| user + system)),
+        }
     }
 
     /// User and system time of the children, ns. If the source sees exits: of the descendants that
@@ -217,6 +223,10 @@ impl Row {
             None => by_ticks(run, children).ok_or(Missing::NoTick),
         }
     }
+}
+
+fn taken_ns(of: &Counters) -> Option<u64> {
+    Some(of.get(Counter::RunNs)? + of.get(Counter::StealNs).unwrap_or(0))
 }
 
 /// Splits CPU time by the kernel's tick counts; `None` if no tick hit.
