@@ -158,6 +158,8 @@ fn a_process_whose_childrens_time_is_unknown_counts_with_its_own() {
     let row = row.max_by_key(|row| row.delta.get(Counter::RunNs)).expect("a parent");
     let pid = row.key.tgid;
     row.children.as_mut().expect("a parent").forget(Counter::RunNs);
+    assert_eq!(row.taken_ns(), None, "CPU+ is the sum of both");
+    assert!(row.own_taken_ns() > Some(0));
     let text = text(&page);
     let is_it = |line: &&str| line.split_whitespace().next() == Some(&*pid.to_string());
     assert!(text.lines().any(|line| is_it(&line)), "{pid}: {text}");
