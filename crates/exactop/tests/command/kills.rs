@@ -99,7 +99,7 @@ fn windows_synced_in_a_fork_storm_are_there_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let name = path.to_str().expect("UTF-8");
-    let _storm = [(); 2].map(|()| Load::shell("while :; do /bin/true; done"));
+    let _storm = [Load::forks(), Load::forks()];
     let first = killed(name, Moment::Shown(Duration::ZERO));
     let usual = first.first_after.expect("it was waited for");
     let (mut shown, mut with_windows) = (first.shown, 1);

@@ -30,6 +30,11 @@ impl Load {
         Load::start(Command::new("/bin/sh").args(["-c", line]))
     }
 
+    /// A shell that starts one program after the other. It leaves the CPU to the tests beside it.
+    pub fn forks() -> Load {
+        Load::start(Command::new("nice").args(["sh", "-c", "while :; do /bin/true; done"]))
+    }
+
     /// A process that does nothing.
     pub fn sleep() -> Load {
         Load::start(Command::new("sleep").arg("1000"))

@@ -62,7 +62,7 @@ fn a_page_in_a_fork_storm_fills_its_picture_and_makes_no_requests() {
         return;
     }
     let Some(mut browser) = Browser::start() else { return };
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let _storm = Load::forks();
     let page = Page::serve(&["--source", "ledger"]);
     browser.look(1200, 900, false);
     browser.open(&page.url());
@@ -136,7 +136,7 @@ fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
     let (log, file) = (dir.path().join("log"), dir.path().join("page.html"));
     let log = log.to_str().expect("UTF-8");
     let mut recorder = Load::start(&mut command(&["record", "-d", "0.3", "--dir", log]));
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let _storm = Load::forks();
     wait::until("a window", || is_recorded(log.as_ref(), |_| true));
     let zombie = Load::start(&mut Command::new("true"));
     let is_it =

@@ -89,7 +89,7 @@ fn details_drop_in_order_at_the_bound_and_return_while_books_close() {
     let address = format!("127.0.0.1:{port}");
     let options = ["--config", &path, "--metrics", &address];
     let mut daemon = Daemon::start_in(dir, &options, None);
-    let (_storm, _busy) = (Load::shell("while :; do /bin/true; done"), Busy::start());
+    let (_storm, _busy) = (Load::forks(), Busy::start());
     let bound = |memory: &str| {
         fs::write(&config, format!("memory = \"{memory}\"\n")).expect("settings");
         send(daemon.load.pid(), HUP);

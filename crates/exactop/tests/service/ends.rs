@@ -51,7 +51,7 @@ fn after_kills_under_load_each_book_closes_and_gaps_are_recorded() {
     if without_ledger() {
         return;
     }
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let _storm = Load::forks();
     let (dir, config) = with_short_windows();
     let mut daemon = Daemon::start_in(dir, &["--config", &config], None);
     let kills = kills();

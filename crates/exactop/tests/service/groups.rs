@@ -11,7 +11,7 @@ fn groups_have_the_ledgers_charges_over_its_windows() {
     if without_ledger() {
         return;
     }
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let _storm = Load::forks();
     let daemon = Daemon::start(&[]);
     let mut reader = daemon.reader(&["cgroups", "--json", "0.5", "4"]);
     let reader = reader.stdout(Stdio::piped()).spawn().expect("a reader");

@@ -76,7 +76,7 @@ fn every_page_adds_up_in_a_fork_storm_and_a_restart_decreases_no_counter() {
     if without_ledger() {
         return;
     }
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let _storm = Load::forks();
     let port = port();
     let mut daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
     let first = page(port);

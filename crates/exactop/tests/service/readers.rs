@@ -47,7 +47,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     if without_ledger() {
         return;
     }
-    let storm = Load::shell("while :; do /bin/true; done");
+    let storm = Load::forks();
     let daemon = Daemon::start(&[]);
     let before = programs(daemon.load.pid());
     assert!(before.len() > 10, "{before:?}");

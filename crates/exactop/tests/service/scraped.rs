@@ -46,7 +46,7 @@ fn scrapes_in_a_storm_add_up_in_prometheus() {
     let port = port();
     let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
     let names = tempfile::tempdir().expect("a directory");
-    let _storms = [Load::shell("while :; do /bin/true; done"), storm_of_names(names.path())];
+    let _storms = [Load::forks(), storm_of_names(names.path())];
     let node = exporter("prometheus-node-exporter", &[]);
     let process = exporter("prometheus-process-exporter", &["--procnames=sh,true,bash,exactop"]);
     let target = format!("127.0.0.1:{port}");
