@@ -14,7 +14,7 @@ use exactop_model::ledger::system::{Memory, StatTicks};
 use exactop_model::ledger::window::Census;
 use exactop_model::{
     Column, ColumnId, Counter, CpuRow, Datum, ErrorKind, Frame, Needs, Provenance, Row, RowKind,
-    Value,
+    SourceKind, Value,
 };
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{json, Map, Value as Json};
@@ -57,7 +57,8 @@ impl Serialize for Object<'_> {
         map.serialize_entry("books", &books(frame))?;
         map.serialize_entry("cost", &cost(frame))?;
         map.serialize_entry("source", &source(&frame.provenance))?;
-        map.serialize_entry("cpus", &frame.cpus.iter().map(cpu).collect::<Vec<_>>())?;
+        let cpus = frame.cpus.iter().map(|row| cpu(row, frame.provenance.source));
+        map.serialize_entry("cpus", &cpus.collect::<Vec<_>>())?;
         map.serialize_entry("tasks", &Rows { page, rows: &page.rows })?;
         map.serialize_entry("exited", &Rows { page, rows: &page.exited })?;
         map.serialize_entry("system", &system(frame))?;
@@ -225,13 +226,14 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
     })
 }
 
-fn cpu(row: &CpuRow) -> Json {
+/// Without the ledger, nothing tells which CPU unknown tasks used: `task_ns` contains them.
+fn cpu(row: &CpuRow, source: SourceKind) -> Json {
     let time = &row.account.time;
     json!({
         "cpu": time.cpu,
         "online": time.online,
         "task_ns": time.task_ns,
-        "unnamed_ns": time.unnamed_ns,
+        "unnamed_ns": source.keeps_books().then_some(time.unnamed_ns),
         "irq_ns": time.irq_ns,
         "steal_ns": time.steal_ns,
         "idle_ns": time.idle_ns,
