@@ -123,13 +123,14 @@ pub struct Host {
 
 impl Host {
     pub(super) fn from_rows(gathered: HostRows, silent: Duration) -> Host {
-        let HostRows { name, sums, quality, boots, before } = gathered;
-        let mut host = Host { name, sums, quality, ..Host::default() };
+        let HostRows { name, sums, boots, before } = gathered;
+        let mut host = Host { name, sums, ..Host::default() };
         let mut spans = Vec::new();
         let mut is_new = false;
         for (id, mut boot) in boots {
             host.charges(&mut boot);
             host.once(&mut boot.windows);
+            boot.windows.iter().for_each(|seen| host.quality.add(&seen.quality));
             let before = before.as_ref().filter(|(of, _)| *of == id).map(|(_, seen)| seen);
             host.order(before, &boot.windows);
             let span = Span::from_windows(&boot.windows, before.is_some());
@@ -194,8 +195,9 @@ impl Host {
             let same = (again.t1_ns, again.length_ns) == (first.t1_ns, first.length_ns);
             if same {
                 self.doubled += 1;
-                self.different += u64::from(again != first);
+                self.different += u64::from(again.hash != first.hash);
                 self.doubled_ns += u128::from(again.capacity_ns);
+                first.quality.join(&again.quality);
             }
             same
         });

@@ -84,7 +84,7 @@ fn host(host: &Host) -> Value {
         "residual_windows": quality.residual,
         "residuals_ns": quality.residual_ns.to_string(),
         "missed_windows": quality.missed,
-        "missed_switches": (quality.without_witness < host.sums.windows).then(|| quality.missed_switches.to_string()),
+        "missed_switches": (quality.without_witness < host.windows).then(|| quality.missed_switches.to_string()),
         "windows_without_witness": quality.without_witness,
         "inexact_windows": quality.inexact,
     })

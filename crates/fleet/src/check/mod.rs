@@ -2,7 +2,7 @@
 //! and the sums match.
 //!
 //! Host, boot and end by CLOCK_MONOTONIC identify a window, even after a wall clock was set. Rows
-//! have no order, so all windows stay in memory until the end, 96 bytes each.
+//! have no order, so all windows stay in memory until the end, 112 bytes each.
 
 mod clocks;
 mod host;
@@ -33,6 +33,35 @@ pub(crate) struct AccountsRow {
     pub named_ns: u128,
     /// Hash of all figures of the row.
     pub hash: u64,
+    pub quality: RowQuality,
+}
+
+/// Errors that a row of `accounts` shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowQuality {
+    residual_ns: u64,
+    missed_switches: Option<u64>,
+    is_open: bool,
+    is_inexact: bool,
+}
+
+impl RowQuality {
+    fn from_row(row: &Account) -> RowQuality {
+        RowQuality {
+            residual_ns: row.residual_ns.unsigned_abs(),
+            missed_switches: row.missed_switches,
+            is_open: !row.closes(),
+            is_inexact: !row.exact,
+        }
+    }
+
+    /// Adds the errors of a duplicate: one with other figures must not hide an error.
+    fn join(&mut self, other: &RowQuality) {
+        self.residual_ns = self.residual_ns.max(other.residual_ns);
+        self.missed_switches = self.missed_switches.max(other.missed_switches);
+        self.is_open |= other.is_open;
+        self.is_inexact |= other.is_inexact;
+    }
 }
 
 /// Data of a boot of a host.
@@ -73,7 +102,7 @@ impl Boot {
     }
 }
 
-/// Errors that single rows show.
+/// Errors that single windows show. A window with duplicates counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Quality {
@@ -91,15 +120,15 @@ pub struct Quality {
 }
 
 impl Quality {
-    fn add(&mut self, row: &Account) {
-        self.open += u64::from(!row.closes());
-        self.residual += u64::from(row.residual_ns != 0);
-        self.residual_ns += u128::from(row.residual_ns.unsigned_abs());
-        let missed = row.missed_switches.unwrap_or(0);
+    fn add(&mut self, window: &RowQuality) {
+        self.open += u64::from(window.is_open);
+        self.residual += u64::from(window.residual_ns != 0);
+        self.residual_ns += u128::from(window.residual_ns);
+        let missed = window.missed_switches.unwrap_or(0);
         self.missed += u64::from(missed > 0);
         self.missed_switches += u128::from(missed);
-        self.without_witness += u64::from(row.missed_switches.is_none());
-        self.inexact += u64::from(!row.exact);
+        self.without_witness += u64::from(window.missed_switches.is_none());
+        self.inexact += u64::from(window.is_inexact);
     }
 
     fn and(&mut self, other: &Quality) {
@@ -117,7 +146,6 @@ impl Quality {
 pub(crate) struct HostRows {
     pub name: String,
     pub sums: Sums,
-    pub quality: Quality,
     pub boots: Vec<(String, Boot)>,
     /// The last window before the time, and its boot.
     pub before: Option<(String, AccountsRow)>,
@@ -150,7 +178,6 @@ impl Ledgers {
             return;
         }
         host.sums.add(row);
-        host.quality.add(row);
         host.boot(row.whose.boot_id).windows.push(AccountsRow {
             t1_ns: row.t1_ns,
             length_ns: row.length_ns,
@@ -158,6 +185,7 @@ impl Ledgers {
             capacity_ns: row.capacity_ns,
             named_ns: row.named_ns(),
             hash: FxBuildHasher.hash_one(row),
+            quality: RowQuality::from_row(row),
         });
     }
 
@@ -193,7 +221,7 @@ pub struct Balance {
     pub hosts: Vec<Host>,
     /// Sums of all hosts' rows.
     pub sums: Sums,
-    /// Quality of all hosts' rows.
+    /// Quality of all hosts' windows.
     pub quality: Quality,
     /// End of the last window that the hosts agree on, by their wall clocks, ns since the epoch.
     pub ends_ns: Option<i64>,

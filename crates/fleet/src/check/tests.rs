@@ -150,6 +150,26 @@ fn a_duplicate_batch_is_reported_with_its_excess() {
 }
 
 #[test]
+fn errors_of_a_duplicate_window_count_once() {
+    let row = Account { missed_switches: Some(7), residual_ns: -3, ..account("b", 50) };
+    let mut made = Made::well();
+    made.accounts.retain(|other| (other.whose, other.t1_ns) != (row.whose, row.t1_ns));
+    made.accounts.extend([row; 3]);
+    let quality = of(&made.balance(), "b").quality;
+    assert_eq!((quality.missed, quality.missed_switches), (1, 7));
+    assert_eq!((quality.residual, quality.residual_ns), (1, 3));
+    // Whichever copy comes first: an error of one copy is an error of the window.
+    let rows = made.accounts.len();
+    for (well, different) in [(rows - 1, 1), (rows - 3, 2)] {
+        let mut made = Made { accounts: made.accounts.clone(), ..Made::default() };
+        made.accounts[well] = account("b", 50);
+        let host = of(&made.balance(), "b").clone();
+        assert_eq!((host.quality.missed, host.quality.residual), (1, 1));
+        assert_eq!((host.doubled, host.different), (2, different));
+    }
+}
+
+#[test]
 fn a_duplicate_window_with_other_figures_is_reported() {
     let row = account("a", 50);
     for other in [
