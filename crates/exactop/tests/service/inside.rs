@@ -237,8 +237,11 @@ fn figures_that_a_namespace_does_not_get_are_refused_in_one_line() {
             reader
         })
     };
-    let looks = contained(&["syscalls", "0.2", "-n", "1"]);
-    looks.refused(1, "your process is in a PID namespace");
+    for subject in ["owed", "switches", "syscalls", "wakeups", "moves", "waits"] {
+        let looks = contained(&[subject, "0.2", "-n", "1"]);
+        let why = "in a PID namespace, where on-demand programs are not available: start the";
+        looks.refused(1, why);
+    }
     let log = daemon.path().join("theirs");
     let records = contained(&["record", "--dir", log.to_str().expect("UTF-8")]);
     records.refused(1, "cannot record a whole machine from inside a PID namespace");

@@ -389,7 +389,7 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
 
 /// Handles a request for an on-demand window.
 fn start_look(looking: &mut Probes, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
-    if reader.namespace.is_some() {
+    if reader.is_inside() {
         return Some(Reply::Refusal(pids::NOT_LOOKED_AT.into()));
     }
     let seen = || socket::user(reader.stream()).map(Visibility::by);
@@ -398,7 +398,7 @@ fn start_look(looking: &mut Probes, reader: &Reader, look: &Look, now_ns: u64) -
 
 /// Handles a request to follow children.
 fn follow(following: &mut Following, reader: &Reader, asked: Follow) -> Result<(), String> {
-    if reader.namespace.is_some() {
+    if reader.is_inside() {
         return Err(pids::NOT_FOLLOWED.into());
     }
     let pid = pids::peer_pid(reader.stream())?;

@@ -86,6 +86,8 @@ pub struct Reader {
     /// PID namespace that it reads; `None` for the host.
     pub namespace: Option<Arc<PidNamespace>>,
     whose: PidNumbering,
+    /// Why windows are refused: its namespace is not confirmed.
+    unconfirmed: Option<String>,
     /// A namespace file received with the hello.
     shown: Option<OwnedFd>,
     stream: UnixStream,
@@ -122,6 +124,7 @@ impl Reader {
             asked_ns: now_ns,
             namespace: None,
             whose,
+            unconfirmed: None,
             shown: None,
             stream,
             said: Vec::new(),
@@ -258,16 +261,35 @@ impl Reader {
         self.namespace.as_ref().is_some_and(|own| own.id() == namespace.id())
     }
 
-    /// Handles the hello.
+    /// True if the reader is in a PID namespace below the host's, confirmed or not.
+    pub fn is_inside(&self) -> bool {
+        self.whose == PidNumbering::Theirs
+    }
+
+    /// Handles the hello. Only windows need the namespace: other requests have reasons of their own
+    /// to be refused.
     fn greet(&mut self, hello: &Hello) -> Result<(), String> {
         speaks(hello)?;
         let shown = self.shown.take();
-        self.namespace = match self.whose {
-            PidNumbering::Hosts => None,
-            PidNumbering::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
-        };
+        if self.is_inside() {
+            match pids::shown(&self.stream, shown) {
+                Ok(namespace) => self.namespace = Some(Arc::new(namespace)),
+                Err(why) => self.unconfirmed = Some(why),
+            }
+        }
         self.stage = ReaderStage::Greeted;
         Ok(())
+    }
+
+    /// Handles a request for windows.
+    fn request(&mut self, window: Window) -> ReaderCommand {
+        match self.unconfirmed.clone() {
+            Some(why) => ReaderCommand::Wrong(why),
+            None => {
+                self.wants = Some(window.clone());
+                ReaderCommand::Window(window)
+            }
+        }
     }
 
     fn line(&mut self, line: &[u8]) -> Option<ReaderCommand> {
@@ -280,8 +302,7 @@ impl Reader {
                 self.greet(&hello).err().map(ReaderCommand::Wrong)
             }
             ReaderMessage::Window(window) if self.stage != ReaderStage::New => {
-                self.wants = Some(window.clone());
-                Some(ReaderCommand::Window(window))
+                Some(self.request(window))
             }
             ReaderMessage::Look(look) if self.stage != ReaderStage::New => {
                 Some(ReaderCommand::Look(look))
