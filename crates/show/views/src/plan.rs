@@ -125,11 +125,11 @@ impl Plan {
     }
 }
 
-/// For exited tasks only the name of their control group can still be read.
+/// Reads the details of rows, as far as rows of their kind have them.
 fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
-    if needs.has(Needs::NAMES) {
-        let exited = rows.iter_mut().filter(|r| r.kind == RowKind::Exited);
-        feed.details(&mut exited.collect::<Vec<_>>(), Needs::NAMES);
+    let mut exited: Vec<&mut Row> = rows.iter_mut().filter(|r| r.kind == RowKind::Exited).collect();
+    if needs.of_exited() != Needs::NONE && !exited.is_empty() {
+        feed.details(&mut exited, needs.of_exited());
     }
     let mut living: Vec<&mut Row> = rows.iter_mut().filter(|r| r.kind != RowKind::Exited).collect();
     if needs != Needs::NONE && !living.is_empty() {

@@ -61,6 +61,12 @@ impl Needs {
         shown.fold(Needs::NONE, |needs, &subject| needs | Needs::subject(subject))
     }
 
+    /// The part that exited tasks have: the names of their user and of their control group.
+    pub fn of_exited(self) -> Needs {
+        let names = [Needs::USER, Needs::NAMES].into_iter().filter(|&name| self.has(name));
+        names.fold(Needs::NONE, Needs::with)
+    }
+
     /// True if all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

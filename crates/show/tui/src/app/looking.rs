@@ -65,8 +65,7 @@ impl App {
         if needs == Needs::NONE || self.process_page().is_some() {
             return;
         }
-        // The control group of exited tasks has a name, too.
-        let exited = frame.exited.iter_mut().filter(|_| needs.has(Needs::NAMES));
+        let exited = frame.exited.iter_mut().filter(|_| needs.of_exited() != Needs::NONE);
         let mut rows: Vec<&mut Row> = frame.rows.iter_mut().chain(exited).collect();
         read(&mut rows, needs);
     }

@@ -4,7 +4,9 @@ use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Unit, COLUMNS, TOP};
 use exactop_model::words::audit::without_place;
-use exactop_model::{Column, ColumnId, Counter, Degraded, ErrorKind, Needs, SourceKind};
+use exactop_model::{
+    Column, ColumnId, Counter, Degraded, ErrorKind, Needs, Row, RowKind, SourceKind,
+};
 use exactop_testkit::{details, frame, Details, EXITED, PROCESSES};
 use exactop_views::table::TextOptions;
 use exactop_views::{csv, json, ptop, reference, table, Page, Plan, Selection, User};
@@ -309,6 +311,28 @@ fn the_rows_of_the_ledger_add_up_to_the_books() {
         let sum: u64 = rows.iter().map(|r| r["run_ns"].as_u64().expect("an integer")).sum();
         assert_eq!(Some(sum), object["books"][account].as_u64(), "{list}");
     }
+}
+
+#[test]
+fn exited_groups_have_the_name_of_their_user() {
+    let named = |rows: &mut [&mut Row], needs: Needs| {
+        details(rows, needs);
+        let exited = rows.iter_mut().filter(|row| row.kind == RowKind::Exited);
+        exited
+            .filter(|_| needs.has(Needs::USER))
+            .for_each(|row| row.detail.user = Ok("bin".into()));
+    };
+    let exited = |filter: &str| {
+        let mut plan = plan(columns::by_ids(&[ColumnId::Pid, ColumnId::User]));
+        plan.selection.filters = vec![Filter::parse(filter).expect("a filter")];
+        plan.page(frame(SourceKind::Ledger, false), &mut Details(named)).exited
+    };
+    let rows = exited("user=bin");
+    assert_eq!(rows.len(), EXITED.len());
+    assert!(rows.iter().all(|row| row.detail.user.as_deref() == Ok("bin")));
+    assert_eq!(exited("user=root"), []);
+    // Also if no filter needs the name.
+    assert!(exited("pid>=0").iter().all(|row| row.detail.user.is_ok()));
 }
 
 #[test]
