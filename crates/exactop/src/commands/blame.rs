@@ -192,7 +192,8 @@ impl BlameArgs {
 /// # Errors
 /// The failure, or the signal that ended the command.
 pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
-    let pace = typed.look.pace(typed.pace.resolve()?)?;
+    let words = typed.pace.resolve()?;
+    let pace = typed.look.pace(words)?;
     let forms = Forms {
         text: if typed.matrix { &blame::matrix } else { &blame::text },
         json: &blame::json,
@@ -201,7 +202,7 @@ pub fn run(typed: &BlameArgs) -> Result<(), Failure> {
     };
     let book = typed.book();
     if let Some(path) = &typed.of.replay {
-        typed.look.looking.not_of_a_recording()?;
+        typed.look.not_of_a_recording(words)?;
         let windows = Windows::open(path, typed.of.time.as_deref())?;
         return typed.look.print(pace.windows, windows, |windows| book.recorded(windows), &forms);
     }

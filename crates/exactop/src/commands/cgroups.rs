@@ -82,7 +82,8 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
         return change(set);
     }
     let Show { look, pace, of } = &typed.show;
-    let pace = look.pace(pace.resolve()?)?;
+    let words = pace.resolve()?;
+    let pace = look.pace(words)?;
     if !look.pid.is_empty() {
         return Err(Failure::usage(
             "-p: a control group has many processes: run 'exactop -p PID' to see one",
@@ -95,7 +96,7 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
         csv: &cgroups::csv,
     };
     if let Some(path) = &of.replay {
-        look.looking.not_of_a_recording()?;
+        look.not_of_a_recording(words)?;
         let windows = Windows::open(path, of.time.as_deref())?;
         return look.print(pace.windows, windows, recorded, &forms);
     }

@@ -89,6 +89,13 @@ pub fn part(
     }
 }
 
+/// The error for an option of measuring beside a recording.
+pub fn no_measuring(option: &str) -> Failure {
+    Failure::usage(format!(
+        "{option} conflicts with a replay, which shows recorded windows: leave it out"
+    ))
+}
+
 /// The error for a time range without windows.
 pub fn no_window(time: Option<&str>) -> Failure {
     let found = match time {

@@ -1,6 +1,7 @@
 //! The resolved options of watching. They are resolved once, before anything is opened; all later
 //! code reads them, not the typed options.
 
+use super::of_recording::no_measuring;
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
 use super::typed::{FigureSource, PtopArgs, WaitBook, WatchArgs, AUTO};
@@ -143,9 +144,7 @@ impl OutputMode {
             ("--blame", typed.blame != WaitBook::On),
         ];
         if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(format!(
-                "{option} conflicts with a replay, which shows recorded windows: leave it out"
-            )));
+            return Err(no_measuring(option));
         }
         if typed.list_fields {
             return Err(Failure::usage(
@@ -189,9 +188,10 @@ pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     watch.draws = !watch.print.is_plain();
     watch.print.batch = true;
     watch.preset = Some(preset::PRECISE.into());
-    if typed.of.replay.is_none() {
-        watch.delay = watch.delay.or(Some(typed.interval));
+    if let Some(interval) = typed.interval.filter(|_| typed.of.replay.is_some()) {
+        return Err(no_measuring(&format!("the interval {interval}")));
     }
+    watch.delay = watch.delay.or(typed.interval);
     watch.print.or_windows(typed.count);
     Ok(watch)
 }

@@ -201,9 +201,9 @@ pub struct PtopArgs {
     pub watch: WatchArgs,
     #[command(flatten)]
     pub of: OfRecording,
-    /// Set the length of a window in seconds
-    #[arg(value_parser = parse::seconds, conflicts_with = "delay", default_value = "2")]
-    pub interval: f64,
+    /// Set the length of a window in seconds [default: 2]
+    #[arg(value_parser = parse::seconds, conflicts_with = "delay")]
+    pub interval: Option<f64>,
     /// Print this number of windows, then exit
     #[arg(value_parser = parse::windows, conflicts_with_all = ["iterations", "once"])]
     pub count: Option<u64>,

@@ -39,6 +39,7 @@ mod record;
 mod refused;
 #[cfg(feature = "bpf")]
 mod regressions;
+mod replayed;
 mod report;
 mod rights;
 #[cfg(feature = "bpf")]

@@ -34,8 +34,8 @@ const WAYS: [&[&str]; 5] = [
     &["-b", "--preset", "ptop"],
 ];
 
-/// Same for a command with its own format.
-fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str]) {
+/// Same for a command with its own format; `one`: the words for one window of a recording.
+fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str], one: &[&str]) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let measuring = ["--source", source, "--record", text(&path)];
@@ -44,8 +44,7 @@ fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str]) {
     assert!(live == replayed, "{command} {options:?}:\n{live}\n--- replayed:\n{replayed}");
     assert!(live.lines().count() > 4, "{live}");
     let few =
-        run(&[&[command, "--replay", text(&path), "--time", "1h ago"], options, &["5", "1"]]
-            .concat());
+        run(&[&[command, "--replay", text(&path), "--time", "1h ago"], options, one].concat());
     assert!(few.err.contains("the recording begins after that time, at "), "{}", few.err);
     assert_eq!((few.code, few.err.lines().count()), (Some(0), 1), "{}", few.err);
     assert!(few.out.lines().count() < live.lines().count(), "the first one only");
@@ -57,9 +56,9 @@ const REPORTS: [&[&str]; 4] = [&["-c"], &["-cL", "-n", "8"], &["-a", "-du"], &["
 #[test]
 fn replayed_reports_equal_the_printed_ones() {
     for way in REPORTS {
-        same_bytes_of("prstat", "procfs", way, &["1", "2"]);
+        same_bytes_of("prstat", "procfs", way, &["1", "2"], &["5", "1"]);
     }
-    same_bytes_of("ptop", "procfs", &["--rows", "7"], &["0.3", "3"]);
+    same_bytes_of("ptop", "procfs", &["--rows", "7"], &["0.3", "3"], &["-n", "1"]);
     let dir = tempfile::tempdir().expect("a directory");
     let of = ["prstat", "--replay", text(dir.path())];
     run(&[&of[..], &["-U", "root"]].concat()).refused(1, "-U conflicts with --replay");
@@ -75,8 +74,8 @@ fn replayed_reports_of_the_ledger_equal_the_printed_ones() {
         return;
     }
     let _storm = Load::shell("while :; do echo x | cat; done");
-    same_bytes_of("prstat", "auto", &["-mL", "-c"], &["1", "2"]);
-    same_bytes_of("ptop", "ledger", &[], &["0.3", "3"]);
+    same_bytes_of("prstat", "auto", &["-mL", "-c"], &["1", "2"], &["5", "1"]);
+    same_bytes_of("ptop", "ledger", &[], &["0.3", "3"], &["-n", "1"]);
 }
 
 #[test]
@@ -283,9 +282,9 @@ fn replayed_groups_have_the_ledgers_charges() {
         assert!(below <= used, "{below} of {used}");
         assert!(rows.iter().all(|row| row["usage_ns"].is_null() && row["max"].is_null()));
     }
-    let csv = run(&["cgroups", "--replay", text(&path), "--csv", "1", "1"]).fine();
+    let csv = run(&["cgroups", "--replay", text(&path), "--csv", "-n", "1"]).fine();
     assert!(csv.lines().count() > 1 && csv.starts_with("t0_ns,"), "{csv}");
-    let late = run(&["cgroups", "--replay", text(&path), "-t", "1h ago", "1", "1"]);
+    let late = run(&["cgroups", "--replay", text(&path), "-t", "1h ago", "-n", "1"]);
     assert!(late.err.contains("the recording begins after that time"), "{}", late.err);
     assert!(late.out.starts_with("Window "), "{}", late.out);
 }

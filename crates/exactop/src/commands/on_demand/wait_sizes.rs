@@ -42,7 +42,8 @@ pub fn run(
     pace: &PaceArgs,
     by: Grouping,
 ) -> Result<(), Failure> {
-    let pace = look.pace(pace.resolve()?)?;
+    let words = pace.resolve()?;
+    let pace = look.pace(words)?;
     let book = histograms(by, &look.pid);
     let forms = Forms {
         text: &wait_sizes::text,
@@ -51,7 +52,7 @@ pub fn run(
         csv: &wait_sizes::csv,
     };
     if let Some(path) = &of.replay {
-        look.looking.not_of_a_recording()?;
+        look.not_of_a_recording(words)?;
         let windows = Windows::open(path, of.time.as_deref())?;
         return look.print(pace.windows, windows, |windows| book.recorded(windows), &forms);
     }

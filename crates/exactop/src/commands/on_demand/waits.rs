@@ -75,10 +75,11 @@ pub fn run(typed: &Args) -> Result<(), Failure> {
         Sum::Tasks(unit) => unit,
         Sum::Owners(by) => return wait_sizes::run(&typed.look, &typed.of, &typed.pace, by),
     };
-    let show = Show::new(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
+    let words = typed.pace.resolve()?;
+    let show = Show::new(Subject::Waits, &typed.look, words)?;
     let show = Show { threads: unit == RowUnit::Thread, ..show };
     let Some(path) = &typed.of.replay else { return show.run() };
-    typed.look.looking.not_of_a_recording()?;
+    typed.look.not_of_a_recording(words)?;
     let windows = played::Windows::open(path, typed.of.time.as_deref())?;
     let mut found = false;
     let next = |of: &mut played::Windows| {

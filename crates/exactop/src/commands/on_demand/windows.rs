@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::options::looking::LookingArgs;
+use crate::options::of_recording::no_measuring;
 use crate::options::pace::{Pace, Typed};
 use crate::options::parse;
 use crate::options::printed::PrintArgs;
@@ -116,6 +117,20 @@ impl WindowArgs {
             interval: Duration::from_secs_f64(self.delay.or(typed.interval_s).unwrap_or(DELAY_S)),
             windows: self.print.windows().or(typed.windows),
         })
+    }
+
+    /// Checks that no option of measuring was given: recorded windows have their length.
+    ///
+    /// # Errors
+    /// Such an option was given.
+    pub fn not_of_a_recording(&self, typed: Typed) -> Result<(), Failure> {
+        if self.delay.is_some() {
+            return Err(no_measuring("--delay"));
+        }
+        if let Some(interval) = typed.interval_s {
+            return Err(no_measuring(&format!("the interval {interval}")));
+        }
+        self.looking.not_of_a_recording()
     }
 
     /// Prints windows until the requested number is reached or a signal comes.
