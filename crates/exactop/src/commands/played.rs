@@ -2,7 +2,7 @@
 
 use super::record::listing::gap_words;
 use crate::failure::{complain, Failure};
-use crate::options::of_recording;
+use crate::options::of_recording::{self, no_window};
 use crate::options::time::{now, shown};
 use crate::rights::{self, Origin, Role};
 use exactop_recording::{Reader, Recording, Replay, ReplayStep, TimeRange};
@@ -29,14 +29,14 @@ pub fn opened(path: &Path, time: Option<&str>, role: Role) -> Result<Opened, Fai
     Ok(Opened { recording, when })
 }
 
-/// Goes to a time. Reports on standard error if the recording begins later.
+/// Goes to the time that `-t` gives. Reports on standard error if the recording begins later.
 fn seek(replay: &mut Replay, from: i128, now: &jiff::Zoned) -> Result<bool, Failure> {
     let there = replay.seek(from).map_err(Failure::failed)?;
     if let Some(gap) = replay.missed() {
         complain(&gap_words(gap, now));
     }
     if !there {
-        return Err(too_late());
+        return Err(too_late(replay.reader().recording()));
     }
     let begins = replay.span().map(|span| span.wall_t0_ns());
     if let (Some(begins), None) = (begins.filter(|&begins| begins > from), replay.missed()) {
@@ -45,8 +45,11 @@ fn seek(replay: &mut Replay, from: i128, now: &jiff::Zoned) -> Result<bool, Fail
     Ok(true)
 }
 
-/// The error for a time after the recording's end.
-pub fn too_late() -> Failure {
+/// The error for a time after the end of a recording, which may have no windows at all.
+pub fn too_late(recording: &Recording) -> Failure {
+    if recording.ends_wall_ns().is_none() {
+        return no_window(None);
+    }
     Failure::failed(
         "the recording ends before that time: run 'exactop record list' to see the recorded times",
     )
@@ -60,6 +63,10 @@ pub struct Windows {
     is_there: bool,
     /// Latest end of a window, ns since the epoch.
     to: Option<i128>,
+    /// The time range as typed.
+    time: Option<String>,
+    /// True after the first window.
+    is_any: bool,
     now: jiff::Zoned,
 }
 
@@ -71,28 +78,42 @@ impl Windows {
     /// No file can be read, or the recording has no such time.
     pub fn open(path: &Path, time: Option<&str>) -> Result<Windows, Failure> {
         let Opened { recording, when } = opened(path, time, Role::Text)?;
-        Windows::from_recording(recording, when)
+        Windows::from_recording(recording, when, time)
     }
 
     /// Windows of a recording that is already open.
     ///
     /// # Errors
     /// The recording has no such time.
-    pub fn from_recording(recording: Recording, when: TimeRange) -> Result<Windows, Failure> {
+    pub fn from_recording(
+        recording: Recording,
+        when: TimeRange,
+        time: Option<&str>,
+    ) -> Result<Windows, Failure> {
         let mut replay = Replay::new(Reader::new(recording));
         let now = now();
         let is_there = match when.from {
             Some(from) => seek(&mut replay, from, &now)?,
             None => false,
         };
-        Ok(Windows { replay, is_there, to: when.to, now })
+        let time = time.map(str::to_string);
+        Ok(Windows { replay, is_there, to: when.to, time, is_any: false, now })
     }
 
     /// Goes to the next window; `false`: there are no more. Reports gaps on standard error.
     ///
     /// # Errors
-    /// A file can no longer be read.
+    /// A file can no longer be read, or there is no window at all.
     pub fn next(&mut self) -> Result<bool, Failure> {
+        let found = self.step()?;
+        self.is_any |= found;
+        match self.is_any {
+            true => Ok(found),
+            false => Err(no_window(self.time.as_deref())),
+        }
+    }
+
+    fn step(&mut self) -> Result<bool, Failure> {
         if std::mem::take(&mut self.is_there) {
             return Ok(self.is_wanted(self.replay.ends_wall_ns()));
         }

@@ -87,10 +87,13 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
             "-t FROM+LENGTH needs printed windows: add -b, --json or --csv, or leave +LENGTH out",
         )),
         Replaying::Live(begin, pids) => {
+            let none = too_late(&recording);
             let playback = Playback::new(recording, when.from).map_err(Failure::failed)?;
-            show(Box::new(playback.ok_or_else(too_late)?), pids, begin)
+            show(Box::new(playback.ok_or(none)?), pids, begin)
         }
-        Replaying::Windows(replayed) => print(Windows::from_recording(recording, when)?, &replayed),
+        Replaying::Windows(replayed) => {
+            print(Windows::from_recording(recording, when, time.as_deref())?, &replayed)
+        }
     }
 }
 
@@ -112,11 +115,13 @@ fn print(mut of: Windows, wanted: &Replayed) -> Result<(), Failure> {
     let Replayed { plan, format, windows, check } = wanted;
     let mut check = Check::new(*check);
     let signals = Signals::new()?;
-    signals.write(&format.opening(plan).map_err(not_written)?)?;
     let ask = format.ask(plan);
     let mut printed = 0;
     while windows.is_none_or(|n| printed < n) && of.next()? {
         let Some(frame) = of.replay.same_frame(&ask) else { continue };
+        if printed == 0 {
+            signals.write(&format.opening(plan).map_err(not_written)?)?;
+        }
         let page = plan.page(frame, &mut of.replay);
         signals.write(&format.window(&page, printed == 0).map_err(not_written)?)?;
         if let Some(line) = format.beside(&page.frame) {
