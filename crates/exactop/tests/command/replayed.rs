@@ -1,13 +1,98 @@
 //! Replays of commands that sum windows: the names and the windows of the recording.
 
+use crate::helpers::processes::Load;
 use crate::helpers::run::run;
+#[cfg(feature = "bpf")]
+use crate::helpers::run::without_ledger;
+#[cfg(feature = "bpf")]
+use exactop_testkit::wait;
+#[cfg(feature = "bpf")]
+use serde_json::Value;
 use std::fs;
+#[cfg(feature = "bpf")]
+use std::path::PathBuf;
 
 /// Place for a recording, removed on drop.
 fn place() -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording").display().to_string();
     (dir, path)
+}
+
+#[cfg(feature = "bpf")]
+fn lines(words: &[&str]) -> Vec<Value> {
+    let told = run(words).fine();
+    told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[cfg(feature = "bpf")]
+fn rows<'a>(window: &'a Value, list: &str) -> &'a [Value] {
+    window[list].as_array().expect("rows")
+}
+
+/// A control group with one below it, removed on drop.
+#[cfg(feature = "bpf")]
+struct Group(PathBuf);
+
+#[cfg(feature = "bpf")]
+impl Group {
+    fn make() -> Option<Group> {
+        let group =
+            crate::run::groups()?.join(format!("exactop-test-replay-{}", std::process::id()));
+        fs::create_dir_all(group.join("below")).expect("groups");
+        Some(Group(group))
+    }
+
+    /// Processes that end at once, in the group below.
+    fn brief(&self) -> Load {
+        let procs = self.0.join("below/cgroup.procs");
+        let brief = format!("echo $$ >{} && exec /bin/true", procs.display());
+        Load::shell(&format!("while :; do sh -c '{brief}'; done"))
+    }
+}
+
+#[cfg(feature = "bpf")]
+impl Drop for Group {
+    fn drop(&mut self) {
+        let is_gone = || fs::remove_dir(self.0.join("below")).is_ok();
+        match std::thread::panicking() {
+            true => drop(is_gone()),
+            false => wait::until("an empty group", is_gone),
+        }
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[cfg(feature = "bpf")]
+#[test]
+fn a_group_of_exited_processes_has_its_path_and_the_groups_above() {
+    let Some(group) = Group::make().filter(|_| !without_ledger()) else { return };
+    let (_dir, path) = place();
+    let load = group.brief();
+    let pace = ["-n", "3", "-d", "0.4", "--source", "ledger", "--record", &path];
+    let live = lines(&[&["--json", "--by", "cgroup"][..], &pace].concat());
+    drop(load);
+    let replayed = lines(&["cgroups", "--replay", &path, "--json"]);
+    assert_eq!((live.len(), replayed.len()), (3, 3));
+    let own = format!("/{}", group.0.file_name().expect("a name").display());
+    let mut seen = 0;
+    for (live, replayed) in live.iter().zip(&replayed) {
+        let rows = rows(replayed, "groups");
+        let run_ns = |path: &str| -> Option<u64> {
+            let mut of_it = rows.iter().filter(|row| row["path"] == path);
+            let row = of_it.next()?;
+            assert!(of_it.next().is_none(), "{path} is there once: {replayed}");
+            row["ledger_run_ns"].as_u64()
+        };
+        assert!(run_ns("/") > Some(0), "{replayed}");
+        assert_eq!(run_ns("(control group 1, path not read)"), None, "{replayed}");
+        let below = format!("{own}/below");
+        let used = self::rows(live, "rows").iter().find(|row| row["name"] == below.as_str());
+        let Some(used) = used.and_then(|row| row["run_ns"].as_u64()) else { continue };
+        assert_eq!((run_ns(&below), run_ns(&own)), (Some(used), Some(used)), "{replayed}");
+        seen += 1;
+    }
+    assert!(seen > 0, "the groups run: {live:?}");
 }
 
 #[cfg(feature = "bpf")]

@@ -62,7 +62,8 @@ impl GroupUse {
         }
     }
 
-    pub(crate) fn add(&mut self, other: &GroupUse) {
+    /// Adds the use of another group.
+    pub fn add(&mut self, other: &GroupUse) {
         self.run_ns += other.run_ns;
         self.lat_ns += other.lat_ns;
         self.throttle_ns += other.throttle_ns;
