@@ -95,6 +95,47 @@ fn a_group_of_exited_processes_has_its_path_and_the_groups_above() {
     assert!(seen > 0, "the groups run: {live:?}");
 }
 
+#[test]
+fn users_have_their_names_in_a_recording_of_sums() {
+    let _other = rustix::process::geteuid().is_root().then(|| {
+        Load::start(std::process::Command::new("setpriv").args([
+            "--reuid",
+            "2",
+            "--clear-groups",
+            "sleep",
+            "1000",
+        ]))
+    });
+    for form in [&["--csv"][..], &["--json"], &["-b"]] {
+        let (_dir, path) = place();
+        let by = [form, &["--by", "user"]].concat();
+        let pace = ["-n", "3", "-d", "0.1", "--source", "procfs", "--record", &path];
+        let live = run(&[&by[..], &pace].concat()).fine();
+        assert_eq!(run(&[&["replay", &path][..], &by].concat()).fine(), live);
+        let report = run(&["report", "--by", "user", &path]).fine();
+        assert!(report.contains("root"), "{report}");
+    }
+}
+
+#[cfg(feature = "bpf")]
+#[test]
+fn the_waits_of_users_have_their_names_in_a_recording_of_sums() {
+    if without_ledger() {
+        return;
+    }
+    let (_dir, path) = place();
+    let _loads: Vec<Load> = (0..3).map(|_| Load::shell("while :; do :; done")).collect();
+    let pace = ["-n", "2", "-d", "0.3", "--source", "ledger", "--record", &path];
+    let live = lines(&[&["--json", "--by", "user"][..], &pace].concat());
+    let blamed = lines(&["blame", "--replay", &path, "--by", "user", "--json"]);
+    for (live, blamed) in live.iter().zip(&blamed) {
+        for row in rows(blamed, "rows") {
+            let has = |live: &Value| live["name"] == row["victim"];
+            assert!(rows(live, "rows").iter().any(has), "{row} of {live}");
+        }
+    }
+}
+
 #[cfg(feature = "bpf")]
 #[test]
 fn a_length_of_windows_is_refused_beside_a_recording() {

@@ -90,8 +90,7 @@ impl Decoder {
 
     /// Details that were read in an earlier window and still hold.
     pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
-        let row = self.state.details(key).row(key.account)?;
-        Some(detail_of(row, &self.state.strings).ok()?.lasting())
+        self.state.lasting(key)
     }
 
     /// Decodes only the CPUs of a keyframe or a window.

@@ -2,6 +2,7 @@
 //! time, with gaps, boots and clock jumps.
 
 use crate::world::{all, machine, open, replayed, Live, Shown};
+use exactop_model::{Row, RowKind, Tap};
 use exactop_recording::{GapReason, Options, Recorder, Recording, RecordingError, Sync};
 use std::time::Duration;
 
@@ -180,6 +181,34 @@ fn details_of_a_sleeping_task_are_in_every_later_file() {
     }
     assert!(known > 3, "{known} still live");
 }
+
+/// The name comes with no other detail of the process, and leaves those that hold.
+#[test]
+fn a_user_has_the_name_that_was_given_for_one_of_the_users_processes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
+    let mut live = Live::new(13, false);
+    live.window(&mut recorder);
+    let shown = live.window(&mut recorder).expect("a window");
+    let read = |row: &&Row| {
+        row.kind == RowKind::Process && row.detail.cmdline.is_ok() && row.detail.user.is_ok()
+    };
+    let row = shown.rows.iter().find(read).expect("a row that was read");
+    for _ in 0..3 {
+        let leader = row.account.and_then(|account| live.book.task(account)).expect("it lives");
+        recorder.user(leader, "somebody");
+        let now = live.world.next();
+        recorder.record(&now, &live.book, live.clocks());
+        live.book.advance(now);
+    }
+    drop(recorder);
+    let mut replay = open(&path);
+    while replay.forward().expect("readable") != exactop_recording::ReplayStep::End {}
+    let known = replay.known(row.account.expect("an account")).expect("details");
+    assert_eq!((known.user.as_deref(), &known.cmdline), (Ok("somebody"), &row.detail.cmdline));
+}
+
 #[test]
 fn an_end_right_after_a_gap_shows_the_last_window_as_it_was() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -26,9 +26,11 @@ use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
-    Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
+    Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, TaskSample,
+    Window,
 };
 use row_details::RowDetails;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use watched::WatchedProcess;
 
@@ -173,6 +175,25 @@ impl Session {
             }
         };
     }
+
+    /// Gives the tap the names of these users who have a living process. The process with the
+    /// lowest account stands for its user, so that it is the same in each window.
+    fn tap_users(&mut self, users: &FxHashMap<u32, String>) {
+        let Some(tap) = self.tap.as_mut().filter(|_| !users.is_empty()) else { return };
+        let mut leaders: FxHashMap<u32, &TaskSample> = FxHashMap::default();
+        let all = self.book.processes().filter_map(|(_, process)| process.leader);
+        for leader in all.filter_map(|account| self.book.task(account)) {
+            let first = leaders.entry(leader.ident.uid).or_insert(leader);
+            if leader.account < first.account {
+                *first = leader;
+            }
+        }
+        for (uid, name) in users {
+            if let Some(leader) = leaders.get(uid) {
+                tap.user(leader, name);
+            }
+        }
+    }
 }
 
 impl Feed for Session {
@@ -199,17 +220,22 @@ impl Feed for Session {
         let process = ask.watch.and_then(|pid| self.process(pid));
         self.watched.tell(&mut frame, process, ask.needs);
         frame.groups = if ask.groups { self.groups.shown() } else { None };
+        let mut users = FxHashMap::default();
         if let Some(sums) = &mut frame.sums {
-            sums.name_users(|uid| Some(self.details.user(uid)));
+            sums.name_users(|uid| {
+                Some(users.entry(uid).or_insert_with(|| self.details.user(uid)).clone())
+            });
             if let Some(Ok(groups)) = &frame.groups {
                 sums.beside(groups, &self.book);
             }
         }
+        self.tap_users(&users);
         self.name_held_back(&mut frame);
         Some(frame)
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        let mut exited_users = FxHashMap::default();
         for row in rows {
             let is_exited = row.kind == RowKind::Exited;
             match is_exited {
@@ -219,14 +245,17 @@ impl Feed for Session {
             if needs.has(Needs::NAMES) {
                 self.name(row);
             }
-            if let Some(tap) = self.tap.as_mut().filter(|_| !is_exited) {
-                tap.details(row);
+            match (is_exited, self.tap.as_mut()) {
+                (false, Some(tap)) => tap.details(row),
+                (true, Some(_)) => exited_users.extend(row.uid().zip(row.detail.user.clone().ok())),
+                (_, None) => {}
             }
             // Also for a task that exited before its path was read.
             if needs.has(Needs::CGROUP) {
                 row.name_group(&self.book);
             }
         }
+        self.tap_users(&exited_users);
     }
 
     fn forget_details(&mut self) {
