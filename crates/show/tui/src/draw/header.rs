@@ -130,7 +130,7 @@ pub(super) fn machine_line(
 ) -> MachineLine {
     // It explains an unusual cost. What stands on which line does not depend on it.
     let why = if app.attached_in_window() { TO_ATTACH } else { "" };
-    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame) + why);
+    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame)).and(theme, Ink::Plain, why);
     let mut right = pack(vec![cost], "", room);
     if status_first {
         let mut first = status_line(app, frame, theme, usize::MAX);
@@ -142,7 +142,8 @@ pub(super) fn machine_line(
     // The unit of the per cent is shown if the last windows also have room.
     let used = left.width() + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
     if used + OF_A_CPU.len() <= room {
-        right.push_span(OF_A_CPU);
+        let before_why = right.spans.len() - 1;
+        right.spans.insert(before_why, Span::raw(OF_A_CPU));
     }
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
     // Else the last windows get the line from which the books' state moved away.

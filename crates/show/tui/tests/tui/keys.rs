@@ -536,6 +536,25 @@ fn a_window_in_which_a_page_attached_its_programs_says_so() {
 }
 
 #[test]
+fn the_cost_of_attaching_has_its_unit_where_there_is_room() {
+    for (width, cost) in
+        [(200, " % of a CPU to attach"), (80, " % to attach"), (40, " % to attach")]
+    {
+        let mut app = app();
+        app.resize(width, 24);
+        app.on_event(&Event::Key(KeyEvent::from(KeyCode::Enter)));
+        for beat in [1, 2] {
+            let frame = arranged(&app.ask(), beat);
+            accept(&mut app, frame);
+            look(&mut app);
+        }
+        let screen = crate::view::picture(&app);
+        let first = screen.lines().next().expect("a line");
+        assert!(first.contains("cost ") && first.ends_with(cost), "{screen}");
+    }
+}
+
+#[test]
 fn quitting_pausing_saving() {
     let mut app = app();
     assert_eq!(keys(&mut app, "p"), Action::Draw);
