@@ -484,7 +484,7 @@ const GRAPH: Explanation = Explanation {
     parts: &[
         ("column", "One window each, the newest at the right. An empty column has no row of it."),
         ("height", "The whole height is the task's life in the window: 100 %."),
-        ("marks", "Each state has its mark, its colour, and its share in the newest window below."),
+        ("marks", "Each state has its mark, its colour, and its share in the shown window below."),
         ("begin", "The first window in memory, or the first for which the screen has a column."),
         ("^", "While [ and ] show earlier windows, it marks the one on the screen."),
     ],

@@ -30,7 +30,8 @@ pub(super) fn draw(app: &App, task: TaskKey, screen: &Screen, theme: Theme, buf:
     let heading = format!("{}{name}: the last {count} window{s}{mark}", task.tid);
     let heading = cell(&heading, width, true);
     put(buf, 0, screen.heading_y, u16::MAX, &Line::styled(heading, theme.style(Ink::Heading)));
-    let legend = newest.map(|row| legend(row, width, theme)).unwrap_or_default();
+    let legend = shown_row(app, task, newest).map(|row| legend(row, width, theme));
+    let legend = legend.unwrap_or_default();
     let end = screen.end_y();
     // The marks of the shown window have a line of their own.
     let marks = u16::from(!mark.is_empty());
@@ -59,6 +60,15 @@ pub(super) fn draw(app: &App, task: TaskKey, screen: &Screen, theme: Theme, buf:
     }
 }
 
+/// The row whose figures the legend has, if the window on the screen has one; `None`: no window yet.
+/// The present keeps the newest row after the task is gone.
+fn shown_row<'a>(app: &'a App, task: TaskKey, newest: Option<&'a Row>) -> Option<Option<&'a Row>> {
+    match app.is_looking_back() {
+        true => app.arranged.as_ref().map(|arranged| arranged.task(task)),
+        false => newest.map(Some),
+    }
+}
+
 /// True if the frame shows this window, alone or joined with others.
 fn is_in(kept: &KeptRow, frame: &Frame) -> bool {
     frame.t0_ns <= kept.t0_ns && kept.t1_ns <= frame.t1_ns
@@ -78,10 +88,10 @@ fn column(row: &Row, height: usize) -> Vec<Mark> {
     known.iter().zip(cells).flat_map(repeat).collect()
 }
 
-/// The states of the newest window with their marks and shares, in lines that fit.
-fn legend(row: &Row, width: usize, theme: Theme) -> Vec<Line<'static>> {
+/// The states with their marks and their shares of a window, in lines that fit.
+fn legend(row: Option<&Row>, width: usize, theme: Theme) -> Vec<Line<'static>> {
     const ENTRY: usize = 13;
-    let tenths = states::tenths(row);
+    let tenths = row.map_or(Vec::new(), states::tenths);
     let share = |mark: &Mark| {
         let known = tenths.iter().find(|(column, _)| Some(*column) == mark.column);
         known.map_or("-".into(), |(_, n)| format!("{}.{}", n / 10, n % 10))

@@ -345,6 +345,28 @@ fn the_graph_covers_the_kept_windows_and_marks_the_shown_one() {
     });
 }
 
+#[test]
+fn the_legend_of_the_graph_has_the_figures_of_the_shown_window() {
+    with_desk(3, |desk, _| {
+        let legend = |desk: &Desk| {
+            let screen = picture(desk.app());
+            let lines: Vec<&str> =
+                screen.lines().skip_while(|line| !line.contains(" USR ")).collect();
+            lines[..2].join(" ")
+        };
+        press(desk, KeyCode::Down);
+        typed(desk, "G");
+        let older = legend(desk);
+        press(desk, KeyCode::Char(' '));
+        let newer = legend(desk);
+        assert_ne!(older, newer, "the task did something else");
+        typed(desk, "[");
+        assert_eq!(legend(desk), older);
+        typed(desk, "]");
+        assert_eq!(legend(desk), newer);
+    });
+}
+
 /// Earlier windows have no values that are read from living processes, so those columns are left
 /// out.
 #[test]
