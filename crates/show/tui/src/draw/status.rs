@@ -195,13 +195,34 @@ const HELP: u8 = 10;
 
 /// Differences of this view from the plain one.
 fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    // In a recording the time line shows whether it plays.
+    if app.is_paused() && app.past.is_none() {
+        pieces.push(Piece::new(9, theme, Ink::Alarm, "PAUSED"));
+    }
+    if !app.table.tags.is_empty() {
+        let tagged = format!("{} tagged", app.table.tags.len());
+        pieces.push(Piece::new(9, theme, Ink::Strong, tagged));
+    }
+    // Other pages show all their rows.
+    if matches!(app.page(), Page::Table) {
+        pieces.extend(table_state(app, theme));
+    }
+    if app.settings().of_machine {
+        pieces.push(Piece::new(5, theme, Ink::Plain, "% of machine"));
+    }
+    if matches!(app.page(), Page::Process(_) | Page::Findings(_) | Page::Graph(_)) {
+        pieces.push(Piece::new(4, theme, Ink::Dim, "Esc back"));
+    }
+    pieces.push(Piece::new(HELP, theme, Ink::Dim, "? help"));
+    pieces
+}
+
+/// What chooses and orders the rows of the table.
+fn table_state(app: &App, theme: Theme) -> Vec<Piece> {
     let settings = app.settings();
     let mut pieces = Vec::new();
     let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
-    // In a recording the time line shows whether it plays.
-    if app.is_paused() && app.past.is_none() {
-        add(9, Ink::Alarm, "PAUSED".into());
-    }
     if let Some(user) = &app.table.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
@@ -213,9 +234,6 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if let Some(members) = &app.table.members_of {
         add(8, Ink::Strong, format!("{}{back}", members.whose));
     }
-    if !app.table.tags.is_empty() {
-        add(9, Ink::Strong, format!("{} tagged", app.table.tags.len()));
-    }
     for filter in &app.table.filters {
         add(8, Ink::Strong, filter.text().into());
     }
@@ -225,16 +243,11 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     let flags = [
         (8, settings.hide_idle, "idle hidden"),
         (8, settings.hide_kernel_threads, "kernel threads hidden"),
-        (5, settings.of_machine, "% of machine"),
         (5, settings.tree, "tree"),
         (5, app.table.is_scrolled(), "scrolled"),
     ];
     for (rank, _, name) in flags.iter().filter(|(_, on, _)| *on) {
         add(*rank, Ink::Plain, name.to_string());
     }
-    if matches!(app.page(), Page::Process(_) | Page::Findings(_) | Page::Graph(_)) {
-        add(4, Ink::Dim, "Esc back".into());
-    }
-    add(HELP, Ink::Dim, "? help".into());
     pieces
 }

@@ -120,6 +120,22 @@ fn what_hides_rows_stays_beside_a_message() {
     assert!(!last_line_of_status(&app).contains("PAUSED"), "{}", picture(&app));
 }
 
+#[test]
+fn what_hides_rows_of_the_table_is_not_named_on_pages_with_all_their_rows() {
+    for page in ["g", "K", "!", "\n"] {
+        let mut app = app(80, 24, Settings { footer: false, ..Settings::default() });
+        keys(&mut app, "\\%CPU>5\n");
+        press(&mut app, KeyCode::Down);
+        keys(&mut app, "i");
+        let both = |app: &App| ["%CPU>5", "idle hidden"].map(|text| picture(app).contains(text));
+        assert_eq!(both(&app), [true; 2], "{}", picture(&app));
+        keys(&mut app, page);
+        assert_eq!(both(&app), [false; 2], "{page}: {}", picture(&app));
+        press(&mut app, KeyCode::Esc);
+        assert_eq!(both(&app), [true; 2], "{page}: {}", picture(&app));
+    }
+}
+
 /// The status line: that of a message, or of the help key.
 fn last_line_of_status(app: &App) -> String {
     let page = picture(app);
