@@ -72,11 +72,13 @@ impl App {
         let is_palette = prompt.question == Question::Command;
         match key.code {
             KeyCode::Enter if is_palette => {
+                let Some(command) = chosen.and_then(|line| line.command) else {
+                    // The next letters are of the answer, and no keys of the page.
+                    self.complain("no action has this name");
+                    return Some(Action::Draw);
+                };
                 self.prompt = None;
-                return Some(match chosen.and_then(|line| line.command) {
-                    Some(command) => self.on_command(command),
-                    None => Action::Draw,
-                });
+                return Some(self.on_command(command));
             }
             KeyCode::Up if is_palette => prompt.at = prompt.at.saturating_sub(1),
             KeyCode::Down if is_palette => prompt.at = (prompt.at + 1).min(count.max(1) - 1),

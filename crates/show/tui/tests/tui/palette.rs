@@ -53,12 +53,23 @@ fn every_action_is_found_and_done_by_its_name() {
     assert!(name.starts_with("sort "), "{name}");
     keys(&mut palette, "\n");
     assert_eq!(keys(&mut palette, ":quit\n"), Action::Quit);
-    // A name that no action has does nothing.
-    assert_eq!(keys(&mut palette, ":zzzz\n"), Action::Draw);
     keys(&mut palette, ":");
     press(&mut palette, KeyCode::Esc);
     assert!(palette.prompt().is_none());
     assert!(!picture(&palette).contains("hide kernel"));
+}
+
+#[test]
+fn a_name_that_no_action_has_stays_to_be_corrected() {
+    let mut palette = app(80, 24, Settings::default());
+    assert_eq!(keys(&mut palette, ":zzzz\n"), Action::Draw);
+    assert!(picture(&palette).contains("no action has this name: zzzz"), "{}", picture(&palette));
+    // The next letter is no key of the table.
+    keys(&mut palette, "H");
+    assert_eq!(palette.prompt().expect("a question").editor.text(), "zzzzH");
+    assert!(!palette.settings().threads && palette.message().is_none());
+    press(&mut palette, KeyCode::Esc);
+    assert!(palette.prompt().is_none());
 }
 
 #[test]
