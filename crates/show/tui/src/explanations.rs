@@ -1,5 +1,7 @@
 //! What `?` says about each screen: how to read it, and its three most useful keys.
 
+use crate::keys::later_totals;
+
 /// A screen, or a question on it, that `?` or F1 explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
@@ -354,6 +356,7 @@ const PROCESS: Explanation = Explanation {
         ),
         ("woken by", "The tasks that ended its sleeps."),
         ("moved by", "Why the kernel moved it to another CPU, with the wait before and after."),
+        ("Enter", "The same key opens this page and goes back."),
     ],
     keys: [
         ("y", "show its system calls: count, time, errors"),
@@ -442,7 +445,7 @@ const GROUPS: Explanation = Explanation {
     keys: [
         ("Enter", "list the processes of the selected group"),
         (">", "sort by the next column to the right"),
-        ("K", "show totals by command, user, unit, container or pod"),
+        ("K", concat!("show totals by command; again: by ", later_totals!())),
     ],
 };
 
@@ -458,7 +461,7 @@ const TOTALS: Explanation = Explanation {
         ("below", "A line for each name that waited long for a CPU or for its quota."),
     ],
     keys: [
-        ("K", "sum by the next: user, group, unit, container, pod, namespace, command"),
+        ("K", concat!("sum by the next: ", later_totals!(), ", command")),
         ("Enter", "list the processes of the selected row"),
         (">", "sort by the next column to the right"),
     ],

@@ -140,8 +140,17 @@ impl Binding {
     }
 }
 
+/// The totals after those by command, in the order of the key. A test compares it with
+/// [`exactop_model::owner::Grouping::PAGES`]; literals join only at compile time.
+macro_rules! later_totals {
+    () => {
+        "user, group, unit, container, pod, namespace, session"
+    };
+}
+pub(crate) use later_totals;
+
 macro_rules! bindings {
-    ($($group:ident { $($command:ident: [$($key:expr),+], $help:literal;)+ })+) => {
+    ($($group:ident { $($command:ident: [$($key:expr),+], $help:expr;)+ })+) => {
         /// Commands of keys in the live view.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum KeyCommand {
@@ -180,10 +189,10 @@ bindings! {
         Unfold: [ch('+')], "unfold the branch";
         Groups: [ch('g')], "show control groups: use, waits, limits; Enter: the group's processes";
         Mark: [ch('m'), ch('D')], "mark this window: rows show their change since; again: drop the mark";
-        Sums: [ch('K')], "show totals by command; again: by user, group, unit, container, pod, namespace, session; Enter: the processes";
+        Sums: [ch('K')], concat!("show totals by command; again: by ", later_totals!(), "; Enter: the processes");
         Findings: [ch('!')], "list the findings with their figures; Enter: the page that shows more";
         Graph: [ch('G')], "show a graph of the row's states over the last windows";
-        Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children";
+        Open: [on(KeyCode::Enter)], "open the process: states, waits, threads, exited children; again: go back";
         Calls: [ch('y')], "show the process's system calls: count, time, errors";
         Environment: [ch('e')], "show the process's environment";
         Files: [ch('l')], "list the process's open files";
@@ -288,6 +297,13 @@ mod tests {
                 assert!(!all[..i].contains(key), "{} twice", key.name());
             }
         }
+    }
+
+    #[test]
+    fn the_help_names_every_total() {
+        let pages = exactop_model::owner::Grouping::PAGES.map(|by| by.name());
+        let later = pages[1..].join(", ").replace("cgroup", "group");
+        assert_eq!((pages[0], later.as_str()), ("command", later_totals!()));
     }
 
     #[test]
