@@ -204,12 +204,8 @@ pub fn beyond_cpus(groups: &Groups) -> Option<String> {
     let root = groups.rows.first().filter(|row| row.depth == 0)?;
     (root.stat.usage_ns? > machine_ns).then(|| {
         // Without a ledger its column is empty.
-        let beside =
-            if groups.no_ledger.is_none() { "; LEDGER% covers exactly the window" } else { "" };
-        format!(
-            "%CPU is more than the CPUs have: exactop reads the kernel's count a moment after \
-             each end of the window{beside}"
-        )
+        let beside = if groups.no_ledger.is_none() { "; LEDGER% is exact" } else { "" };
+        format!("%CPU exceeds the CPUs: exactop reads it after the window's end{beside}")
     })
 }
 
@@ -290,6 +286,7 @@ mod tests {
         assert_eq!((words(999_999_999).is_some(), words(0).is_some()), (false, false));
         let mut groups = used(&[("/", 7)]);
         groups.rows[0].stat.usage_ns = Some(2_000_000_001);
-        assert!(beyond_cpus(&groups).unwrap().contains("LEDGER%"));
+        let words = beyond_cpus(&groups).unwrap();
+        assert!(words.contains("LEDGER%") && words.len() <= 80, "{words}");
     }
 }

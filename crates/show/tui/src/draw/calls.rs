@@ -1,7 +1,7 @@
 //! The page of a process's system calls: count, time and errors of each.
 
 use super::figures::{joined, widths};
-use super::text::{cut, put, wrapped};
+use super::text::{cut, cut_to_part, put, wrapped};
 use super::theme::Ink;
 use super::view::View;
 use exactop_model::on_demand::syscalls::{CallRow, SyscallWindow};
@@ -33,7 +33,7 @@ pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
     let lost = losses::lines(&calls.losses, "call", syscalls::UNSEEN);
     let age = view.age(calls.t1_ns).map_or(String::new(), |age| format!(" · {age}"));
     let sum = format!("calls    {}{age}", syscalls::sum(calls));
-    put(buf, 0, y, u16::MAX, &Line::raw(cut(&sum, room)));
+    put(buf, 0, y, u16::MAX, &Line::raw(cut_to_part(&sum, room)));
     for line in lost {
         y += 1;
         put(buf, 0, y, u16::MAX, &Line::styled(cut(&line, room), view.theme.style(Ink::Alarm)));

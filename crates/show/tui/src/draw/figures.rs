@@ -1,7 +1,7 @@
 //! Tables of pages: figures under their headings, and a name in the remaining width. A narrow
 //! screen leaves columns out.
 
-use super::text::{cell, cut_middle};
+use super::text::{cell, cut, cut_middle, cut_to_part, in_lines};
 use crate::layout::Screen;
 use exactop_model::words::order::Order;
 use unicode_width::UnicodeWidthStr;
@@ -85,14 +85,47 @@ pub(super) fn column_at(x: u16, widths: &[usize]) -> usize {
     widths.iter().take_while(|width| is_beyond(width)).count()
 }
 
-/// Most notes below the rows of a page.
+/// Most lines of notes below the rows of a page.
 pub(super) fn most_words(screen: &Screen) -> usize {
     usize::from(screen.end_y().saturating_sub(screen.heading_y + 2)) / 3
 }
 
-/// Rows that a page shows below its heading, beside its notes.
-pub(super) fn rows_beside(words: usize, screen: &Screen) -> usize {
-    usize::from(screen.end_y().saturating_sub(screen.heading_y + 1)).saturating_sub(words).max(1)
+/// Indent of the further lines of a note.
+const HANG: usize = 2;
+
+/// The notes below the rows in lines of the screen's width: whole notes, as many as `most` lines
+/// hold. Only the first one is cut if it needs more.
+pub(super) fn notes(texts: impl Iterator<Item = String>, most: usize, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for text in texts {
+        let note = note(&text, width);
+        let left = most - lines.len();
+        if note.len() > left {
+            if let Some(fits) = left.checked_sub(1).filter(|_| lines.is_empty()) {
+                lines.extend(note[..fits].iter().cloned());
+                let rest: Vec<&str> = note[fits..].iter().map(|line| line.trim_start()).collect();
+                lines.push(cut_to_part(&rest.join(" "), width));
+            }
+            break;
+        }
+        lines.extend(note);
+    }
+    lines
+}
+
+/// One note in lines.
+fn note(text: &str, width: usize) -> Vec<String> {
+    if text.width() <= width {
+        return vec![text.into()];
+    }
+    let lines = in_lines(text, width.saturating_sub(HANG)).into_iter().enumerate();
+    let hang = |n| if n == 0 { 0 } else { HANG };
+    lines.map(|(n, line)| cut(&format!("{:1$}{line}", "", hang(n)), width)).collect()
+}
+
+/// Rows that a page shows below its heading, beside its lines of notes.
+pub(super) fn rows_beside(notes: usize, screen: &Screen) -> usize {
+    usize::from(screen.end_y().saturating_sub(screen.heading_y + 1)).saturating_sub(notes).max(1)
 }
 
 /// The row that stands on a line of such a page. `first`: the first row shown.

@@ -1,10 +1,11 @@
 //! The page of control groups: a tree with the use, the waits and the limits of each.
 
 use super::figures::{
-    column_at, joined, most_words, named, row_of_line, rows_beside, titled, widths,
+    column_at, joined, most_words, named, notes, row_of_line, rows_beside, titled, widths,
 };
-use super::text::{cut, put};
+use super::text::put;
 use super::theme::{Ink, Theme};
+use super::view::until_newer;
 use crate::app::App;
 use crate::layout::Screen;
 use exactop_model::cgroups::{GroupRow, Groups};
@@ -58,7 +59,6 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
     for (y, text) in (below..height).zip(words) {
-        let text = cut(&text, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
 }
@@ -78,7 +78,7 @@ struct Table {
 }
 
 fn table(app: &App, frame: &Frame, groups: &Groups, screen: &Screen) -> Table {
-    let words = words(frame, groups, most_words(screen));
+    let words = words(app, frame, groups, most_words(screen));
     let rows = rows_beside(words.len(), screen);
     let first = (app.selected_group().unwrap_or(0) + 1).saturating_sub(rows);
     let shown: Vec<&GroupRow> = app.group_rows().into_iter().skip(first).take(rows).collect();
@@ -110,10 +110,10 @@ pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
 
 /// Notes: the age of the figures if they are not the frame's, the reason why the ledger's figures
 /// are missing, and the cost of limits, the most expensive first.
-fn words(frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
+fn words(app: &App, frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
     let age_ns = Some(frame.t1_ns.saturating_sub(groups.t1_ns)).filter(|&ns| ns > 0);
-    let age = age_ns.map(|ns| format!("{} old; the next window has new figures", duration(ns)));
+    let age = age_ns.map(|ns| until_newer(app, format!("{} old", duration(ns))));
     let costs = groups.rows.iter().filter_map(|row| cost(groups, row));
     let why = without_ledger(groups).into_iter().chain(beyond_cpus(groups));
-    age.into_iter().chain(why).chain(costs).take(most).collect()
+    notes(age.into_iter().chain(why).chain(costs), most, app.size().0.into())
 }

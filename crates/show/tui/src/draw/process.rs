@@ -2,7 +2,7 @@
 
 use super::states::{self, Parts};
 use super::table::{bar_heading, heading, put_bar};
-use super::text::{cell, cut, pack, put, Piece};
+use super::text::{cell, cut, cut_to_part, pack, put, Piece};
 use super::theme::{Ink, Theme};
 use super::view::View;
 use crate::app::process::{ProcessPage, Shows};
@@ -12,7 +12,7 @@ use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::Context;
 use exactop_model::on_demand::moves::MoveWindow;
-use exactop_model::on_demand::waits::{Latency, WaitWindow};
+use exactop_model::on_demand::waits::{Latency, WaitRow, WaitWindow};
 use exactop_model::text::escape::{escape, escape_str, harmless};
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
@@ -284,7 +284,7 @@ impl View<'_> {
             }
             Err(why) => (Ink::Dim, format!("unknown: {}", harmless(why))),
         };
-        Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
+        Some(self.named("moved by", vec![self.piece(9, ink, cut_to_part(&text, room))], ""))
     }
 
     /// The note that a sampling source has no figures yet, because those of a process and of its
@@ -318,6 +318,24 @@ impl View<'_> {
             return Vec::new();
         };
         let seconds = waits.seconds() * row.threads.max(1) as f64;
+        let ran_then = words::waits::shares(&row.ran_instead, true);
+        let mut texts = vec![
+            ("figures", self.age(waits.t1_ns)),
+            ("waits in", words::waits::sleeps(row, seconds)),
+            ("threads", words::waits::by_thread(waits, row.who.tgid)),
+        ];
+        texts.extend(self.queued(row, seconds));
+        texts.push(("ran then", ran_then.filter(|_| self.frame.kept_off.is_empty())));
+        texts.push(("woken by", words::waits::shares(&row.woken_by, false)));
+        let line = |(name, text): (&str, Option<String>)| {
+            let text = cut_to_part(&text?, self.room.saturating_sub(9));
+            Some(self.named(name, vec![self.piece(9, Ink::Plain, text)], ""))
+        };
+        texts.into_iter().filter_map(line).collect()
+    }
+
+    /// Its waits for a CPU by their beginning, in two lines if one has no room for both.
+    fn queued(&self, row: &WaitRow, seconds: f64) -> Vec<(&'static str, Option<String>)> {
         let queue = |after: &str, latency: &Latency| {
             let waited = latency.count > 0;
             waited.then(|| format!("{after} {}", words::waits::queue(latency, seconds)))
@@ -325,20 +343,11 @@ impl View<'_> {
         let queues =
             [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
         let queues: Vec<String> = queues.into_iter().flatten().collect();
-        let ran_then = words::waits::shares(&row.ran_instead, true);
-        let texts = [
-            ("figures", self.age(waits.t1_ns)),
-            ("waits in", words::waits::sleeps(row, seconds)),
-            ("threads", words::waits::by_thread(waits, row.who.tgid)),
-            ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
-            ("ran then", ran_then.filter(|_| self.frame.kept_off.is_empty())),
-            ("woken by", words::waits::shares(&row.woken_by, false)),
-        ];
-        let line = |(name, text): (&str, Option<String>)| {
-            let text = cut(&text?, self.room.saturating_sub(9));
-            Some(self.named(name, vec![self.piece(9, Ink::Plain, text)], ""))
-        };
-        texts.into_iter().filter_map(line).collect()
+        let both = queues.join(" · ");
+        match both.width() <= self.room.saturating_sub(9) {
+            true => vec![("queued", Some(both).filter(|both| !both.is_empty()))],
+            false => ["queued", ""].into_iter().zip(queues.into_iter().map(Some)).collect(),
+        }
     }
 
     fn exited(&self) -> Option<Line<'static>> {

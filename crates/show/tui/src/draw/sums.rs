@@ -2,9 +2,9 @@
 //! limits of each, and the rows that waited or were throttled.
 
 use super::figures::{
-    column_at, joined, most_words, named, row_of_line, rows_beside, titled, widths,
+    column_at, joined, most_words, named, notes, row_of_line, rows_beside, titled, widths,
 };
-use super::text::{cut, cut_middle, put};
+use super::text::{cut_middle, put};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
@@ -39,7 +39,6 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
     for (y, text) in (below..height).zip(words) {
-        let text = cut(&text, width);
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
     }
 }
@@ -57,12 +56,12 @@ struct Table {
 }
 
 fn table(app: &App, frame: &Frame, sums: &NamedSums, screen: &Screen) -> Table {
-    let words = words(sums, frame, most_words(screen));
+    let width = usize::from(app.size().0);
+    let words = words(sums, frame, most_words(screen), width);
     let rows = rows_beside(words.len(), screen);
     let first = (app.selected_sum() + 1).saturating_sub(rows);
     let shown = app.sum_rows().into_iter().skip(first).take(rows);
     let titles = heading(sums).to_vec();
-    let width = usize::from(app.size().0);
     let mut texts: Vec<Vec<String>> =
         shown.map(|row| cells(&titles, line(frame, row), width)).collect();
     begin_in_one_column(&titles, &mut texts);
@@ -110,7 +109,7 @@ pub(crate) fn row_at(app: &App, y: u16) -> Option<usize> {
 }
 
 /// Notes: why names are missing, and the rows that were kept from running, the busiest first.
-fn words(sums: &NamedSums, frame: &Frame, most: usize) -> Vec<String> {
+fn words(sums: &NamedSums, frame: &Frame, most: usize, width: usize) -> Vec<String> {
     let lost = sums.rows.iter().filter_map(|row| lost(sums, frame, row));
-    without_groups(sums, frame).into_iter().chain(lost).take(most).collect()
+    notes(without_groups(sums, frame).into_iter().chain(lost), most, width)
 }

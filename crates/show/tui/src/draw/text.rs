@@ -58,6 +58,22 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts a list to a width after a whole part, because a part of a figure reads as another figure;
+/// `…` marks the cut.
+pub(super) fn cut_to_part(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.into();
+    }
+    let after = |ends: &[&str]| {
+        let found = ends.iter().flat_map(|end| text.match_indices(end));
+        found.map(|(at, end)| at + end.len()).filter(|&at| text[..at].width() < width).max()
+    };
+    match after(&[", ", " · "]).or_else(|| after(&[" "])) {
+        Some(at) => format!("{}…", &text[..at]),
+        None => cut(text, width),
+    }
+}
+
 /// The parts of a line that fit into a width; `…` marks the cut.
 pub(super) fn cut_parts<'a>(
     parts: &[(&'a str, Style)],
@@ -336,6 +352,12 @@ pub(super) fn seconds(ns: u64) -> String {
 /// Text in lines of at most `width`, indented.
 pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
     let room = width.min(indent + 90).saturating_sub(indent).max(10);
+    let lines = in_lines(text, room).into_iter();
+    lines.map(|l| Line::raw(format!("{}{l}", " ".repeat(indent)))).collect()
+}
+
+/// Text in lines of at most `room`, broken between words.
+pub(super) fn in_lines(text: &str, room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -348,7 +370,7 @@ pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'stat
         line.push_str(word);
     }
     lines.push(line);
-    lines.into_iter().map(|l| Line::raw(format!("{}{l}", " ".repeat(indent)))).collect()
+    lines
 }
 
 #[cfg(test)]
@@ -364,6 +386,22 @@ mod tests {
         assert_eq!(graph(&all, theme), "\u{2800}\u{28e0}\u{28f4}\u{28ff}");
         assert_eq!(graph(&[], theme), "");
         assert_eq!(graph(&all, theme.in_ascii()), "▁▁▃▅▇▇█");
+    }
+
+    #[test]
+    fn a_list_is_cut_after_a_whole_part() {
+        let list = "34 waits, p99 41.0us, max 1.20ms · 日本 7.5 %";
+        for (width, cut) in [
+            (45, list),
+            (44, "34 waits, p99 41.0us, max 1.20ms · …"),
+            (35, "34 waits, p99 41.0us, …"),
+            (22, "34 waits, …"),
+            (10, "34 …"),
+            (3, "34…"),
+            (0, ""),
+        ] {
+            assert_eq!(cut_to_part(list, width), cut, "{width}");
+        }
     }
 
     #[test]

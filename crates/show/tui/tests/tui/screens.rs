@@ -6,6 +6,7 @@ use exactop_model::blame::rows::{CulpritKind, CulpritRow, VictimRow};
 use exactop_model::blame::{Booked, Waits};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
+use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::Subject;
 use exactop_model::owner::Grouping;
 use exactop_model::{Comm, Counter, Degraded, ErrorKind, Frame, Needs, Quality, Row, SourceKind};
@@ -214,6 +215,42 @@ fn process_page_at_80x24() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// A part of a figure reads as another figure.
+#[test]
+fn waits_of_a_process_have_whole_figures_at_every_width() {
+    for width in 40..=200 {
+        let mut app = app(width, 40, Settings::default());
+        press_all(&mut app, &[KeyCode::Down, KeyCode::Enter]);
+        show(&mut app, |frame| {
+            let waits = frame.subjects.get::<WaitWindow>().expect("asked for").expect("waits");
+            let mut waits = waits.clone();
+            waits.rows[0].preempted = waits.rows[0].woken.clone();
+            let thread = |n| {
+                let mut row = waits.rows[0].clone();
+                row.who.tid = row.who.tid.map(|tid| tid + n);
+                row
+            };
+            waits.rows = (0..4).map(thread).collect();
+            frame.subjects.tell(Subject::Waits, Some(Ok(waits.into())));
+        });
+        let page = crate::view::picture(&app);
+        let at = |name: &str| {
+            let at = page.lines().position(|line| line.starts_with(name));
+            at.unwrap_or_else(|| panic!("{width}: no {name} in {page}"))
+        };
+        let line = |at: usize| page.lines().nth(at).unwrap_or_default();
+        let threads = line(at("threads"));
+        assert!(threads.ends_with(" 79.9 %") || threads.ends_with(['…']), "{threads}");
+        let queued = line(at("queued"));
+        let second = if queued.contains("preemption") { queued } else { line(at("queued") + 1) };
+        assert!(queued.contains("after wake-up") && second.contains("preemption"), "{page}");
+        for line in [queued, second] {
+            assert!(line.ends_with("max 1.20ms") || line.ends_with(" …"), "{width}: {line}");
+            assert!(width < 80 || line.ends_with("max 1.20ms"), "{width}: {line}");
+        }
+    }
+}
+
 #[test]
 fn system_calls_of_a_process_at_80x24_and_100x24() {
     let mut narrow = app(80, 24, Settings::default());
@@ -267,6 +304,24 @@ fn groups_at_160x30_with_a_limit_asked_about() {
     let keys = [KeyCode::Char('g'), KeyCode::End, KeyCode::Char('x')];
     press_all(&mut app, &keys);
     insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn a_paused_view_promises_no_next_window() {
+    for (page, figures) in [(KeyCode::Char('g'), ""), (KeyCode::Enter, "figures  ")] {
+        let mut app = app(80, 40, Settings::default());
+        press_all(&mut app, &[page]);
+        show(&mut app, |frame| {
+            let later = |t1_ns: &mut u64| *t1_ns += 230_000_000_000;
+            (later(&mut frame.t0_ns), later(&mut frame.t1_ns));
+        });
+        let shown = picture(&app);
+        let age = format!("{figures}230s old; ");
+        assert!(shown.contains(&format!("{age}the next window has new figures")), "{shown}");
+        press_all(&mut app, &[KeyCode::Char('p')]);
+        let shown = picture(&app);
+        assert!(shown.contains(&format!("{age}paused: p shows the next window")), "{shown}");
+    }
 }
 
 /// Two thirds of a wait are another container's fault, a third is its own.
