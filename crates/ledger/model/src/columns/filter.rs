@@ -11,13 +11,13 @@ use crate::frame::Row;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// The expression has no operator.
-    #[error("filter '{0}' has no operator: write COLUMN=TEXT, COLUMN>NUMBER …")]
+    #[error("filter '{0}' has no operator: write %CPU>5 or S=D")]
     NoOperator(String),
     /// The column does not exist.
     #[error(transparent)]
     UnknownColumn(#[from] UnknownColumn),
-    /// The column needs a number.
-    #[error("'{0}' is not a number: write one, such as 5 or 0.5{1}")]
+    /// The column needs a number, such as these.
+    #[error("'{0}' is not a number: write {1}")]
     NotANumber(String, &'static str),
     /// `<` and `>` do not apply to a text column.
     #[error("'{0}' is text: use = == or !=")]
@@ -90,7 +90,7 @@ impl Filter {
         }
         if !textual {
             if number.is_none() {
-                return Err(FilterError::NotANumber(value.into(), units(column.unit)));
+                return Err(FilterError::NotANumber(value.into(), examples(column.unit)));
             }
             if op == Op::Contains {
                 op = Op::Equal;
@@ -151,6 +151,17 @@ pub fn units(unit: Unit) -> &'static str {
     }
 }
 
+/// Numbers in a column of this unit, in a few words: an error has the room of a question.
+fn examples(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Bytes => "5 (bytes), 100M or 0.5G",
+        Unit::Ns | Unit::Time => "5 (ns), 5ms, 0.5s or 2h",
+        Unit::Count => "5, 2k or 0.5M",
+        Unit::Pct => "5, 0.5 or 5%",
+        Unit::Int | Unit::Id | Unit::Text => "one, such as 5",
+    }
+}
+
 /// A number with the unit that may follow it, in the column's unit.
 fn number(text: &str, unit: Unit) -> Option<f64> {
     // Of a number such as 1e3, the letter is no unit.
@@ -204,6 +215,19 @@ mod tests {
         }
     }
 
+    /// The numbers that an error names are numbers of the column.
+    #[test]
+    fn examples_are_numbers() {
+        for column in columns::COLUMNS.iter().filter(|column| column.unit != Unit::Text) {
+            let words = examples(column.unit).replace(" (bytes)", "").replace(" (ns)", "");
+            let all = words.trim_start_matches("one, such as ").replace(" or ", ", ");
+            for example in all.split(", ") {
+                let text = format!("{}>{example}", column.name);
+                assert!(Filter::parse(&text).is_ok(), "{text}");
+            }
+        }
+    }
+
     #[test]
     fn a_filter_parses_or_its_error_says_why() {
         assert!(Filter::parse("%CPU>5").is_ok());
@@ -212,7 +236,7 @@ mod tests {
         let unknown = Filter::parse("x=1").map_err(|e| e.to_string());
         assert!(unknown.is_err_and(|e| e.starts_with("no column 'x'")));
         let refused = Filter::parse("%CPU>a").map_err(|e| e.to_string());
-        assert!(refused.is_err_and(|e| e.starts_with("'a' is not a number: write one")));
+        assert!(refused.is_err_and(|e| e == "'a' is not a number: write 5, 0.5 or 5%"));
         assert_eq!(Filter::parse("USER<b"), Err(FilterError::NotForText("USER".into())));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::view::{app, cells, keys, picture, press};
 use crossterm::event::KeyCode;
+use exactop_model::columns::{Column, Unit, COLUMNS};
 use exactop_tui::draw::theme::Theme;
 use exactop_tui::explanations::Topic;
 use exactop_tui::keys::BINDINGS;
@@ -156,6 +157,19 @@ fn an_unknown_column_names_the_key_that_lists_them() {
     keys(&mut app, "\\qqqqqqqq>5\n");
     let told = app.message().map(|told| told.text.clone());
     assert_eq!(told.as_deref(), Some("no column 'qqqqqqqq': Tab completes one"));
+}
+
+#[test]
+fn why_a_filter_is_refused_fits_beside_the_answer() {
+    let of = |column: &Column| [">x", ">some", "=x"].map(|tail| format!("{}{tail}", column.name));
+    let wrong = COLUMNS.iter().filter(|column| column.unit != Unit::Text).flat_map(of);
+    for filter in wrong.chain(["cpu_plus_pct".into(), "command>x".into()]) {
+        let mut app = app(80, 24, Settings::default());
+        keys(&mut app, &format!("\\{filter}\n"));
+        let told = app.message().unwrap_or_else(|| panic!("{filter} is one")).text.clone();
+        let screen = picture(&app);
+        assert!(screen.contains(&format!("{told}: {filter}")), "{told}\n{screen}");
+    }
 }
 
 #[test]
