@@ -3,9 +3,9 @@
 //! The grammar is top's (`[!]FIELD{=,<,>}VALUE`) and a little more: `<=`, `>=`, `!=`. On text
 //! `=` means "contains", as in top; `==` means equal. Several expressions must all hold.
 
-use crate::columns::{self, Column, Context, Unit, UnknownColumn};
+use crate::columns::{self, Column, ColumnId, Context, Unit, UnknownColumn};
 use crate::frame::value::{Datum, Value};
-use crate::frame::Row;
+use crate::frame::{Row, RowKind};
 
 /// Why a filter expression is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,7 +111,7 @@ impl Filter {
 
     /// True if the row stays. A missing value satisfies only a negated expression.
     pub fn keeps(&self, row: &Row, context: &Context) -> bool {
-        self.holds((self.column.value)(row, context))
+        self.holds(compared(self.column, row, context))
     }
 
     /// True if a row with this value in the column stays.
@@ -137,6 +137,17 @@ impl Filter {
             Op::Equal | Op::Contains => a == b,
             Op::NotEqual => a != b,
         }
+    }
+}
+
+/// The value of a row that a filter on this column compares. A group of exited processes is shown
+/// with their number, but compared by their name, as a living process is.
+pub fn compared(column: &Column, row: &Row, context: &Context) -> Value {
+    match (row.kind, column.id) {
+        (RowKind::Exited, ColumnId::Command) => {
+            Value::Known(Datum::Text(row.ident.comm.to_string()))
+        }
+        _ => (column.value)(row, context),
     }
 }
 

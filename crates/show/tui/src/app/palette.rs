@@ -5,6 +5,7 @@ use super::question::Question;
 use super::{Action, App};
 use crate::keys::{HelpSection, KeyCommand, BINDINGS};
 use crossterm::event::{KeyCode, KeyEvent};
+use exactop_model::columns::filter::compared;
 use exactop_model::columns::{self, Unit, COLUMNS};
 use exactop_model::frame::value::{Datum, Value};
 use std::collections::BTreeSet;
@@ -73,7 +74,7 @@ impl App {
         match key.code {
             KeyCode::Enter if is_palette => {
                 let Some(command) = chosen.and_then(|line| line.command) else {
-                    // The next letters are of the answer, and no keys of the page.
+                    // The next letters edit the answer: they must not act on the page.
                     self.complain("no action has this name");
                     return Some(Action::Draw);
                 };
@@ -170,10 +171,11 @@ impl App {
             return vec![line(text.into(), &help)];
         }
         let context = self.context();
-        let values = self.entries().filter_map(|entry| match (column.value)(entry.row, &context) {
-            Value::Known(Datum::Text(known)) => Some(known),
-            _ => None,
-        });
+        let values =
+            self.entries().filter_map(|entry| match compared(column, entry.row, &context) {
+                Value::Known(Datum::Text(known)) => Some(known),
+                _ => None,
+            });
         let wanted = value.to_lowercase();
         let fitting: BTreeSet<String> =
             values.filter(|known| known.to_lowercase().starts_with(&wanted)).collect();

@@ -152,6 +152,22 @@ fn a_completion_that_is_gone_is_followed_by_the_first_or_the_last() {
 }
 
 #[test]
+fn commands_of_exited_processes_are_completed_and_compared_by_their_name() {
+    let mut app = app(100, 30, Settings::default());
+    let listed = picture(&app);
+    assert!(listed.contains("exited × 1,756") && listed.contains("true"), "{listed}");
+    keys(&mut app, "\\COMMAND==tr");
+    let offered = picture(&app);
+    assert_eq!(offered.matches("COMMAND==true").count(), 1, "{offered}");
+    assert!(!offered.contains("true x"), "{offered}");
+    press(&mut app, KeyCode::Tab);
+    keys(&mut app, "\n");
+    assert_eq!(app.settings().filters, ["COMMAND==true"]);
+    assert!(picture(&app).contains("exited × 1,756"), "{}", picture(&app));
+    assert!(app.entries().filter(|entry| entry.row.ident.comm.to_string() == "true").count() > 1);
+}
+
+#[test]
 fn an_unknown_column_names_the_key_that_lists_them() {
     let mut app = app(80, 24, Settings::default());
     keys(&mut app, "\\qqqqqqqq>5\n");

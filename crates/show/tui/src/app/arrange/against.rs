@@ -152,8 +152,10 @@ impl<'a> Rows<'a> {
                 }
             },
             rank: Rank::new(order, descending, tie),
-            passes: rules.filters.iter().all(|filter| filter.holds(value(filter.column())))
-                && !(rules.only_new && versus.is_some_and(|versus| !versus.is_new(row))),
+            passes: rules.filters.iter().all(|filter| match filter.column().id {
+                ColumnId::Command => filter.keeps(row, &rules.context),
+                _ => filter.holds(value(filter.column())),
+            }) && !(rules.only_new && versus.is_some_and(|versus| !versus.is_new(row))),
             is_idle: !is_busy(row) && !versus.is_some_and(RowComparison::was_busy),
             branch_then: versus.map(RowComparison::branch),
             kept: false,
