@@ -266,6 +266,12 @@ bindings! {
     }
 }
 
+/// The name of a command's first key.
+pub fn name_of(command: KeyCommand) -> String {
+    let key = BINDINGS.iter().find(|b| b.command == command).and_then(|b| b.keys.first());
+    key.map_or(String::new(), Key::name)
+}
+
 /// The command of a key; in a recording the keys of the time line come first.
 pub fn find(event: &KeyEvent, recorded: bool) -> Option<KeyCommand> {
     if event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META) {

@@ -4,11 +4,15 @@
 use super::arrange::{Entry, RowId};
 use super::command::CommandText;
 use super::{matching, Action, App, Page};
-use crate::keys::KeyCommand;
+use crate::draw::text::cut;
+use crate::keys::{self, KeyCommand};
 use crate::layout::PlacedColumn;
 use exactop_model::words::units;
 use exactop_model::{columns, Column, ColumnId, RowKind};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Width that every message fits.
+const MESSAGE: usize = 80;
 
 /// The user's selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -246,11 +250,23 @@ impl App {
         let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e, &text));
         match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
-            None if self.settings.tree && !self.table.folded.is_empty() => {
-                self.complain(format!("no unfolded row contains '{text}'"));
-            }
-            None => self.complain(format!("no row contains '{text}'")),
+            None => self.complain(self.without_match(&text)),
         }
+    }
+
+    /// Says that no row has the text, and which text of the rows was not searched.
+    fn without_match(&self, text: &str) -> String {
+        let is_folded = self.settings.tree && !self.table.folded.is_empty();
+        let rows = if is_folded { "unfolded row" } else { "row" };
+        if self.shows_command_lines() {
+            return format!("no {rows} contains '{text}'");
+        }
+        let key = keys::name_of(KeyCommand::CommandLine);
+        let searched = format!(": / searched names, {key} adds command lines");
+        // The key stays on the screen beside a long text.
+        let around = format!("no {rows} contains ''{searched}").width();
+        let text = cut(text, MESSAGE.saturating_sub(around));
+        format!("no {rows} contains '{text}'{searched}")
     }
 
     fn row_has(&self, entry: Entry, text: &str) -> bool {

@@ -201,3 +201,25 @@ fn matches_of_a_search_are_highlighted() {
     press(&mut app, KeyCode::Esc);
     assert!(!highlighted(&app).iter().any(|text| text.contains("postgres")));
 }
+
+#[test]
+fn a_search_without_command_lines_names_the_key_that_shows_them() {
+    let told = |app: &App| app.message().map(|told| told.text.clone()).unwrap_or_default();
+    let mut narrow = app(80, 24, Settings::default());
+    keys(&mut narrow, "/while\n");
+    assert_eq!(told(&narrow), "no row contains 'while': / searched names, c adds command lines");
+    keys(&mut narrow, "cn");
+    assert_eq!(told(&narrow), "");
+    assert!(narrow.selected().is_some(), "{}", picture(&narrow));
+    for way in ["", "Vv"] {
+        let mut long = app(80, 24, Settings::default());
+        press(&mut long, KeyCode::Down);
+        keys(&mut long, &format!("{way}/{}\n", "a long text ".repeat(9)));
+        let told = told(&long);
+        assert!(told.ends_with("…': / searched names, c adds command lines"), "{told}");
+        assert_eq!((told.chars().count(), picture(&long).contains(&told)), (80, true), "{told}");
+    }
+    let mut wide = app(120, 24, Settings::default());
+    keys(&mut wide, "/no such text\n");
+    assert_eq!(told(&wide), "no row contains 'no such text'");
+}
