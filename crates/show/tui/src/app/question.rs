@@ -60,6 +60,8 @@ pub struct Prompt {
     pub question: Question,
     /// Text of the question.
     pub label: String,
+    /// The same for a narrow screen: what must stay stands first.
+    pub short: String,
     /// Meaning of an empty answer.
     pub default: Option<String>,
     /// The answer so far.
@@ -113,7 +115,13 @@ impl Prompt {
     /// A question without an answer yet.
     pub fn new(question: Question, label: impl Into<String>, default: Option<String>) -> Prompt {
         let (label, editor) = (label.into(), Editor::default());
-        Prompt { question, label, default, editor, at: 0, completed: None }
+        let short = label.clone();
+        Prompt { question, label, short, default, editor, at: 0, completed: None }
+    }
+
+    /// The question with a text for a narrow screen.
+    fn or_short(self, short: String) -> Prompt {
+        Prompt { short, ..self }
     }
 
     /// Asks for the process of an action. `offered`: the process of an empty answer.
@@ -152,14 +160,16 @@ impl Prompt {
     /// Asks for the signal.
     fn kill_signal(target: Target) -> Prompt {
         let label = format!("signal for {}", target.shown());
-        Prompt::new(Question::KillSignal(target), label, Some("15 TERM".into()))
+        let short = format!("signal {} ({})", target.pid, target.name);
+        Prompt::new(Question::KillSignal(target), label, Some("15 TERM".into())).or_short(short)
     }
 
     /// Asks for the nice value.
     fn renice_value(target: Target) -> Prompt {
         let label = format!("nice value for {}, -20 to 19", target.shown());
+        let short = format!("renice {} ({})", target.pid, target.name);
         let nice = target.nice.to_string();
-        Prompt::new(Question::ReniceValue(target), label, Some(nice))
+        Prompt::new(Question::ReniceValue(target), label, Some(nice)).or_short(short)
     }
 
     /// True if one key answers it.
@@ -355,7 +365,10 @@ fn renice_confirm(target: &Target, text: &str) -> Answer {
         Some(Ok(nice)) => {
             let (whom, now) = (target.shown(), target.nice);
             let label = format!("set the nice value of {whom} from {now} to {nice}?");
-            Answer::Ask(Prompt::new(Question::ReniceConfirm(target.clone(), nice), label, None))
+            let Target { pid, name, .. } = target;
+            let short = format!("renice {pid} from {now} to {nice}? ({name})");
+            let question = Question::ReniceConfirm(target.clone(), nice);
+            Answer::Ask(Prompt::new(question, label, None).or_short(short))
         }
         Some(Err(why)) => Answer::Bad(why),
         None => Answer::Nothing,

@@ -160,15 +160,17 @@ fn question(
     theme: Theme,
     buf: &mut Buffer,
 ) -> u16 {
-    let (label, ink) = match wrong.filter(|message| message.is_error) {
-        Some(message) => (&message.text, Ink::Alarm),
-        None => (&prompt.label, Ink::Strong),
-    };
     let room = usize::from(buf.area.width);
     let answer = if prompt.is_yes_no() { 1 } else { ANSWER.min(room / 3) };
     // The meaning of an empty answer is never cut.
     let tail = cut(&prompt.tail(), room * 2 / 3);
-    let head = cut(label, room.saturating_sub(tail.width() + answer)) + &tail;
+    let for_label = room.saturating_sub(tail.width() + answer);
+    let (label, ink) = match wrong.filter(|message| message.is_error) {
+        Some(message) => (&message.text, Ink::Alarm),
+        None if prompt.label.width() <= for_label => (&prompt.label, Ink::Strong),
+        None => (&prompt.short, Ink::Strong),
+    };
+    let head = cut(label, for_label) + &tail;
     let before = prompt.editor.before_cursor();
     let rest = room.saturating_sub(head.width() + 1);
     // A long answer scrolls, so that the cursor stays on the screen.

@@ -1,10 +1,12 @@
 //! Messages on the status line: each key answers, a message fits 80 columns beside what hides rows,
 //! and a note goes by itself.
 
-use crate::view::{app, keys, picture, press, press_all, show};
+use crate::view::{app, key_of, keys, picture, press, press_all, show};
 use crossterm::event::{Event, KeyCode, KeyEvent};
-use exactop_model::{Frame, SourceKind};
+use exactop_model::{Comm, Frame, SourceKind};
 use exactop_testkit::{arranged, details};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::{KeyCommand, BINDINGS};
 use exactop_tui::{Action, App, Settings};
 
@@ -133,6 +135,39 @@ fn what_hides_rows_of_the_table_is_not_named_on_pages_with_all_their_rows() {
         assert_eq!(both(&app), [false; 2], "{page}: {}", picture(&app));
         press(&mut app, KeyCode::Esc);
         assert_eq!(both(&app), [true; 2], "{page}: {}", picture(&app));
+    }
+}
+
+/// The line of the cursor: that of the question.
+fn asked(app: &App) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    let (_, y) = draw(app, Theme::FULL, &mut canvas).expect("a question");
+    let cells = canvas.cells();
+    (0..width).map(|x| cells[(x, y)].symbol()).collect()
+}
+
+#[test]
+fn a_question_names_the_pid_at_every_width() {
+    for width in 40..=90 {
+        for way in ["k", "k\n", "r", "r-9\n", "A", "A0\n", "J", "J/a\n"] {
+            let mut app = app(width, 10, Settings::default());
+            show(&mut app, |frame| {
+                let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 22_417);
+                rows.for_each(|row| {
+                    (row.key.tgid, row.key.tid) = (4_194_303, 4_194_303);
+                    row.ident.comm = Comm::new(b"a-name-as-long-");
+                });
+            });
+            for code in [KeyCode::Down].into_iter().chain(way.chars().map(key_of)) {
+                app.on_event(&Event::Key(KeyEvent::from(code)));
+                app.look(&mut details);
+            }
+            let line = asked(&app);
+            assert!(line.contains("4194303"), "{width}: {way:?}: {line}");
+            let value = if way == "r-9\n" { " to -9" } else { "" };
+            assert!(line.contains(value), "{width}: {way:?}: {line}");
+        }
     }
 }
 
