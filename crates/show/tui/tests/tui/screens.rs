@@ -240,7 +240,7 @@ fn waits_of_a_process_have_whole_figures_at_every_width() {
         };
         let line = |at: usize| page.lines().nth(at).unwrap_or_default();
         let threads = line(at("threads"));
-        assert!(threads.ends_with(" 79.9 %") || threads.ends_with(['…']), "{threads}");
+        assert!(threads.ends_with(" 79.9 %") || threads.ends_with('…'), "{threads}");
         let queued = line(at("queued"));
         let second = if queued.contains("preemption") { queued } else { line(at("queued") + 1) };
         assert!(queued.contains("after wake-up") && second.contains("preemption"), "{page}");
@@ -312,8 +312,8 @@ fn a_paused_view_promises_no_next_window() {
         let mut app = app(80, 40, Settings::default());
         press_all(&mut app, &[page]);
         show(&mut app, |frame| {
-            let later = |t1_ns: &mut u64| *t1_ns += 230_000_000_000;
-            (later(&mut frame.t0_ns), later(&mut frame.t1_ns));
+            frame.t0_ns += 230_000_000_000;
+            frame.t1_ns += 230_000_000_000;
         });
         let shown = picture(&app);
         let age = format!("{figures}230s old; ");
