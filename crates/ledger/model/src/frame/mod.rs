@@ -315,14 +315,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The delta of a task without an event in the window. A task on a CPU always has an event;
-    /// without one, no account would have its run time.
+    /// The delta of a task without an event in the window.
     fn still(&self, account: AccountId) -> Option<TaskDelta> {
-        let mut task = self.book.still(account, self.window.t0_ns)?;
-        if task.sample.state == MicroState::Run {
-            task.delta.forget(Counter::RunNs);
-        }
-        Some(task)
+        self.book.still_in(account, self.window)
     }
 
     fn thread_rows(&mut self, still: &IdleRows) {

@@ -354,7 +354,7 @@ impl Book {
         }
         let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
         let still = self.waiting.iter().filter(|account| !told.contains(account));
-        still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
+        still.filter_map(|&account| self.still_in(account, window)).collect()
     }
 
     /// Tasks without an event in a window whose state is not plain sleep, process by process. Each
@@ -367,7 +367,7 @@ impl Book {
                 MicroState::Run | MicroState::Sleep | MicroState::Unknown | MicroState::Zombie => {
                     None
                 }
-                _ => self.still(*account, window.t0_ns),
+                _ => self.still_in(*account, window),
             }
         };
         self.processes.values().flat_map(|process| &process.tasks).filter_map(waits)
@@ -419,6 +419,16 @@ impl Book {
             delta.fold(Counter::IrqNs, Counter::RunNs);
         }
         Some(TaskDelta { sample, life_ns, delta, audit: Some(TaskAudit::default()) })
+    }
+
+    /// The same for a window that may be the sum of several: if one of them did not measure
+    /// interrupts, the sum did not.
+    pub fn still_in(&self, account: AccountId, window: &Window) -> Option<TaskDelta> {
+        let mut task = self.still(account, window.t0_ns)?;
+        if !window.measures_interrupts() {
+            task.delta.fold(Counter::IrqNs, Counter::RunNs);
+        }
+        Some(task)
     }
 }
 

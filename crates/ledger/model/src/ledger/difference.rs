@@ -41,7 +41,9 @@ pub(crate) fn difference(
     let outside = now.outside.zip(last.outside);
     let mut outside = outside.map(|(now, then)| now.since(&then));
     let mut moves = moves_between(last, now);
+    let mut end = now.clone();
     if !interrupts_are_measured(last, now) {
+        end.provenance.miss_interrupts();
         let tasks = tasks.iter_mut().map(|t| &mut t.delta);
         let exited = exited.iter_mut().map(|e| &mut e.delta);
         fold_interrupts(tasks.chain(exited), cpus.iter_mut());
@@ -82,7 +84,7 @@ pub(crate) fn difference(
         },
         outside,
         blame: None,
-        end: now.clone(),
+        end,
     }
 }
 

@@ -58,6 +58,7 @@ impl Joined {
     /// Adds the window that the book made from the snapshot.
     pub fn add(&mut self, mut window: Window, book: &Book) {
         self.repaired.add(&window);
+        self.fold_unmeasured_interrupts(&mut window);
         let tasks = std::mem::take(&mut window.tasks);
         let changed: FxHashSet<AccountId> = tasks.iter().map(|t| t.sample.account).collect();
         for task in tasks {
@@ -75,57 +76,28 @@ impl Joined {
         }
         self.sum = Some(match self.sum.take() {
             None => window,
-            Some(sum) => self.add_rest(sum, window),
+            Some(sum) => add_rest(sum, window),
         });
     }
 
-    /// Adds everything but tasks and exited groups.
-    fn add_rest(&mut self, mut sum: Window, mut window: Window) -> Window {
-        if !are_measured(&sum) || !are_measured(&window) {
-            let tasks = self.tasks.values_mut().map(|t| &mut t.delta);
-            let exited = self.exited.values_mut().chain(&mut self.ended).map(|e| &mut e.delta);
-            let cpus = sum.cpus.iter_mut().chain(&mut window.cpus);
-            let moves = self.moves.iter_mut().chain(&mut sum.moves).chain(&mut window.moves);
-            let moved = moves.map(|moved| &mut moved.used);
-            fold_interrupts(tasks.chain(exited).chain(moved), cpus);
-            let outside = sum.outside.iter_mut().chain(&mut window.outside);
-            outside.for_each(Outside::fold_interrupts);
+    /// If the sum or the next window did not measure interrupts, the sum does not tell them apart:
+    /// in both, their time goes to what they interrupted. This must come before the two are added:
+    /// the sum of a known and an unknown time is unknown.
+    fn fold_unmeasured_interrupts(&mut self, window: &mut Window) {
+        let Some(sum) = &mut self.sum else { return };
+        if sum.measures_interrupts() && window.measures_interrupts() {
+            return;
         }
-        let (before_ns, length_ns) = (sum.length_ns(), window.length_ns());
-        add_cpus(&mut sum.cpus, &window.cpus, before_ns, length_ns);
-        for &kind in ErrorKind::ALL {
-            sum.errors.add(kind, window.errors.get(kind));
-        }
-        add_moves(&mut sum.moves, &window.moves);
-        let degraded = &mut window.end.provenance.degraded;
-        *degraded = Degraded::in_either(*degraded, sum.end.provenance.degraded);
-        let blame = with_next(sum.blame.take(), window.blame.take());
-        let cost = window.cost;
-        sum.cost.user_ns += cost.user_ns;
-        sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);
-        sum.cost.bpf_events = both(sum.cost.bpf_events, cost.bpf_events);
-        sum.audit.add(&window.audit);
-        let added = |then: StatTicks, now| then.with(&now, u64::wrapping_add);
-        let ticks = window.cpu_ticks.iter().filter_map(|&(cpu, now)| {
-            let then = sum.cpu_ticks.iter().find(|(n, _)| *n == cpu)?.1;
-            Some((cpu, added(then, now)))
-        });
-        Window {
-            t0_ns: sum.t0_ns,
-            repaired_ns: both(sum.repaired_ns, window.repaired_ns),
-            repaired_wait_ns: both(sum.repaired_wait_ns, window.repaired_wait_ns),
-            audit: sum.audit,
-            born: both(sum.born, window.born),
-            ticks: sum.ticks.zip(window.ticks).map(|(then, now)| added(then, now)),
-            cpu_ticks: ticks.collect(),
-            cpus: sum.cpus,
-            errors: sum.errors,
-            moves: sum.moves,
-            cost: sum.cost,
-            outside: sum.outside.zip(window.outside).map(|(then, now)| then.and(&now)),
-            blame,
-            ..window
-        }
+        let tasks = self.tasks.values_mut().chain(&mut window.tasks).map(|t| &mut t.delta);
+        let exited = self.exited.values_mut().chain(&mut self.ended).chain(&mut window.exited);
+        let exited = exited.map(|e| &mut e.delta);
+        let cpus = sum.cpus.iter_mut().chain(&mut window.cpus);
+        let moves = self.moves.iter_mut().chain(&mut sum.moves).chain(&mut window.moves);
+        let moved = moves.map(|moved| &mut moved.used);
+        fold_interrupts(tasks.chain(exited).chain(moved), cpus);
+        let outside = sum.outside.iter_mut().chain(&mut window.outside);
+        outside.for_each(Outside::fold_interrupts);
+        window.end.provenance.miss_interrupts();
     }
 
     /// The sum; `None` if no window was added.
@@ -138,6 +110,45 @@ impl Joined {
         let mut moves = window.moves;
         add_moves(&mut moves, &self.moves);
         Some(Window { tasks, exited, moves, repaired_tasks: self.repaired.count(), ..window })
+    }
+}
+
+/// Adds everything but tasks and exited groups.
+fn add_rest(mut sum: Window, mut window: Window) -> Window {
+    let (before_ns, length_ns) = (sum.length_ns(), window.length_ns());
+    add_cpus(&mut sum.cpus, &window.cpus, before_ns, length_ns);
+    for &kind in ErrorKind::ALL {
+        sum.errors.add(kind, window.errors.get(kind));
+    }
+    add_moves(&mut sum.moves, &window.moves);
+    let degraded = &mut window.end.provenance.degraded;
+    *degraded = Degraded::in_either(*degraded, sum.end.provenance.degraded);
+    let blame = with_next(sum.blame.take(), window.blame.take());
+    let cost = window.cost;
+    sum.cost.user_ns += cost.user_ns;
+    sum.cost.bpf_ns = both(sum.cost.bpf_ns, cost.bpf_ns);
+    sum.cost.bpf_events = both(sum.cost.bpf_events, cost.bpf_events);
+    sum.audit.add(&window.audit);
+    let added = |then: StatTicks, now| then.with(&now, u64::wrapping_add);
+    let ticks = window.cpu_ticks.iter().filter_map(|&(cpu, now)| {
+        let then = sum.cpu_ticks.iter().find(|(n, _)| *n == cpu)?.1;
+        Some((cpu, added(then, now)))
+    });
+    Window {
+        t0_ns: sum.t0_ns,
+        repaired_ns: both(sum.repaired_ns, window.repaired_ns),
+        repaired_wait_ns: both(sum.repaired_wait_ns, window.repaired_wait_ns),
+        audit: sum.audit,
+        born: both(sum.born, window.born),
+        ticks: sum.ticks.zip(window.ticks).map(|(then, now)| added(then, now)),
+        cpu_ticks: ticks.collect(),
+        cpus: sum.cpus,
+        errors: sum.errors,
+        moves: sum.moves,
+        cost: sum.cost,
+        outside: sum.outside.zip(window.outside).map(|(then, now)| then.and(&now)),
+        blame,
+        ..window
     }
 }
 
@@ -219,11 +230,6 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
         audit,
     };
     ExitDelta { sample, processes: 0, tasks: 0, life_ns: task.life_ns, delta: task.delta, audit }
-}
-
-/// True if interrupts were measured separately.
-fn are_measured(window: &Window) -> bool {
-    window.cpus.iter().all(|cpu| cpu.time.irq_ns.is_some())
 }
 
 /// A CPU that is in only one of the windows was offline in the other.

@@ -159,6 +159,12 @@ impl Provenance {
         self
     }
 
+    /// Says that interrupts were not measured all the time.
+    pub(crate) fn miss_interrupts(&mut self) {
+        self.irq = Quality::Missing;
+        self.counters[Counter::IrqNs as usize] = Quality::Missing;
+    }
+
     /// Adds the reason for this source before the source's own reason.
     pub fn because(&mut self, reason: &str) {
         let reason = crate::text::escape::harmless(reason);

@@ -104,6 +104,11 @@ impl Window {
         self.t1_ns - self.t0_ns
     }
 
+    /// True if interrupts were measured separately, all the time.
+    pub fn measures_interrupts(&self) -> bool {
+        self.cpus.iter().all(|cpu| cpu.time.irq_ns.is_some())
+    }
+
     /// True if the window began with the boot; no measured window does.
     pub fn is_since_boot(&self) -> bool {
         self.t0_ns == 0

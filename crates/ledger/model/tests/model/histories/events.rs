@@ -16,6 +16,7 @@ pub enum Event {
     EndThread(usize),
     EndProcess { process: usize, zombie: bool },
     Reap(usize),
+    MeasureIrq,
     Close,
 }
 
@@ -47,6 +48,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         2 => (which.clone(), any::<bool>())
             .prop_map(|(process, zombie)| Event::EndProcess { process, zombie }),
         1 => which.prop_map(Event::Reap),
+        1 => Just(Event::MeasureIrq),
         3 => Just(Event::Close),
     ]
 }
@@ -68,6 +70,7 @@ pub fn happens(machine: &mut Machine, event: &Event) {
     let tgid = |m: &Machine, account: u64| m.tasks[&account].key.tgid;
     let found = match *event {
         Event::Wait(ns) => return machine.now += ns,
+        Event::MeasureIrq => return machine.measure_irq(),
         Event::Fork { pid, .. } | Event::Thread { tid: pid, .. } if machine.is_taken(pid) => return,
         Event::Enter { task, .. } => choose(machine, task, |_, _, zombie| !zombie),
         Event::Exec { task, .. } => choose(machine, task, |tgid, _, z| !z && tgid != INIT),
@@ -95,6 +98,6 @@ pub fn happens(machine: &mut Machine, event: &Event) {
         Event::EndThread(_) => machine.end_thread(account),
         Event::EndProcess { zombie, .. } => machine.end_process(process, zombie),
         Event::Reap(_) => machine.reap(account),
-        Event::Wait(_) | Event::Close => {}
+        Event::Wait(_) | Event::MeasureIrq | Event::Close => {}
     }
 }

@@ -4,8 +4,8 @@
 use super::exits::{ExitedTask, Exits};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
-    AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Snapshot, SourceKind,
-    TaskKey, TaskSample,
+    AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Provenance, Quality,
+    Snapshot, SourceKind, TaskKey, TaskSample,
 };
 use exactop_testkit::samples;
 use std::collections::BTreeMap;
@@ -53,6 +53,10 @@ pub struct Machine {
     pub exits: Exits,
     accounts: u64,
     born: u64,
+    /// True while interrupts, a quarter of each stay on a CPU, are told apart.
+    measures_irq: bool,
+    /// True if that changed in the open window.
+    changed_irq: bool,
 }
 
 impl Machine {
@@ -63,11 +67,17 @@ impl Machine {
             t0: 1_000,
             tasks: BTreeMap::new(),
             gone: Vec::new(),
-            cpus: std::array::from_fn(|cpu| samples::cpu(cpu as u32)),
+            cpus: std::array::from_fn(|cpu| CpuSample {
+                irq_ns: Some(0),
+                irq_idle_ns: Some(0),
+                ..samples::cpu(cpu as u32)
+            }),
             idle_since: [1_000; CPUS],
             exits: Exits::default(),
             accounts: 0,
             born: 0,
+            measures_irq: false,
+            changed_irq: false,
         };
         machine.make(INIT, INIT, 0, Comm::new(b"init"));
         machine
@@ -118,13 +128,32 @@ impl Machine {
     fn charge(&mut self, account: u64) {
         let now = self.now;
         let Some(task) = self.tasks.get_mut(&account) else { return };
+        let all_ns = now - task.since;
+        let irq_ns = if self.measures_irq && task.cpu.is_some() { all_ns / 4 } else { 0 };
         for &counter in task.state.counters() {
-            task.counters.bump(counter, now - task.since);
+            task.counters.bump(counter, all_ns - irq_ns);
         }
-        if let Some(cpu) = task.cpu {
-            self.cpus[cpu].task_ns += now - task.since;
+        task.counters.bump(Counter::IrqNs, irq_ns);
+        if let Some(cpu) = task.cpu.map(|cpu| &mut self.cpus[cpu]) {
+            cpu.task_ns += all_ns - irq_ns;
+            cpu.irq_ns = cpu.irq_ns.map(|ns| ns + irq_ns);
         }
         task.since = now;
+    }
+
+    /// Begins or ends measuring interrupts, at most once in a window.
+    pub fn measure_irq(&mut self) {
+        if !std::mem::replace(&mut self.changed_irq, true) {
+            self.charge_all();
+            self.measures_irq = !self.measures_irq;
+        }
+    }
+
+    fn charge_all(&mut self) {
+        self.charge_idle();
+        for account in self.tasks.keys().copied().collect::<Vec<_>>() {
+            self.charge(account);
+        }
     }
 
     fn charge_idle(&mut self) {
@@ -253,10 +282,8 @@ impl Machine {
 
     /// Closes the window.
     pub fn close(&mut self) -> SnapshotPair {
-        self.charge_idle();
-        for account in self.tasks.keys().copied().collect::<Vec<_>>() {
-            self.charge(account);
-        }
+        self.charge_all();
+        self.changed_irq = false;
         let sample = |changed: bool| {
             // The flush of a CPU charges the task on it, so that task had an event.
             let told = |t: &&Task| !changed || t.touched || t.state == MicroState::Run;
@@ -276,7 +303,10 @@ impl Machine {
     }
 
     fn snapshot(&self, tasks: Vec<TaskSample>, complete: bool, gone: Vec<AccountId>) -> Snapshot {
+        let empty = samples::snapshot(SourceKind::Ledger, self.now);
+        let irq = if self.measures_irq { Quality::Exact } else { Quality::Missing };
         Snapshot {
+            provenance: Provenance { irq, ..empty.provenance.clone() },
             complete,
             tasks,
             gone,
@@ -285,7 +315,7 @@ impl Machine {
             groups: Vec::new(),
             cpus: self.cpus.to_vec(),
             born: Some(self.born),
-            ..samples::snapshot(SourceKind::Ledger, self.now)
+            ..empty
         }
     }
 }
