@@ -122,6 +122,7 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 	__u64 exec_start;
 	__u64 nr_migrations;
+	unsigned char sched_delayed; /* asleep, and still in its run queue (6.12) */
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };

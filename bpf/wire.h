@@ -82,6 +82,14 @@ struct ex_cum {
 	__s64 lat_bias;
 };
 
+/* The kernel's own counts of a task, from before its account. */
+struct ex_before {
+	__u64 utime;
+	__u64 stime;
+	__u64 min_flt;
+	__u64 maj_flt;
+};
+
 /* Cumulative figures of a task that no sum has: what became of its waits. */
 struct ex_wait_cum {
 	__u64 sized;  /* those in the histograms, ns */
@@ -132,6 +140,9 @@ struct ex_slot {
 	struct ex_cum cum;
 	struct ex_cum snap;
 	struct ex_wait_cum snap_waits;
+	struct ex_before before; /* 0 if the account began with the task, or when the ledger did */
+	__u32 arrivals; /* sched_info.pcount at the begin of its wait */
+	__u32 unused;
 };
 
 /* A process whose children begin a followed tree. */
@@ -423,7 +434,7 @@ enum ex_error {
 
 _Static_assert(sizeof(struct ex_cum) == 264, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 72, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 800, "ex_slot");
+_Static_assert(sizeof(struct ex_slot) == 840, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 576, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 72, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 824, "ex_group");

@@ -53,9 +53,17 @@ static __always_inline __u64 on_cpus(struct ex_slot *s)
 	return ns[EX_RUN] + ns[EX_USR] + ns[EX_SYS] + ns[EX_STEAL] + ns[EX_IRQ];
 }
 
-/* Notes that a wait begins. A later event may tell when the task enters its run queue. */
-static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64 at)
+/* The kernel's count of a task's arrivals on a CPU: at a switch, without the one that it makes. */
+static __always_inline __u32 arrivals_of(struct task_struct *task)
 {
+	return counts_waits() ? task->sched_info.pcount : 0;
+}
+
+/* Notes that a wait begins. A later event may tell when the task enters its run queue. */
+static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
+				      __u64 at)
+{
+	s->arrivals = arrivals_of(task);
 	s->wait_began = at;
 	s->queue_offset = c->clock_offset;
 }

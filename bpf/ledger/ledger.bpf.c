@@ -146,7 +146,7 @@ static __always_inline void wake_new(struct ex_cpu *c, struct task_struct *p)
 	follow_group(c, s, p, now);
 	s->since = now;
 	s->state = EX_LAT;
-	note_wait(c, s, now);
+	note_wait(c, s, p, now);
 	note_queued(s, p);
 	__sync_fetch_and_add(&born_tasks, 1);
 }

@@ -52,6 +52,65 @@ int peek(struct bpf_raw_tracepoint_args *args)
 	return BPF_CORE_READ(rq, nr_switches) != c->kernel_switches;
 }
 
+static __always_inline bool is_dequeue_delayed(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.sched_delayed) &&
+	       BPF_CORE_READ(task, se.sched_delayed);
+}
+
+/* True if a task is neither on a CPU nor wants one. Read while it may change. */
+static __always_inline bool wants_no_cpu(struct task_struct *task)
+{
+	return !BPF_CORE_READ(task, sched_info.last_queued) &&
+	       !BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) &&
+	       (!BPF_CORE_READ(task, on_rq) || is_dequeue_delayed(task));
+}
+
+/*
+ * Ends the wait of a task that came onto a CPU and left it unseen in the window that ended, and
+ * sleeps now: else it would seem to wait until its next event. Windows before have said that it
+ * waits, so the wait lasts until this window's begin at least.
+ *
+ * The reader runs this just after T, when the task's waker may write the slot. The atomic on
+ * `since` decides who is first, and the waker takes no step back after it.
+ */
+SEC("raw_tp")
+int end_wait(struct bpf_raw_tracepoint_args *args)
+{
+	struct boundary end = boundary_of(READ_ONCE(epoch)), begin = boundary_of(end.epoch - 1);
+	struct ex_slot *s = slot_at(args->args[0]);
+	struct task_struct *task;
+	__u64 since, from;
+	__u32 state;
+	__s64 wait;
+
+	if (!s || !counts_waits() || !is_before(s, end))
+		return 0;
+	task = (void *)s->task;
+	state = READ_ONCE(s->state);
+	since = READ_ONCE(s->since);
+	if (!is_waiting(state) || since >= end.t || !task)
+		return 0;
+	if ((__s32)((__u32)BPF_CORE_READ(task, sched_info.pcount) - s->arrivals) <= 0 ||
+	    !wants_no_cpu(task))
+		return 0;
+	from = since > begin.t ? since : begin.t;
+	wait = unseen_wait(s) - (from - since);
+	if (wait < 0)
+		wait = 0;
+	if (wait > (__s64)(end.t - from))
+		wait = end.t - from;
+	if (__sync_val_compare_and_swap(&s->since, since, from + wait) != since)
+		return 0;
+	__sync_fetch_and_add(time_in(&s->cum, state), from + wait - since);
+	__sync_val_compare_and_swap(&s->state, state, EX_SLEEP);
+	s->wait_nr = -1;
+	__sync_fetch_and_add(&s->cum.repairs, 1);
+	__sync_fetch_and_add(&repaired_wait_ns, wait);
+	count_error(EX_ERR_UNSEEN_SWITCH);
+	return 1;
+}
+
 /*
  * Charges the running task of one CPU up to T. The reader runs this by BPF_PROG_TEST_RUN just after
  * T, so that steal and the tick-sampled times are as of T too. It also begins the account of a CPU
@@ -263,8 +322,10 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	/* The birth of this task was not shown, or it found no room. */
-	if (READ_ONCE(seeded))
+	if (READ_ONCE(seeded)) {
 		s->tree = inherited_tree(task);
+		begin_account(s, s->born);
+	}
 	if (blame)
 		follow_party(s);
 	list_dirty(READ_ONCE(epoch), index);

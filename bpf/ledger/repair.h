@@ -98,6 +98,8 @@ __noinline int leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at, bool 
 						 BPF_CORE_READ(task, nivcsw) - s->counted);
 		fold_late(c, s, s->cpu & EX_CPU_NUMBER, at, b);
 	} else if (state == EX_LAT_PREEMPT) {
+		if (counts_waits())
+			s->arrivals = BPF_CORE_READ(task, sched_info.pcount);
 		state = runnable_since(c, s, at, now);
 	}
 	end_leaving(c, s, state);

@@ -57,6 +57,16 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	return s;
 }
 
+/* The account of a task begins that lived before. What the kernel counted until then is not in it. */
+static __always_inline void begin_account(struct ex_slot *s, __u64 now)
+{
+	s->born = now;
+	s->before.utime = s->cum.utime;
+	s->before.stime = s->cum.stime;
+	s->before.min_flt = s->cum.min_flt;
+	s->before.maj_flt = s->cum.maj_flt;
+}
+
 /*
  * Gives a slot to a task. At a birth the iterator may run at the same time: one of the two is
  * first, and the other frees its slot.

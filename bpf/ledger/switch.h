@@ -160,6 +160,7 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u3
 	else if (state == EX_LAT_PREEMPT && is_throttled(prev))
 		state = EX_THROTTLE;
 	s->kstate = preempt ? 0 : prev_state;
+	s->arrivals = arrivals_of(prev);
 	s->state = state;
 	if (state == EX_DEAD)
 		end_current(c, s, index, now, b.epoch);
@@ -174,7 +175,7 @@ static __always_inline bool take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 	if (now < s->since)
 		return false;
 	if (!is_timed(s->state))
-		s->born = now;
+		begin_account(s, now);
 	else
 		charge_off_cpu(c, s, now, s->state);
 	s->since = now;
@@ -199,6 +200,37 @@ __noinline __u32 adopt_current(struct ex_cpu *c, __u64 now, __u32 e)
 	cross(c, s, index, boundary_of(e), task);
 	follow_group(c, s, task, now);
 	return take_in(c, s, now) ? index : EX_CUR_UNNAMED;
+}
+
+/*
+ * True if a waiting task came onto a CPU and left it again, and neither was shown: the kernel
+ * counts more arrivals than it has shown. `seen`: the number of those that are known.
+ */
+static __always_inline bool waited_and_left(struct ex_slot *s, struct task_struct *task, __u32 seen)
+{
+	return is_waiting(s->state) && (__s32)(arrivals_of(task) - s->arrivals) > (__s32)seen;
+}
+
+/* Ends that wait: the kernel counts its length, and since then the task slept. */
+__noinline int end_wait_unseen(struct ex_slot *s, __u64 now)
+{
+	__s64 wait;
+
+	if (!s)
+		return 0;
+	wait = unseen_wait(s);
+	if (wait > (__s64)(now - s->since))
+		wait = now - s->since;
+	if (wait > 0) {
+		*time_in(&s->cum, s->state) += wait;
+		s->since += wait;
+		__sync_fetch_and_add(&repaired_wait_ns, wait);
+	}
+	s->state = EX_SLEEP;
+	s->wait_nr = -1;
+	s->cum.repairs++;
+	count_error(EX_ERR_UNSEEN_SWITCH);
+	return 0;
 }
 
 /* Instants of the run queue's clock and of ours that differ by no more than this are the same. */
@@ -293,6 +325,9 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	/* In a repair the stack has no room for this (6.1): the task's next event does it. */
 	if (shown)
 		follow_group(c, s, next, now);
+	/* The kernel counts a repaired arrival by now, and not yet one that it shows. */
+	if (waited_and_left(s, next, !shown))
+		end_wait_unseen(s, now);
 	if (is_timed(s->state)) {
 		if (!is_waiting(s->state))
 			until_queued(c, s, now);
@@ -303,7 +338,8 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 		if (blame)
 			book_wait(s, cpu, now);
 	} else {
-		s->born = s->state == EX_SEED || !s->born ? now : s->born;
+		if (s->state == EX_SEED || !s->born)
+			begin_account(s, now);
 	}
 	if (sizes_waits)
 		size_wait(s, 1);

@@ -26,16 +26,18 @@ static __always_inline void wake(struct ex_cpu *c, struct ex_slot *s, __u32 inde
 {
 	cross(c, s, index, last_boundary(now), p);
 	follow_group(c, s, p, now);
+	if (waited_and_left(s, p, 0))
+		end_wait_unseen(s, now);
 	if (at < s->since)
 		at = s->since;
 	charge_off_cpu(c, s, at, s->state);
 	if (s->state == EX_SEED)
-		s->born = at;
+		begin_account(s, at);
 	s->cum.wakeups++;
 	s->since = at;
 	s->kstate = 0;
 	s->state = EX_LAT;
-	note_wait(c, s, at);
+	note_wait(c, s, p, at);
 }
 
 /*
@@ -54,7 +56,8 @@ static __always_inline void call(struct ex_cpu *c, struct task_struct *p, bool o
 	if (!s)
 		return;
 	state = READ_ONCE(s->state);
-	if (off ? !may_wake(state) : !is_timed(state) && state != EX_SEED)
+	if (off ? !may_wake(state) && !waited_and_left(s, p, 0) :
+		  !is_timed(state) && state != EX_SEED)
 		return;
 	if (may_wake(state) && is_lost(c, EX_EV_WAKEUP)) {
 		s->woken_at = EX_LOST;
@@ -102,13 +105,14 @@ int BPF_PROG(on_waking, struct task_struct *p)
 static __always_inline void queue(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				  struct task_struct *p)
 {
+	bool left = waited_and_left(s, p, 0);
 	__u64 at = s->woken_at, now;
 
 	if (at)
 		s->woken_at = 0;
 	if (at == EX_LOST)
 		return;
-	if (s->state == EX_LAT) {
+	if (s->state == EX_LAT && !left) {
 		note_queued(s, p);
 		if (!is_throttled(p) || is_on_cpu(p))
 			return;
@@ -120,7 +124,7 @@ static __always_inline void queue(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 		return;
 	}
 	/* A task on a CPU came there unseen, and its slot belongs to that CPU. */
-	if (!may_wake(s->state) || is_on_cpu(p))
+	if ((!may_wake(s->state) && !left) || is_on_cpu(p))
 		return;
 	now = not_before(bpf_ktime_get_ns(), s->since);
 	/* 0: the call was not shown. */

@@ -138,6 +138,7 @@ table! {
 
     publish                     "raw_tp"                            [ledger]                         Never      All               None;
     peek                        "raw_tp"                            [ledger]                         Never      All               None;
+    end_wait                    "raw_tp"                            [ledger]                         Never      All               None;
     flush                       "raw_tp"                            [ledger]                         Flush      All               None;
     check_zombie                "raw_tp"                            [ledger]                         Never      All               None;
     check_ended                 "raw_tp"                            [ledger]                         Never      All               None;

@@ -21,7 +21,7 @@ use crate::ledger::errors::ErrorCounts;
 pub use crate::ledger::exactness::{Repairs, WindowState};
 use crate::ledger::key::{AccountId, Ident, TaskKey};
 use crate::ledger::provenance::{Provenance, Quality, SourceKind};
-use crate::ledger::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
+use crate::ledger::snapshot::{CostSample, ExitSample, ProcessRef};
 use crate::ledger::system::{StatTicks, System};
 use crate::ledger::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use crate::on_demand::SubjectWindows;

@@ -9,7 +9,7 @@ use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::plain::{bytes_of, from_bytes, plain};
 use crate::bpf::refusal::{self, NotAttached};
-use crate::bpf::wire::ex_cur;
+use crate::bpf::wire::{ex_cur, ex_error};
 use crate::bpf::{batches, iterator, loading};
 use crate::clock;
 use crate::error::SourceError;
@@ -221,6 +221,20 @@ impl KernelSide {
     /// True if the kernel counted a context switch of `cpu` that it did not show to the programs.
     pub fn missed_a_switch(&self, cpu: usize) -> Result<bool, SourceError> {
         ask(&self.skel.progs.peek, cpu as u64, "cannot read the kernel's count of switches")
+    }
+
+    /// Ends the wait of a slot's task if the task came onto a CPU and left it unseen, and sleeps.
+    /// Returns true if it did.
+    pub fn end_wait(&self, slot: usize) -> Result<bool, SourceError> {
+        ask(&self.skel.progs.end_wait, slot as u64, "cannot end a wait")
+    }
+
+    /// Number of switches that the kernel counted and did not show, or that a repair found.
+    pub fn unseen_switches(&self) -> u64 {
+        let missed =
+            |cpu| -> u64 { self.cpus.field(cpu, |c| unsafe { &raw const (*c).cum.missed }) };
+        let repaired = self.globals.errors()[ex_error::EX_ERR_UNSEEN_SWITCH.0 as usize];
+        (0..self.possible_cpus).map(missed).fold(repaired, u64::wrapping_add)
     }
 
     /// Waits until it has seen `cpu` outside of the programs once. From then on the CPU's programs

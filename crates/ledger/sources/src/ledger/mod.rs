@@ -59,7 +59,7 @@ use zombies::ZombieReader;
 /// Size limits of the ledger, and faults for tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Most slots, one for each living task, 800 bytes of kernel memory each. The table begins
+    /// Most slots, one for each living task, 840 bytes of kernel memory each. The table begins
     /// small and grows. Time of tasks without a slot is unnamed.
     pub slots: u32,
     /// Most exited groups, 824 bytes each. Exited time without a group is unnamed.
@@ -372,7 +372,7 @@ impl Source for Ledger {
         let slots = self.kernel.grow()?;
         let measured = measured(&self.kernel, self.steal, &self.split, &self.interrupts);
         let everyone = self.began.is_none();
-        let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured, everyone);
+        let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured, everyone)?;
         self.zombies.read(&self.kernel, &closed, &mut changes)?;
         self.ended.read(&self.kernel, &changes.ended)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);

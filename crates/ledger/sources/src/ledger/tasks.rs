@@ -3,11 +3,12 @@
 use super::blame::SlotWaits;
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
-use super::skel::types::{ex_cum, ex_ident, ex_slot, ex_wait_cum};
+use super::skel::types::{ex_before, ex_cum, ex_ident, ex_slot, ex_wait_cum};
 pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
 use crate::bpf::wire::ex_cpu_word;
 use crate::bpf::wire::ex_state as S;
+use crate::error::SourceError;
 use exactop_model::blame::Booked;
 use exactop_model::ledger::audit::{Difference, TaskAudit};
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
@@ -23,7 +24,12 @@ struct Mirror {
     live: u64,
     /// Epoch of the last read.
     looked: u32,
+    /// True if it is in the list of those that waited.
+    waits: bool,
 }
+
+/// Most tasks in a window that are asked if they still wait.
+const MOST_ASKED: usize = 1_000;
 
 /// Result of reading the changed slots.
 #[derive(Default)]
@@ -47,6 +53,14 @@ pub struct TaskReader {
     mirror: Vec<Mirror>,
     measured: Measured,
     keeps_blame: bool,
+    /// Slots whose task waited when it was read.
+    waiting: Vec<usize>,
+    /// Switches so far that were not shown.
+    unseen: u64,
+    /// True if there were some in this window.
+    has_unseen: bool,
+    /// Tasks that were asked in this window.
+    asked: usize,
 }
 
 /// The content of a slot as of T.
@@ -62,6 +76,7 @@ struct View {
     id: ex_ident,
     cum: ex_cum,
     waits: ex_wait_cum,
+    before: ex_before,
 }
 
 impl View {
@@ -76,7 +91,7 @@ impl View {
             sized: self.waits.sized,
             brief: Booked { ns: self.waits.brief, times: self.waits.briefs },
             dispatches: self.cum.dispatches,
-            waits: matches!(self.state, state::LAT | state::LAT_PREEMPT | state::THROTTLE),
+            waits: waits(self.state),
         }
     }
 }
@@ -84,10 +99,21 @@ impl View {
 impl TaskReader {
     /// Knows no slot yet. `keeps_blame`: also reads the slots' waits.
     pub fn new(keeps_blame: bool) -> TaskReader {
-        TaskReader { mirror: Vec::new(), measured: Measured::default(), keeps_blame }
+        TaskReader {
+            mirror: Vec::new(),
+            measured: Measured::default(),
+            keeps_blame,
+            waiting: Vec::new(),
+            unseen: 0,
+            has_unseen: false,
+            asked: 0,
+        }
     }
 
     /// Reads the slots that changed in the window that `closed` ended, or all slots.
+    ///
+    /// # Errors
+    /// The kernel refuses to run a program.
     pub fn read(
         &mut self,
         kernel: &KernelSide,
@@ -95,30 +121,82 @@ impl TaskReader {
         slots: usize,
         measured: Measured,
         everyone: bool,
-    ) -> Changes {
+    ) -> Result<Changes, SourceError> {
         let mut changes = Changes::default();
         self.measured = measured;
         self.mirror.resize(slots.max(self.mirror.len()), Mirror::default());
+        let unseen = kernel.unseen_switches();
+        self.has_unseen = std::mem::replace(&mut self.unseen, unseen) != unseen;
+        self.asked = 0;
         let began = closed.epoch.wrapping_sub(1) as usize & 1;
         let listed = kernel.globals.dirty_n()[began] as usize;
         changes.overflow = listed > kernel.max_listed;
         if everyone || changes.overflow {
-            (0..slots).for_each(|index| self.look(kernel, closed, index, &mut changes));
-            return changes;
+            for index in 0..slots {
+                self.look(kernel, closed, index, &mut changes)?;
+            }
+            return Ok(changes);
         }
         for at in 0..listed {
             let index = kernel.dirty.read(began * kernel.max_listed + at) as usize;
             if index < slots {
-                self.look(kernel, closed, index, &mut changes);
+                self.look(kernel, closed, index, &mut changes)?;
             }
         }
-        changes
+        if self.has_unseen {
+            self.ask_the_waiting(kernel, closed, &mut changes)?;
+        }
+        Ok(changes)
     }
 
-    fn look(&mut self, kernel: &KernelSide, closed: &Closed, index: usize, out: &mut Changes) {
-        if self.mirror[index].looked == closed.epoch {
-            return;
+    /// Ends the wait of a task that came onto a CPU and left it unseen. Returns true if it did.
+    fn ends_wait(&mut self, kernel: &KernelSide, index: usize) -> Result<bool, SourceError> {
+        let state = kernel.slots.field(index, |s| unsafe { &raw const (*s).state });
+        if !self.has_unseen || !waits(state) || self.asked == MOST_ASKED {
+            return Ok(false);
         }
+        self.asked += 1;
+        kernel.end_wait(index)
+    }
+
+    /// The same for tasks that had no event in the window.
+    fn ask_the_waiting(
+        &mut self,
+        kernel: &KernelSide,
+        closed: &Closed,
+        out: &mut Changes,
+    ) -> Result<(), SourceError> {
+        for index in std::mem::take(&mut self.waiting) {
+            self.mirror[index].waits = false;
+            let has_changed = self.mirror[index].looked == closed.epoch;
+            if !has_changed && self.ends_wait(kernel, index)? {
+                self.look(kernel, closed, index, out)?;
+            } else {
+                self.remember_wait(kernel, index);
+            }
+        }
+        Ok(())
+    }
+
+    fn remember_wait(&mut self, kernel: &KernelSide, index: usize) {
+        let state = kernel.slots.field(index, |s| unsafe { &raw const (*s).state });
+        if waits(state) && !std::mem::replace(&mut self.mirror[index].waits, true) {
+            self.waiting.push(index);
+        }
+    }
+
+    fn look(
+        &mut self,
+        kernel: &KernelSide,
+        closed: &Closed,
+        index: usize,
+        out: &mut Changes,
+    ) -> Result<(), SourceError> {
+        if self.mirror[index].looked == closed.epoch {
+            return Ok(());
+        }
+        self.ends_wait(kernel, index)?;
+        self.remember_wait(kernel, index);
         self.mirror[index].looked = closed.epoch;
         let before = self.mirror[index].live;
         let mut live = 0;
@@ -133,7 +211,7 @@ impl TaskReader {
             Some(_) => {}
             None => {
                 out.torn += 1;
-                return;
+                return Ok(());
             }
         }
         if before != 0 && before != live {
@@ -143,6 +221,7 @@ impl TaskReader {
         if self.keeps_blame {
             out.waits.push(waits);
         }
+        Ok(())
     }
 
     fn sample(&self, view: &View) -> TaskSample {
@@ -156,10 +235,26 @@ impl TaskReader {
             last_cpu: Some(view.cpu & CPU_NUMBER),
             threads: None,
             tree: view.tree,
-            counters: counters(&view.cum, self.measured),
+            counters: counters(&since(&view.cum, &view.before), self.measured),
             audit: audit(&view.cum),
         }
     }
+}
+
+/// The figures without those from before the task's account.
+fn since(cum: &ex_cum, before: &ex_before) -> ex_cum {
+    ex_cum {
+        utime: cum.utime - before.utime,
+        stime: cum.stime - before.stime,
+        min_flt: cum.min_flt - before.min_flt,
+        maj_flt: cum.maj_flt - before.maj_flt,
+        ..*cum
+    }
+}
+
+/// True for a task that wants a CPU and has none.
+const fn waits(state: u32) -> bool {
+    matches!(state, state::LAT | state::LAT_PREEMPT | state::THROTTLE)
 }
 
 fn audit(cum: &ex_cum) -> TaskAudit {
@@ -210,7 +305,7 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<SlotState>
     None
 }
 
-/// Copies only what holds as of T. A slot has 13 cache lines; for an ended task one of them is
+/// Copies only what holds as of T. A slot has 14 cache lines; for an ended task one of them is
 /// enough.
 ///
 /// # Safety
@@ -234,6 +329,7 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
         born: copy!(born),
         tree: copy!(tree),
         id: copy!(id),
+        before: copy!(before),
         ..View::default()
     };
     if crossed {
@@ -332,6 +428,22 @@ mod tests {
         slot.state = state::DEAD;
         assert_eq!(at_t(&slot, 1, false), None, "it has ended");
         assert_eq!(at_t(&slot, 1, true), Some((state::LAT, 3)), "but lived at T");
+    }
+
+    #[test]
+    fn figures_from_before_the_account_do_not_count() {
+        let mut slot = ex_slot { state: state::SLEEP, ..ex_slot::default() };
+        slot.cum = ex_cum { utime: 7, stime: 6, min_flt: 5, maj_flt: 4, ..ex_cum::default() };
+        slot.before = ex_before { utime: 4, stime: 3, min_flt: 2, maj_flt: 1 };
+        // SAFETY: the pointer is to a slot.
+        let SlotState::Alive(view) = (unsafe { super::at_t(&slot, 1, false, 0) }) else {
+            panic!("it lives");
+        };
+        let counters = TaskReader::new(false).sample(&view).counters;
+        use Counter::{MajorFaults, MinorFaults, StimeNs, UtimeNs};
+        for counter in [UtimeNs, StimeNs, MinorFaults, MajorFaults] {
+            assert_eq!(counters.get(counter), Some(3), "{counter:?}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) struct Field {
     pub loses: Option<&'static str>,
 }
 
-pub(super) const FIELDS: [Field; 25] = [
+pub(super) const FIELDS: [Field; 26] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -123,6 +123,13 @@ pub(super) const FIELDS: [Field; 25] = [
         kernels: "with CONFIG_SCHED_INFO",
         instead: "a task with an unseen wake-up counts as asleep until it ran",
         loses: Some("LAT after wake-ups and switches that the kernel did not show, and its audit"),
+    },
+    Field {
+        of: "sched_entity",
+        name: "sched_delayed",
+        kernels: "6.12",
+        instead: "a task that sleeps is in no run queue",
+        loses: None,
     },
     Field {
         of: "task_struct",

@@ -9,6 +9,15 @@ use std::cell::Cell;
 use std::thread::sleep;
 use std::time::Duration;
 
+/// No task has more ticks than the window, also if its account begins in it and the task lived
+/// before.
+fn has_ticks_of_the_window(task: &TaskDelta, length_ns: u64) {
+    let ns = |counter| task.delta.get(counter).unwrap_or(0);
+    let ticks_ns = ns(Counter::UtimeNs) + ns(Counter::StimeNs);
+    // A hypervisor that stops the machine may add ticks of the window before.
+    assert!(ticks_ns <= 2 * length_ns + 100_000_000, "{ticks_ns} in {length_ns}: {task:?}");
+}
+
 /// A ledger and its reader.
 pub struct Books {
     pub ledger: Ledger,
@@ -68,7 +77,9 @@ impl Books {
 
     fn end(&mut self) -> Option<Window> {
         let snapshot = self.ledger.snapshot(&self.request).expect("a snapshot");
-        self.book.advance(snapshot)
+        let window = self.book.advance(snapshot)?;
+        window.tasks.iter().for_each(|task| has_ticks_of_the_window(task, window.length_ns()));
+        Some(window)
     }
 
     fn hold_beside(&mut self, window: &Window) {

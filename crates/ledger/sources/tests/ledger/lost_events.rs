@@ -3,11 +3,16 @@
 
 use crate::books::{life_fault, Books};
 use exactop_model::ledger::window::{ExitDelta, Window};
-use exactop_model::ErrorKind;
+use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_testkit::wait;
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Result of losing events.
@@ -292,15 +297,87 @@ fn interrupts() {
     events_are_missed(LostEvent::Interrupt, ErrorKind::UnseenIrq, [10, few()]);
 }
 
+/// Threads that sleep most of the time.
+struct Sleeping {
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    tids: Vec<u32>,
+}
+
+impl Sleeping {
+    fn start(number: usize) -> Sleeping {
+        let (end, (sender, tids)) = (Arc::new(AtomicBool::new(false)), channel());
+        let run = || {
+            let (end, sender) = (Arc::clone(&end), sender.clone());
+            std::thread::spawn(move || {
+                sender.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).expect("sent");
+                while !end.load(Relaxed) {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+            })
+        };
+        let threads = (0..number).map(|_| run()).collect();
+        let tids = tids.iter().take(number).collect();
+        Sleeping { end, threads, tids }
+    }
+
+    /// The kernel's count of their waits for a CPU, ns.
+    fn waited_ns(&self) -> u64 {
+        let path = |tid| format!("/proc/self/task/{tid}/schedstat");
+        let text = |tid| std::fs::read_to_string(path(tid)).expect("it lives");
+        let waited = |tid| text(tid).split(' ').nth(1).and_then(|ns| ns.parse::<u64>().ok());
+        self.tids.iter().map(|&tid| waited(tid).expect("a number")).sum()
+    }
+
+    /// Our count in a window, ns.
+    fn waited_in(&self, books: &Books, window: &Window) -> u64 {
+        let throughout = books.book.waited_throughout(window);
+        let tasks = window.tasks.iter().chain(&throughout);
+        let ours = tasks.filter(|task| self.tids.contains(&task.sample.key.tid));
+        ours.map(|task| task.delta.get(Counter::LatNs).expect("waits are measured")).sum()
+    }
+}
+
+impl Drop for Sleeping {
+    fn drop(&mut self) {
+        self.end.store(true, Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().expect("it ends"));
+    }
+}
+
+/// A task that came onto a CPU and left it unseen waited until then, not until its next event,
+/// whether that comes in the same window or not.
+#[test]
+fn a_task_that_left_its_cpu_unseen_sleeps() {
+    let Some(_machine) = crate::machine() else { return };
+    let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 2 };
+    let mut books = Books::open(&losing(loss));
+    let sleeping = Sleeping::start(40);
+    books.window(Duration::from_millis(300));
+    for (length_ms, windows) in [(100, 20), (700, 3)] {
+        let (before_ns, mut waited_ns, mut lived_ns) = (sleeping.waited_ns(), 0, 0);
+        for _ in 0..windows {
+            let window = books.window(Duration::from_millis(length_ms));
+            waited_ns += sleeping.waited_in(&books, &window);
+            lived_ns += window.length_ns() * sleeping.tids.len() as u64;
+            closes_all_the_same(&books, &window, loss);
+        }
+        let kernel_ns = sleeping.waited_ns() - before_ns;
+        let told = format!("{length_ms} ms: {waited_ns} ns, kernel {kernel_ns}, of {lived_ns}");
+        println!("{told}");
+        assert!(waited_ns.abs_diff(kernel_ns) < lived_ns / 50, "{told}");
+    }
+}
+
 /// A lost switch belongs to a task, whose own counts show it.
 #[test]
 fn tasks_know_which_switches_were_missed() {
     let Some(_machine) = crate::machine() else { return };
     let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
     let of_tasks = |window: &Window| -> u64 {
-        use exactop_model::Counter::MissedSwitches;
-        let live = window.tasks.iter().filter_map(|t| t.delta.get(MissedSwitches));
-        live.chain(window.exited.iter().filter_map(|e| e.delta.get(MissedSwitches))).sum()
+        let missed = Counter::MissedSwitches;
+        let live = window.tasks.iter().filter_map(|t| t.delta.get(missed));
+        live.chain(window.exited.iter().filter_map(|e| e.delta.get(missed))).sum()
     };
     let Some(seen) = lose(loss, of_tasks) else { return };
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
