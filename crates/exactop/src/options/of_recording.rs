@@ -89,6 +89,11 @@ pub fn part(
     }
 }
 
+/// The error for a length of windows, in seconds, beside a recording.
+pub fn no_interval(interval: f64) -> Failure {
+    no_measuring(&["the interval", &interval.to_string()].join(" "))
+}
+
 /// The error for an option of measuring beside a recording.
 pub fn no_measuring(option: &str) -> Failure {
     Failure::usage(format!(

@@ -1,7 +1,7 @@
 //! The resolved options of watching. They are resolved once, before anything is opened; all later
 //! code reads them, not the typed options.
 
-use super::of_recording::no_measuring;
+use super::of_recording::{no_interval, no_measuring};
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
 use super::typed::{FigureSource, PtopArgs, WaitBook, WatchArgs, AUTO};
@@ -189,7 +189,7 @@ pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     watch.print.batch = true;
     watch.preset = Some(preset::PRECISE.into());
     if let Some(interval) = typed.interval.filter(|_| typed.of.replay.is_some()) {
-        return Err(no_measuring(&format!("the interval {interval}")));
+        return Err(no_interval(interval));
     }
     watch.delay = watch.delay.or(typed.interval);
     watch.print.or_windows(typed.count);

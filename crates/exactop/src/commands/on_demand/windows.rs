@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::options::looking::LookingArgs;
-use crate::options::of_recording::no_measuring;
+use crate::options::of_recording::{no_interval, no_measuring};
 use crate::options::pace::{Pace, Typed};
 use crate::options::parse;
 use crate::options::printed::PrintArgs;
@@ -128,7 +128,7 @@ impl WindowArgs {
             return Err(no_measuring("--delay"));
         }
         if let Some(interval) = typed.interval_s {
-            return Err(no_measuring(&format!("the interval {interval}")));
+            return Err(no_interval(interval));
         }
         self.looking.not_of_a_recording()
     }
