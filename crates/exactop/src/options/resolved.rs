@@ -188,10 +188,11 @@ pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
     watch.draws = !watch.print.is_plain();
     watch.print.batch = true;
     watch.preset = Some(preset::PRECISE.into());
-    if let Some(interval) = typed.interval.filter(|_| typed.of.replay.is_some()) {
-        return Err(no_interval(interval));
+    match (typed.interval, typed.count) {
+        (Some(interval), None) if typed.of.replay.is_some() => return Err(no_interval(interval)),
+        (Some(interval), _) if typed.of.replay.is_none() => watch.delay = Some(interval),
+        _ => {}
     }
-    watch.delay = watch.delay.or(typed.interval);
     watch.print.or_windows(typed.count);
     Ok(watch)
 }

@@ -147,7 +147,7 @@ fn a_length_of_windows_is_refused_beside_a_recording() {
         let why = "conflicts with a replay, which shows recorded windows: leave it out";
         given(&["-d", "3"]).refused(2, &format!("--delay {why}"));
         given(&["0.5"]).refused(2, &format!("the interval 0.5 {why}"));
-        given(&["0.5", "1"]).refused(2, &format!("the interval 0.5 {why}"));
+        given(&["0.5", "1"]).refused(1, "No such file");
         given(&["-n", "1"]).refused(1, "No such file");
     }
 }

@@ -119,7 +119,8 @@ impl WindowArgs {
         })
     }
 
-    /// Checks that no option of measuring was given: recorded windows have their length.
+    /// Checks that no option of measuring was given: recorded windows have their length. An interval
+    /// before a number of windows only keeps its place, as with prstat.
     ///
     /// # Errors
     /// Such an option was given.
@@ -127,7 +128,7 @@ impl WindowArgs {
         if self.delay.is_some() {
             return Err(no_measuring("--delay"));
         }
-        if let Some(interval) = typed.interval_s {
+        if let (Some(interval), None) = (typed.interval_s, typed.windows) {
             return Err(no_interval(interval));
         }
         self.looking.not_of_a_recording()
