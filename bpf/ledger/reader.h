@@ -63,7 +63,7 @@ static __always_inline bool wants_no_cpu(struct task_struct *task)
 {
 	return !BPF_CORE_READ(task, sched_info.last_queued) &&
 	       !BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) &&
-	       (!BPF_CORE_READ(task, on_rq) || is_dequeue_delayed(task));
+	       (!BPF_CORE_READ_BITFIELD_PROBED(task, on_rq) || is_dequeue_delayed(task));
 }
 
 /*
