@@ -72,7 +72,8 @@ static __always_inline bool wants_no_cpu(struct task_struct *task)
  * waits, so the wait lasts until this window's begin at least.
  *
  * The reader runs this just after T, when the task's waker may write the slot. The atomic on
- * `since` decides who is first, and the waker takes no step back after it.
+ * `since` decides who is first. A waker that comes between two of the steps after it may find the
+ * wait once more: the row, which says that it is repaired, then has a part of the sleep as wait.
  */
 SEC("raw_tp")
 int end_wait(struct bpf_raw_tracepoint_args *args)

@@ -11,7 +11,7 @@ use crate::failure::{complain, Failure};
 use crate::output::Signals;
 use crate::recorded::Shared;
 use exactop_model::text::escape::harmless;
-use exactop_model::{Book, Needs, Row, Snapshot, Tap};
+use exactop_model::{Book, Needs, Row, Snapshot, Tap, TaskSample};
 use exactop_service::{Notice, Server, SHORTEST_NS};
 use exactop_sources::session::Session;
 use exactop_sources::{FollowedProcess, Request};
@@ -38,6 +38,12 @@ impl Tap for SessionTap {
     fn details(&mut self, row: &Row) {
         if let Some(recorder) = &self.recorder {
             recorder.with(|recorder| recorder.details(row));
+        }
+    }
+
+    fn user(&mut self, leader: &TaskSample, name: &str) {
+        if let Some(recorder) = &self.recorder {
+            recorder.with(|recorder| recorder.user(leader, name));
         }
     }
 }

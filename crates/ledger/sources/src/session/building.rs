@@ -11,6 +11,7 @@ use crate::source::Source;
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::Pooling;
 use exactop_model::{Book, Degraded, Tap};
+use rustc_hash::FxHashMap;
 use std::path::Path;
 
 impl Session {
@@ -30,6 +31,7 @@ impl Session {
             names: GroupNames::default(),
             leader_names: LeaderNames::open(root)?,
             tap: None,
+            user_leaders: FxHashMap::default(),
             memory: None,
             spare: memory::Spare::default(),
             pooling: Pooling::default(),

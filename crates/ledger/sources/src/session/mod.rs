@@ -26,7 +26,7 @@ use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
-    Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, TaskSample,
+    AccountId, Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap,
     Window,
 };
 use row_details::RowDetails;
@@ -47,6 +47,8 @@ pub struct Session {
     leader_names: LeaderNames,
     /// The tap that gets everything.
     tap: Option<Box<dyn Tap>>,
+    /// The process that stands for each user in the tap.
+    user_leaders: FxHashMap<u32, AccountId>,
     /// The tap that keeps the last windows. For it alone, the session measures nothing more.
     memory: Option<Box<dyn Tap>>,
     /// Decides when freed memory goes back to the kernel.
@@ -176,22 +178,22 @@ impl Session {
         };
     }
 
-    /// Gives the tap the names of these users who have a living process. The process with the
-    /// lowest account stands for its user, so that it is the same in each window.
+    /// Gives the tap the names of these users who have a living process. One process stands for its
+    /// user as long as it lives, so most windows look at no other.
     fn tap_users(&mut self, users: &FxHashMap<u32, String>) {
-        let Some(tap) = self.tap.as_mut().filter(|_| !users.is_empty()) else { return };
-        let mut leaders: FxHashMap<u32, &TaskSample> = FxHashMap::default();
-        let all = self.book.processes().filter_map(|(_, process)| process.leader);
-        for leader in all.filter_map(|account| self.book.task(account)) {
-            let first = leaders.entry(leader.ident.uid).or_insert(leader);
-            if leader.account < first.account {
-                *first = leader;
+        let Some(tap) = &mut self.tap else { return };
+        let book = &self.book;
+        let of_user = |account: AccountId, uid| book.task(account).filter(|t| t.ident.uid == uid);
+        self.user_leaders.retain(|&uid, account| of_user(*account, uid).is_some());
+        if users.keys().any(|uid| !self.user_leaders.contains_key(uid)) {
+            let leaders = book.processes().filter_map(|(_, process)| book.task(process.leader?));
+            for leader in leaders.filter(|leader| users.contains_key(&leader.ident.uid)) {
+                self.user_leaders.entry(leader.ident.uid).or_insert(leader.account);
             }
         }
-        for (uid, name) in users {
-            if let Some(leader) = leaders.get(uid) {
-                tap.user(leader, name);
-            }
+        for (&uid, name) in users {
+            let leader = self.user_leaders.get(&uid).and_then(|&account| of_user(account, uid));
+            leader.into_iter().for_each(|leader| tap.user(leader, name));
         }
     }
 }

@@ -5,7 +5,10 @@ use super::*;
 use crate::procfs::fake::{FakeProc, FakeTask};
 use crate::procfs::Procfs;
 use crate::source::SplitOptions;
-use exactop_model::{Missing, SourceKind};
+use exactop_model::owner::Grouping;
+use exactop_model::{FrameOptions, Missing, SourceKind};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 fn session(proc: &FakeProc) -> Session {
     let source = Procfs::open(proc.root()).unwrap().because("a test\nneeds it");
@@ -121,4 +124,39 @@ fn no_window_spans_two_ledgers() {
     assert_eq!((is_there(), is_there()), (None, Some(true)));
     assert_eq!(is_there(), None, "the third is of another ledger");
     assert_eq!(is_there(), Some(true));
+}
+
+/// PIDs of the processes that stood for a user.
+#[derive(Default)]
+struct Users(Vec<u32>);
+
+impl Tap for Users {
+    fn snapshot(&mut self, _: &exactop_model::Snapshot, _: &Book) {}
+
+    fn details(&mut self, _: &Row) {}
+
+    fn user(&mut self, leader: &exactop_model::TaskSample, _: &str) {
+        self.0.push(leader.key.tgid);
+    }
+}
+
+#[test]
+fn one_process_stands_for_its_user_until_it_exits() {
+    let proc = FakeProc::new();
+    proc.process(FakeTask { utime: 5, ..FakeTask::new(7) });
+    let users = Rc::new(RefCell::new(Users::default()));
+    let mut session = session(&proc).tapped(Box::new(Rc::clone(&users)));
+    let options = FrameOptions { by: Some(Grouping::User), ..FrameOptions::default() };
+    let ask = Ask { options, ..Ask::default() };
+    let mut told = || {
+        session.next_frame(&ask).unwrap();
+        std::mem::take(&mut users.borrow_mut().0)
+    };
+    assert_eq!((told(), told()), (vec![], vec![7]));
+    proc.process(FakeTask { utime: 5, ..FakeTask::new(6) });
+    assert_eq!((told(), told()), (vec![7], vec![7]));
+    proc.exit(7);
+    assert_eq!((told(), told()), (vec![6], vec![6]));
+    proc.exit(6);
+    assert_eq!(told(), [0; 0]);
 }

@@ -65,7 +65,7 @@ pub enum Page {
     ColumnChooser(ColumnChooser),
     /// Control groups.
     Groups(GroupsPage),
-    /// Totals by command, user, group, unit, container, pod or namespace.
+    /// Totals by command, user, group, unit, container, pod, namespace or session.
     Sums(SumsPage),
     /// Findings on the window.
     Findings(FindingsPage),

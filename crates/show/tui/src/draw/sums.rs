@@ -1,5 +1,5 @@
-//! The page of totals by command, user, group, unit, container, pod or namespace: the use and the
-//! limits of each, and the rows that waited or were throttled.
+//! The page of totals by command, user, group, unit, container, pod, namespace or session: the use
+//! and the limits of each, and the rows that waited or were throttled.
 
 use super::figures::{
     column_at, joined, most_words, named, notes, row_of_line, rows_beside, titled, widths,
