@@ -61,9 +61,12 @@ pub fn piped(args: &[&str]) -> Child {
 }
 
 impl Done {
-    /// The output of a run that succeeded without a message.
+    /// The output of a run that succeeded without a message. One message is about the machine: the
+    /// kernel may have no memory for another test's task. The ledger's tests count these tasks.
     pub fn fine(self) -> String {
-        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.out);
+        let is_of_the_machine = |line: &str| line.ends_with(" of CPU time is unnamed, in no row");
+        let messages: Vec<_> = self.err.lines().filter(|line| !is_of_the_machine(line)).collect();
+        assert_eq!((self.code, messages), (Some(0), vec![]), "{}", self.out);
         self.out
     }
 

@@ -69,15 +69,15 @@ pub fn events(frame: &Frame) -> impl Iterator<Item = String> + '_ {
     missed.into_iter().chain(kinds).map(|(what, n)| format!("{what} {}", thousands(n)))
 }
 
-/// Says that time of tasks without a place in a table is in no row. `None` if every task had a
-/// place.
+/// Says that time of tasks without a place in a table is in no row, with the count of each kind.
+/// `None` if every task had a place.
 pub fn without_place(frame: &Frame) -> Option<String> {
-    let times = frame.errors.without_place();
-    (times > 0).then(|| {
-        let unnamed = duration(frame.books.unnamed_ns);
-        let times = thousands(times);
-        format!("tables were full {times} times: {unnamed} of CPU time is unnamed, in no row")
-    })
+    let kinds = frame.errors.nonzero().filter(|(kind, _)| kind.leaves_no_place());
+    let kinds: Vec<_> =
+        kinds.map(|(kind, n)| format!("{} {}", kind.short(), thousands(n))).collect();
+    let unnamed = duration(frame.books.unnamed_ns);
+    (!kinds.is_empty())
+        .then(|| format!("{}: {unnamed} of CPU time is unnamed, in no row", kinds.join(", ")))
 }
 
 /// One line for each figure that the audit compares with the kernel's count.
