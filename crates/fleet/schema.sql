@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS exactop.accounts
     -- cpus x length_ns; tasks_ns to residual_ns sum up to it.
     capacity_ns UInt64 CODEC(T64, ZSTD(1)),
     tasks_ns UInt64 CODEC(T64, ZSTD(1)),
-    exited_ns UInt64 CODEC(T64, ZSTD(1)),
+    -- Null: the host's source sees no exits; the time is in unnamed_ns.
+    exited_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     unnamed_ns UInt64 CODEC(T64, ZSTD(1)),
     -- Null: not measured separately; the time counts for the task that it interrupted.
     irq_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
@@ -72,7 +73,7 @@ CREATE TABLE IF NOT EXISTS exactop.charges
     throttle_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     lock_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
     block_ns Nullable(UInt64) CODEC(T64, ZSTD(1)),
-    exited_processes UInt64 CODEC(T64, ZSTD(1)),
+    exited_processes Nullable(UInt64) CODEC(T64, ZSTD(1)),
     -- The windows of a host, which each export asks for before it sends. Without it the query reads a part of every group.
     PROJECTION windows (SELECT host, boot_id, t1_ns, length_ns GROUP BY host, boot_id, t1_ns, length_ns)
 )
@@ -128,6 +129,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts_1m
     capacity_ns UInt128 CODEC(ZSTD(1)),
     tasks_ns UInt128 CODEC(ZSTD(1)),
     exited_ns UInt128 CODEC(ZSTD(1)),
+    exited_windows UInt64 CODEC(T64, ZSTD(1)),
     unnamed_ns UInt128 CODEC(ZSTD(1)),
     irq_ns UInt128 CODEC(ZSTD(1)),
     irq_windows UInt64 CODEC(T64, ZSTD(1)),
@@ -156,7 +158,8 @@ SELECT
     sum(toUInt128(a.length_ns)) AS length_ns,
     sum(toUInt128(a.capacity_ns)) AS capacity_ns,
     sum(toUInt128(a.tasks_ns)) AS tasks_ns,
-    sum(toUInt128(a.exited_ns)) AS exited_ns,
+    sum(toUInt128(ifNull(a.exited_ns, 0))) AS exited_ns,
+    count(a.exited_ns) AS exited_windows,
     sum(toUInt128(a.unnamed_ns)) AS unnamed_ns,
     sum(toUInt128(ifNull(a.irq_ns, 0))) AS irq_ns,
     count(a.irq_ns) AS irq_windows,
@@ -190,7 +193,8 @@ CREATE TABLE IF NOT EXISTS exactop.charges_1m
     block_ns UInt128 CODEC(ZSTD(1)),
     -- Windows with all four waits.
     waits_windows UInt64 CODEC(T64, ZSTD(1)),
-    exited_processes UInt64 CODEC(T64, ZSTD(1))
+    exited_processes UInt64 CODEC(T64, ZSTD(1)),
+    exited_windows UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree
 PARTITION BY toYYYYMMDD(minute)
@@ -210,7 +214,8 @@ SELECT
     sum(toUInt128(ifNull(c.block_ns, 0))) AS block_ns,
     countIf(isNotNull(c.lat_ns) AND isNotNull(c.throttle_ns) AND isNotNull(c.lock_ns)
         AND isNotNull(c.block_ns)) AS waits_windows,
-    sum(c.exited_processes) AS exited_processes
+    sum(ifNull(c.exited_processes, 0)) AS exited_processes,
+    count(c.exited_processes) AS exited_windows
 FROM exactop.charges AS c
 GROUP BY minute, host, namespace, pod, container, unit, command;
 
@@ -259,6 +264,7 @@ CREATE TABLE IF NOT EXISTS exactop.accounts_1h
     capacity_ns UInt128 CODEC(ZSTD(1)),
     tasks_ns UInt128 CODEC(ZSTD(1)),
     exited_ns UInt128 CODEC(ZSTD(1)),
+    exited_windows UInt64 CODEC(T64, ZSTD(1)),
     unnamed_ns UInt128 CODEC(ZSTD(1)),
     irq_ns UInt128 CODEC(ZSTD(1)),
     irq_windows UInt64 CODEC(T64, ZSTD(1)),
@@ -286,7 +292,8 @@ SELECT
     sum(toUInt128(a.length_ns)) AS length_ns,
     sum(toUInt128(a.capacity_ns)) AS capacity_ns,
     sum(toUInt128(a.tasks_ns)) AS tasks_ns,
-    sum(toUInt128(a.exited_ns)) AS exited_ns,
+    sum(toUInt128(ifNull(a.exited_ns, 0))) AS exited_ns,
+    count(a.exited_ns) AS exited_windows,
     sum(toUInt128(a.unnamed_ns)) AS unnamed_ns,
     sum(toUInt128(ifNull(a.irq_ns, 0))) AS irq_ns,
     count(a.irq_ns) AS irq_windows,
@@ -319,7 +326,8 @@ CREATE TABLE IF NOT EXISTS exactop.charges_1h
     lock_ns UInt128 CODEC(ZSTD(1)),
     block_ns UInt128 CODEC(ZSTD(1)),
     waits_windows UInt64 CODEC(T64, ZSTD(1)),
-    exited_processes UInt64 CODEC(T64, ZSTD(1))
+    exited_processes UInt64 CODEC(T64, ZSTD(1)),
+    exited_windows UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree
 PARTITION BY toYYYYMM(hour)
@@ -339,7 +347,8 @@ SELECT
     sum(toUInt128(ifNull(c.block_ns, 0))) AS block_ns,
     countIf(isNotNull(c.lat_ns) AND isNotNull(c.throttle_ns) AND isNotNull(c.lock_ns)
         AND isNotNull(c.block_ns)) AS waits_windows,
-    sum(c.exited_processes) AS exited_processes
+    sum(ifNull(c.exited_processes, 0)) AS exited_processes,
+    count(c.exited_processes) AS exited_windows
 FROM exactop.charges AS c
 GROUP BY hour, host, namespace, pod, container, unit, command;
 

@@ -8,10 +8,10 @@ SELECT
      WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}) AS windows,
     (SELECT sum(toUInt128(cpus) * length_ns) FROM accounts
      WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}) AS cpus_x_time,
-    (SELECT sum(toInt128(tasks_ns) + exited_ns + unnamed_ns + ifNull(irq_ns, 0) + ifNull(steal_ns, 0) + idle_ns
+    (SELECT sum(toInt128(tasks_ns) + ifNull(exited_ns, 0) + unnamed_ns + ifNull(irq_ns, 0) + ifNull(steal_ns, 0) + idle_ns
         + offline_ns + residual_ns) FROM accounts
      WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}) AS accounts_ns,
-    (SELECT sum(toUInt128(tasks_ns) + exited_ns) FROM accounts
+    (SELECT sum(toUInt128(tasks_ns) + ifNull(exited_ns, 0)) FROM accounts
      WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}) AS used_ns,
     (SELECT sum(toUInt128(run_ns)) FROM charges
      WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}) AS charged_ns

@@ -1,5 +1,5 @@
 -- The books of a host: accounts of all its CPUs between two instants. The rows sum up to cpus x time. An account with
--- ns null is not measured separately: its time counts for the task that it interrupted.
+-- ns null is not measured separately: its time counts for the task that it interrupted, that of exited as unnamed.
 -- Parameters: host, since, until (UTC).
 WITH books AS
 (

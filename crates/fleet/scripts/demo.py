@@ -99,7 +99,7 @@ def main():
         ("rows", told["windows"], sums["rows"]),
         ("CPUs x time", told["cpus_x_time"], int(sums["cpus_x_time_ns"])),
         ("accounts", told["accounts_ns"], int(sums["accounts_ns"])),
-        ("tasks + exited", told["used_ns"], int(sums["tasks_ns"]) + int(sums["exited_ns"])),
+        ("tasks + exited", told["used_ns"], int(sums["tasks_ns"]) + int(sums["exited_ns"] or 0)),
         ("charges", told["charged_ns"], int(sums["charges_ns"])),
     ]
     # Add the simulated sums and errors.

@@ -7,9 +7,9 @@ WITH books AS
         count(DISTINCT host) AS hosts,
         count(*) AS windows,
         sum(CAST(cpus AS DECIMAL(18, 0)) * length_ns) AS cpus_x_time,
-        sum(CAST(tasks_ns + exited_ns + unnamed_ns + coalesce(irq_ns, 0) + coalesce(steal_ns, 0) + idle_ns
+        sum(CAST(tasks_ns + coalesce(exited_ns, 0) + unnamed_ns + coalesce(irq_ns, 0) + coalesce(steal_ns, 0) + idle_ns
             + offline_ns + residual_ns AS DECIMAL(38, 0))) AS accounts_ns,
-        sum(CAST(tasks_ns + exited_ns AS DECIMAL(38, 0))) AS used_ns
+        sum(CAST(tasks_ns + coalesce(exited_ns, 0) AS DECIMAL(38, 0))) AS used_ns
     FROM accounts
     WHERE end_ns > :since_ns AND end_ns <= :until_ns
 )

@@ -260,7 +260,7 @@ pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
         cpus: number(5)?,
         capacity_ns: number(6)?,
         tasks_ns: number(7)?,
-        exited_ns: number(8)?,
+        exited_ns: number(8),
         unnamed_ns: number(9)?,
         irq_ns: number(10),
         steal_ns: number(11),

@@ -26,7 +26,7 @@ pub struct Account<'a> {
     pub cpus: u64,
     pub capacity_ns: u64,
     pub tasks_ns: u64,
-    pub exited_ns: u64,
+    pub exited_ns: Option<u64>,
     pub unnamed_ns: u64,
     pub irq_ns: Option<u64>,
     pub steal_ns: Option<u64>,
@@ -43,7 +43,7 @@ pub struct Account<'a> {
 impl Account<'_> {
     /// Required sum of the window's `charges`, ns.
     pub fn named_ns(&self) -> u128 {
-        u128::from(self.tasks_ns) + u128::from(self.exited_ns)
+        u128::from(self.tasks_ns) + self.exited_ns.map_or(0, u128::from)
     }
 
     /// Sum of all accounts, including the residual, ns.
@@ -142,7 +142,7 @@ pub(crate) mod tests {
             cpus: 2,
             capacity_ns: 20 * second,
             tasks_ns: 5 * second,
-            exited_ns: second,
+            exited_ns: Some(second),
             unnamed_ns: 0,
             irq_ns: Some(1),
             steal_ns: None,
@@ -171,7 +171,7 @@ pub(crate) mod tests {
         assert!(Account { idle_ns: row.idle_ns + 7, residual_ns: -7, ..row }.closes());
         let largest = Account {
             tasks_ns: u64::MAX,
-            exited_ns: u64::MAX,
+            exited_ns: Some(u64::MAX),
             idle_ns: u64::MAX,
             cpus: u64::MAX,
             length_ns: u64::MAX,

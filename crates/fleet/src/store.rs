@@ -236,7 +236,7 @@ fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
         cpus: number(cpus)?,
         capacity_ns: number(capacity)?,
         tasks_ns: number(tasks)?,
-        exited_ns: number(exited)?,
+        exited_ns: perhaps(exited)?,
         unnamed_ns: number(unnamed)?,
         irq_ns: perhaps(irq)?,
         steal_ns: perhaps(steal)?,

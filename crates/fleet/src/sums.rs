@@ -13,6 +13,8 @@ pub struct Sums {
     pub capacity_ns: u128,
     pub tasks_ns: u128,
     pub exited_ns: u128,
+    /// Windows whose source sees exits.
+    pub exited_windows: u64,
     pub unnamed_ns: u128,
     pub irq_ns: u128,
     /// Windows that measure interrupts separately.
@@ -35,7 +37,8 @@ impl Sums {
         self.cpus_x_time_ns = self.cpus_x_time_ns.saturating_add(cpus_x_time_ns);
         self.capacity_ns += u128::from(row.capacity_ns);
         self.tasks_ns += u128::from(row.tasks_ns);
-        self.exited_ns += u128::from(row.exited_ns);
+        self.exited_ns += row.exited_ns.map_or(0, u128::from);
+        self.exited_windows += u64::from(row.exited_ns.is_some());
         self.unnamed_ns += u128::from(row.unnamed_ns);
         self.irq_ns += row.irq_ns.map_or(0, u128::from);
         self.irq_windows += u64::from(row.irq_ns.is_some());
@@ -53,6 +56,7 @@ impl Sums {
         self.capacity_ns += other.capacity_ns;
         self.tasks_ns += other.tasks_ns;
         self.exited_ns += other.exited_ns;
+        self.exited_windows += other.exited_windows;
         self.unnamed_ns += other.unnamed_ns;
         self.irq_ns += other.irq_ns;
         self.irq_windows += other.irq_windows;
@@ -76,13 +80,13 @@ impl Sums {
         sum as i128 + self.residual_ns
     }
 
-    /// Accounts by name; `None` if no window measures one separately.
+    /// Accounts by name; `None` if no window has one separately.
     pub fn accounts(&self) -> [(&'static str, Option<i128>); 8] {
         let some = |ns: u128| Some(ns as i128);
         let told = |ns: u128, windows: u64| (windows > 0).then_some(ns as i128);
         [
             ("tasks", some(self.tasks_ns)),
-            ("exited", some(self.exited_ns)),
+            ("exited", told(self.exited_ns, self.exited_windows)),
             ("unnamed", some(self.unnamed_ns)),
             ("irq", told(self.irq_ns, self.irq_windows)),
             ("steal", told(self.steal_ns, self.steal_windows)),
@@ -93,20 +97,24 @@ impl Sums {
     }
 }
 
-/// A note if only some windows of these sums measure interrupts or steal separately.
-pub(crate) fn measured_in_part(all: &[&Sums]) -> Option<String> {
+/// Notes on accounts that only some windows of these sums have.
+pub(crate) fn measured_in_part(all: &[&Sums]) -> Vec<String> {
     let in_part = |of: fn(&Sums) -> u64| {
         all.iter().any(|sums| of(sums) < sums.windows) && all.iter().any(|sums| of(sums) > 0)
     };
     let irq = in_part(|sums| sums.irq_windows).then_some("interrupts");
     let steal = in_part(|sums| sums.steal_windows).then_some("steal");
     let what: Vec<&str> = irq.into_iter().chain(steal).collect();
-    (!what.is_empty()).then(|| {
+    let measured = (!what.is_empty()).then(|| {
         format!(
             "Not all windows measure {} separately: in the others it counts for the task that it interrupted.",
             what.join(" and ")
         )
-    })
+    });
+    let exits = in_part(|sums| sums.exited_windows);
+    let seen =
+        exits.then(|| "Not all windows see exits: in the others exited tasks are unnamed.".into());
+    measured.into_iter().chain(seen).collect()
 }
 
 /// Per cent, for display.

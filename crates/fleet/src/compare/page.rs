@@ -19,7 +19,8 @@ pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
         books(difference),
         Block::Paragraph("", come_to(difference)),
     ];
-    blocks.extend(measured_in_part(&[&a.sums, &b.sums]).map(|text| Block::Paragraph("", text)));
+    let in_part = measured_in_part(&[&a.sums, &b.sums]).into_iter();
+    blocks.extend(in_part.map(|text| Block::Paragraph("", text)));
     blocks.push(Block::Paragraph("", verdict(difference)));
     let (told, rest): (Vec<&Row>, Vec<&Row>) = difference.all().partition(|row| row.is_beyond());
     let (within, others): (Vec<&Row>, Vec<&Row>) =

@@ -47,7 +47,7 @@ impl Made {
         let row = account(host, n);
         let whose = HostBoot { host, ..row.whose };
         let idle_ns = 20 * SECOND - used - 1;
-        Account { whose, tasks_ns: used, exited_ns: 0, idle_ns, ..row }
+        Account { whose, tasks_ns: used, exited_ns: Some(0), idle_ns, ..row }
     }
 }
 

@@ -11,11 +11,11 @@ impl Figures for Store {
         let told = |column| {
             format!("if(countIf(isNull({column})) > 0, NULL, sum(toUInt128(ifNull({column}, 0))))")
         };
-        let (lat, throttle) = (told("lat"), told("throttle"));
+        let (lat, throttle, exited) = (told("lat"), told("throttle"), told("exited"));
         let columns = columns(query.by)?;
         let sql = |which: &str| {
             format!(
-                "SELECT host, name, sum(toUInt128(once_ns)), sum(all_ns), {lat}, {throttle}, sum(toUInt128(exited)) \
+                "SELECT host, name, sum(toUInt128(once_ns)), sum(all_ns), {lat}, {throttle}, {exited} \
                  FROM ({}) GROUP BY host, name FORMAT TSV",
                 self.rows(query, columns, which)
             )
@@ -136,7 +136,7 @@ fn group(line: &str, tell: &mut dyn FnMut(Group)) -> Option<()> {
         run_ns: number(run)?,
         lat_ns: perhaps(lat)?,
         throttle_ns: perhaps(throttle)?,
-        exited: number(exited)?,
+        exited: perhaps(exited)?,
     };
     let (host, name) = (unescaped(host)?, unescaped(name)?);
     tell(Group { host: &host, name: &name, once: Some(once), rows_ns: number(rows)? });
@@ -161,7 +161,7 @@ mod tests {
         let done = group(line, &mut |row| {
             told.push((row.host.to_string(), row.name.to_string(), row.once, row.rows_ns))
         });
-        let did = GroupSums { run_ns: 7, lat_ns: None, throttle_ns: Some(0), exited: 3 };
+        let did = GroupSums { run_ns: 7, lat_ns: None, throttle_ns: Some(0), exited: Some(3) };
         assert_eq!(
             (done, told),
             (Some(()), vec![("h\\x1b".into(), "shop/a\tb".into(), Some(did), 14)])

@@ -58,7 +58,7 @@ pub struct GroupSums {
     /// `None` if a row lacks it.
     pub lat_ns: Option<u128>,
     pub throttle_ns: Option<u128>,
-    pub exited: u128,
+    pub exited: Option<u128>,
 }
 
 /// Books that a report can be made of.
@@ -89,7 +89,7 @@ impl Figures for Parquet {
                 run_ns: known(2).unwrap_or(0),
                 lat_ns: known(3),
                 throttle_ns: known(4),
-                exited: known(5).unwrap_or(0),
+                exited: known(5),
             };
             let once = is_first.then_some(did);
             tell(Group { host: chunk.text(1, row), name, once, rows_ns: did.run_ns });

@@ -26,7 +26,7 @@ pub struct Row {
     /// `None` if a host lacks it.
     pub lat_ns: Option<u128>,
     pub throttle_ns: Option<u128>,
-    pub exited: u128,
+    pub exited: Option<u128>,
     /// Hosts with this row.
     pub hosts: u64,
 }

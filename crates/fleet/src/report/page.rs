@@ -114,7 +114,7 @@ fn rows(report: &Report, most: usize) -> Block {
             pct(row.run_ns as i128, all),
             known(row.lat_ns),
             known(row.throttle_ns),
-            row.exited.to_string(),
+            row.exited.map_or("-".into(), |n| n.to_string()),
             row.hosts.to_string(),
         ]
     };

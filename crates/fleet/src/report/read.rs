@@ -122,6 +122,7 @@ impl Groups {
                     name: name.into(),
                     lat_ns: Some(0),
                     throttle_ns: Some(0),
+                    exited: Some(0),
                     ..Row::default()
                 };
                 self.places.insert(name.into(), self.rows.len());
@@ -156,6 +157,6 @@ impl Row {
         self.run_ns += did.run_ns;
         self.lat_ns = self.lat_ns.zip(did.lat_ns).map(|(sum, ns)| sum + ns);
         self.throttle_ns = self.throttle_ns.zip(did.throttle_ns).map(|(sum, ns)| sum + ns);
-        self.exited += did.exited;
+        self.exited = self.exited.zip(did.exited).map(|(sum, n)| sum + n);
     }
 }

@@ -19,11 +19,16 @@ fn exported(path: &Path, hosts: &[&str]) {
 
 /// The same, with a boot id.
 fn exported_of_boot(path: &Path, hosts: &[&str], boot: &str) {
+    exported_from(SourceKind::Ledger, path, hosts, boot);
+}
+
+/// The same, from a source.
+fn exported_from(source: SourceKind, path: &Path, hosts: &[&str], boot: &str) {
     let into = Directory::open_or_make(path).expect("a directory");
     for (n, host) in hosts.iter().enumerate() {
         let (mut tables, mut book) = (FleetTables::default(), Book::new());
         for beat in 0..=WINDOWS {
-            let now = snapshot(SourceKind::Ledger, beat, None);
+            let now = snapshot(source, beat, None);
             let Some(window) = book.advance(now) else { continue };
             let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: OFFSET };
             tables
@@ -75,6 +80,30 @@ fn rows_and_pieces_sum_up_to_the_fleets_time() {
     assert!(by_host.rows.iter().all(|row| row.run_ns == by_host.rows[0].run_ns && row.hosts == 1));
     let by_command = report(dir.path(), Grouping::Command);
     assert!(by_command.rows.iter().all(|row| row.hosts == 3), "{:?}", by_command.rows);
+}
+
+/// A source that sees no exits does not know that there were none.
+#[test]
+fn exits_that_no_host_sees_are_unknown() {
+    let dir = tempfile::tempdir().expect("a directory");
+    exported_from(SourceKind::Procfs, &dir.path().join("poor"), &["poor"], "boot");
+    let text = |report: &Report| page(report, 9, false, &|ns| ns.to_string()).expect("it").text();
+    let exited = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("exited ")).expect("a line");
+        line.split_whitespace().nth(1).expect("a figure").to_string()
+    };
+    let poor = report(dir.path(), Grouping::Host);
+    assert!(poor.balance.holds() && poor.rows.iter().all(|row| row.exited.is_none()));
+    assert_eq!(exited(&text(&poor)), "-", "{}", text(&poor));
+    assert!(!text(&poor).contains("see exits"), "{}", text(&poor));
+    exported(&dir.path().join("good"), &["good"]);
+    let both = report(dir.path(), Grouping::Host);
+    assert!(both.balance.holds());
+    let known: Vec<(&str, bool)> =
+        both.rows.iter().map(|row| (&*row.name, row.exited.is_some())).collect();
+    assert!(known.contains(&("good", true)) && known.contains(&("poor", false)), "{known:?}");
+    assert_ne!(exited(&text(&both)), "-", "{}", text(&both));
+    assert!(text(&both).contains("Not all windows see exits"), "{}", text(&both));
 }
 
 #[test]

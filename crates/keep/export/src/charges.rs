@@ -44,7 +44,7 @@ impl WindowFacts<'_> {
                 let is_unknown = lacks || told == Quality::Missing;
                 row.unsigned(if is_unknown { None } else { Some(whole(ns)?) });
             }
-            row.unsigned(whole(usage.exited)?);
+            row.unsigned(self.source().exited(whole(usage.exited)?));
         }
         Ok(())
     }

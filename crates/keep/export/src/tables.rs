@@ -7,7 +7,7 @@ use exactop_model::ledger::exactness::WindowState;
 use exactop_model::ledger::window::{ExitDelta, TaskDelta};
 use exactop_model::owner::{charge, Charge, Grouping, Labels, Owner, Usage, WAITS};
 use exactop_model::text::escape::escape;
-use exactop_model::{Book, Books, Counter, Window};
+use exactop_model::{Book, Books, Counter, SourceKind, Window};
 use exactop_recording::Span;
 use std::collections::BTreeMap;
 
@@ -66,7 +66,9 @@ pub fn fields(which: TableName) -> Vec<Field> {
         TableName::Accounts => vec![
             of(FieldType::Unsigned, there, "length_ns"),
             of(FieldType::Text, perhaps, "host boot_id"),
-            of(FieldType::Unsigned, there, "cpus capacity_ns tasks_ns exited_ns unnamed_ns"),
+            of(FieldType::Unsigned, there, "cpus capacity_ns tasks_ns"),
+            of(FieldType::Unsigned, perhaps, "exited_ns"),
+            of(FieldType::Unsigned, there, "unnamed_ns"),
             of(FieldType::Unsigned, perhaps, "irq_ns steal_ns"),
             of(FieldType::Unsigned, there, "idle_ns offline_ns"),
             of(FieldType::Signed, there, "residual_ns"),
@@ -81,7 +83,8 @@ pub fn fields(which: TableName) -> Vec<Field> {
             of(FieldType::Text, perhaps, "user"),
             of(FieldType::Unsigned, perhaps, "session ppid cgroup_id"),
             of(FieldType::Text, perhaps, "cgroup"),
-            of(FieldType::Unsigned, there, "exited_processes exited_tasks life_ns"),
+            of(FieldType::Unsigned, perhaps, "exited_processes exited_tasks"),
+            of(FieldType::Unsigned, there, "life_ns"),
             Counter::ALL
                 .iter()
                 .flat_map(|c| of(FieldType::Unsigned, perhaps, c.info().id))
@@ -90,7 +93,8 @@ pub fn fields(which: TableName) -> Vec<Field> {
         TableName::Groups => vec![
             of(FieldType::Unsigned, perhaps, "cgroup_id"),
             of(FieldType::Text, perhaps, "cgroup"),
-            of(FieldType::Unsigned, there, "tasks exited_processes"),
+            of(FieldType::Unsigned, there, "tasks"),
+            of(FieldType::Unsigned, perhaps, "exited_processes"),
             OF_GROUPS.iter().flat_map(|c| of(FieldType::Unsigned, perhaps, c.info().id)).collect(),
         ],
         TableName::Charges => vec![
@@ -99,7 +103,7 @@ pub fn fields(which: TableName) -> Vec<Field> {
             of(FieldType::Text, there, "namespace pod container unit command"),
             of(FieldType::Unsigned, there, "run_ns"),
             WAITS.iter().flat_map(|(_, c)| of(FieldType::Unsigned, perhaps, c.info().id)).collect(),
-            of(FieldType::Unsigned, there, "exited_processes"),
+            of(FieldType::Unsigned, perhaps, "exited_processes"),
         ],
         TableName::Waits => {
             vec![party(""), of(FieldType::Signed, there, "lat_ns dispatches in_flight_delta_ns")]
@@ -165,6 +169,11 @@ impl WindowFacts<'_> {
         i64::try_from(self.span.wall_t1_ns()).unwrap_or(i64::MAX)
     }
 
+    /// The source of the window.
+    pub(crate) fn source(&self) -> SourceKind {
+        self.window.end.provenance.source
+    }
+
     /// Writes the first columns of the fleet's tables.
     pub(crate) fn begin(&self, row: &mut Row<'_>) {
         row.instant(self.end())
@@ -197,7 +206,7 @@ impl WindowFacts<'_> {
         row.unsigned(self.window.cpus.len() as u64)
             .unsigned(books.total_ns)
             .unsigned(books.tasks_ns)
-            .unsigned(books.exited_ns)
+            .unsigned(self.source().exited(books.exited_ns))
             .unsigned(books.unnamed_ns)
             .unsigned(books.irq_ns)
             .unsigned(books.steal_ns)
@@ -205,7 +214,7 @@ impl WindowFacts<'_> {
             .unsigned(books.offline_ns)
             .signed(books.residual_ns)
             .flag(exact)
-            .text(self.window.end.provenance.source.name())
+            .text(self.source().name())
             .unsigned(self.window.missed_switches())
             .unsigned(self.window.errors.inexact());
         Ok(())
@@ -238,8 +247,8 @@ impl WindowFacts<'_> {
             .unsigned(u64::from(ident.ppid))
             .unsigned(ident.cgroup_id)
             .text(self.path(ident.cgroup_id).as_deref())
-            .unsigned(0)
-            .unsigned(0)
+            .unsigned(self.source().exited(0))
+            .unsigned(self.source().exited(0))
             .unsigned(task.life_ns);
         for &counter in Counter::ALL {
             row.unsigned(task.delta.get(counter));
@@ -287,7 +296,7 @@ impl WindowFacts<'_> {
                 .unsigned(id)
                 .text(self.path(id).as_deref())
                 .unsigned(group.tasks)
-                .unsigned(group.exited);
+                .unsigned(self.source().exited(group.exited));
             for sum in group.sums {
                 row.unsigned(sum);
             }

@@ -163,8 +163,7 @@ fn of_frame(frame: &Frame) -> exactop_books {
         t1_ns: frame.t1_ns,
         total_ns,
         tasks_ns,
-        // Joined windows have what ended between them, of a source that sees no exits, too.
-        exited_ns: if frame.died.is_some() || exited_ns > 0 { exited_ns } else { EXACTOP_MISSING },
+        exited_ns: frame.provenance.source.exited(exited_ns).unwrap_or(EXACTOP_MISSING),
         unnamed_ns,
         irq_ns: frame.books.irq_ns.unwrap_or(EXACTOP_MISSING),
         steal_ns: frame.books.steal_ns.unwrap_or(EXACTOP_MISSING),

@@ -179,13 +179,10 @@ fn worst_json(worst: &Worst) -> Json {
 
 pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
-    // A source that sees no exits cannot know their time.
-    // Joined windows have what ended between them, of a source that sees no exits, too.
-    let exited_ns = (frame.died.is_some() || books.exited_ns > 0).then_some(books.exited_ns);
     let mut json = json!({
         "total_ns": books.total_ns,
         "tasks_ns": books.tasks_ns,
-        "exited_ns": exited_ns,
+        "exited_ns": frame.provenance.source.exited(books.exited_ns),
         "unnamed_ns": books.unnamed_ns,
         "irq_ns": books.irq_ns,
         "steal_ns": books.steal_ns,

@@ -250,7 +250,7 @@ fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseErro
             let of = |ns: u128| u64::try_from(ns).expect("small");
             let told = |ns: Option<u128>| of(ns.expect("the ledger tells it"));
             let (lat, throttle) = (told(row.lat_ns), told(row.throttle_ns));
-            let figures = [of(row.run_ns), lat, throttle, of(row.exited), 0];
+            let figures = [of(row.run_ns), lat, throttle, told(row.exited), 0];
             add(&mut sums, &normal(by, &row.name, false), &figures);
         }
         prop_assert_eq!(sums, truth(by), "fleet, by {}", by);

@@ -171,7 +171,9 @@ impl Client {
 fn hint(code: Option<u32>) -> &'static str {
     match code {
         Some(60 | 81) => " (crates/fleet/schema.sql makes the tables)",
-        Some(16 | 47 | 53) => " (the tables are of another version: see docs/how-to/fleet.md)",
+        Some(16 | 47 | 53 | 349) => {
+            " (the tables are of another version: see docs/how-to/fleet.md)"
+        }
         Some(192..=194 | 497 | 516) => " (pass name and password with --login FILE)",
         _ => "",
     }

@@ -148,7 +148,18 @@ fn engine_and_duckdb_give_equal_answers_that_sum_up() {
     assert_eq!(sum(&books, 1), total / 13);
     let books = fleet.ask("host_books", &[("host", "poor")]);
     let unknown = books.iter().filter(|row| row[1].is_none()).map(|row| word(&row[0]));
-    assert_eq!(unknown.collect::<Vec<_>>(), ["irq"]);
+    assert_eq!(unknown.collect::<Vec<_>>(), ["exited", "irq"]);
+    for sums in ["accounts_1m", "accounts_1h", "charges_1m", "charges_1h"] {
+        let sql = format!(
+            "SELECT countIf(exited_windows = windows), countIf(exited_windows != 0) FROM {sums} \
+             WHERE host {{}} 'poor'"
+        );
+        let ask = |is: &str| fleet.store.post("/?database=exactop", &sql.replace("{}", is));
+        assert!(ask("=").starts_with("0\t0\n"), "{sums}: {}", ask("="));
+        let all = ask("!=");
+        let (all, some) = all.trim().split_once('\t').expect("two numbers");
+        assert!(all == some && all != "0", "{sums}: {all}, {some}");
+    }
     let top = fleet.ask("top_groups", &[]);
     assert_eq!((top.len(), sum(&top, 5), word(&top[3][3])), (4, used, "(all others)"));
     let top = fleet.ask("top_over_time", &[]);

@@ -45,6 +45,7 @@ fn a_refusal_is_not_retried_and_gives_advice() {
         (403, Some(516), "--login"),
         (401, None, "401"),
         (404, Some(47), "another version"),
+        (400, Some(349), "another version"),
     ] {
         let answer = Reply::With(status, code, "Code: x. DB::Exception: \x1b[2Jwhy\nmore".into());
         let fake = Fake::start(move |_| answer.clone());

@@ -36,18 +36,22 @@ fn machine() -> Machine {
 }
 
 fn recorded(path: &Path) -> Truth {
+    recorded_from(SourceKind::Ledger, path)
+}
+
+fn recorded_from(source: SourceKind, path: &Path) -> Truth {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, machine(), options).expect("a recorder");
     let (mut book, mut truth) = (Book::new(), Truth::default());
     for n in 0..=WINDOWS {
-        let now: Snapshot = exactop_testkit::snapshot(SourceKind::Ledger, n, None);
+        let now: Snapshot = exactop_testkit::snapshot(source, n, None);
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
         let Some(window) = book.advance(now) else { continue };
         let books = Books::from_window(&window);
         assert_eq!(books.residual_ns, 0);
         truth.capacity += books.total_ns;
         truth.named += books.tasks_ns + books.exited_ns;
-        let told = books.irq_ns.expect("told") + books.steal_ns.expect("told");
+        let told: u64 = books.irq_ns.into_iter().chain(books.steal_ns).sum();
         truth.others += books.unnamed_ns + books.idle_ns + books.offline_ns + told;
         truth.tasks += window.tasks.len();
         truth.exited += window.exited.len();
@@ -67,9 +71,15 @@ fn exported() -> (tempfile::TempDir, PathBuf, Truth) {
     (dir, out, truth)
 }
 
-/// Sums of a table's columns over all days, and its number of rows.
+/// Sums of a table's columns over all days, and its number of rows. Nulls are in no sum.
 fn sums(out: &Path, which: TableName, columns: &[&str]) -> (Vec<u64>, usize) {
-    let (mut sums, mut rows) = (vec![0u64; columns.len()], 0);
+    let (sums, rows) = known_sums(out, which, columns);
+    (sums.into_iter().map(|sum| sum.unwrap_or(0)).collect(), rows)
+}
+
+/// The same; `None` for a column that has only nulls.
+fn known_sums(out: &Path, which: TableName, columns: &[&str]) -> (Vec<Option<u64>>, usize) {
+    let (mut sums, mut rows) = (vec![None; columns.len()], 0);
     let places: Vec<usize> = columns
         .iter()
         .map(|name| fields(which).iter().position(|field| field.name == *name).expect(name))
@@ -81,12 +91,11 @@ fn sums(out: &Path, which: TableName, columns: &[&str]) -> (Vec<u64>, usize) {
             let row = row.expect("a row");
             rows += 1;
             for (n, (sum, &place)) in sums.iter_mut().zip(&places).enumerate() {
-                *sum += match row.get_column_iter().nth(place) {
-                    Some((_, Field::ULong(number))) => *number,
-                    // Nulls are in no sum.
-                    Some((_, Field::Null)) => continue,
+                match row.get_column_iter().nth(place) {
+                    Some((_, Field::ULong(number))) => *sum.get_or_insert(0) += *number,
+                    Some((_, Field::Null)) => {}
                     other => panic!("{}: {other:?} is no number", columns[n]),
-                };
+                }
             }
         }
     }
@@ -118,6 +127,29 @@ fn every_table_sums_up_to_the_recording() {
     assert_eq!(groups[0], truth.named);
     let (charges, _) = sums(&out, TableName::Charges, &["run_ns"]);
     assert_eq!(charges[0], truth.named);
+}
+
+#[test]
+fn exits_that_the_source_cannot_see_are_null() {
+    for source in [SourceKind::Ledger, SourceKind::Procfs, SourceKind::Snapshot] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, out) = (dir.path().join("recording"), dir.path().join("out"));
+        recorded_from(source, &path);
+        let into = Directory::open_or_make(&out).expect("a directory");
+        let recording = Recording::open(&path).expect("a recording");
+        export(recording, TimeRange::default(), &mut &into).expect("exported");
+        for (which, columns) in [
+            (TableName::Accounts, &["exited_ns"][..]),
+            (TableName::Rows, &["exited_processes", "exited_tasks"]),
+            (TableName::Groups, &["exited_processes"]),
+            (TableName::Charges, &["exited_processes"]),
+        ] {
+            let (sums, rows) = known_sums(&out, which, columns);
+            let is_known = source == SourceKind::Ledger;
+            let expected = |sum: &Option<u64>| sum.map(|sum| sum > 0) == is_known.then_some(true);
+            assert!(rows > 0 && sums.iter().all(expected), "{source:?} {which:?}: {sums:?}");
+        }
+    }
 }
 
 #[test]

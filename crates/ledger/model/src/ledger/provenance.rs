@@ -27,6 +27,12 @@ impl SourceKind {
         matches!(self, SourceKind::Ledger | SourceKind::Taskstats)
     }
 
+    /// A count or a time of what exited; `None` if the source cannot know it. Joined windows have
+    /// what ended between them, from every source.
+    pub fn exited(self, seen: u64) -> Option<u64> {
+        (self.sees_exits() || seen > 0).then_some(seen)
+    }
+
     /// True if it gives the control group of each task.
     pub const fn sees_groups(self) -> bool {
         matches!(self, SourceKind::Ledger | SourceKind::Snapshot)

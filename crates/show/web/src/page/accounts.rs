@@ -1,6 +1,6 @@
 //! The accounts of a slot, and the windows of it that must not be averaged away.
 
-use exactop_model::Books;
+use exactop_model::{Books, SourceKind};
 use serde::ser::{SerializeSeq, Serializer};
 use serde::Serialize;
 
@@ -52,15 +52,14 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// `sees_exits`: as of the source; others cannot know the time of exited tasks.
-    pub fn from_books(books: &Books, sees_exits: bool) -> Accounts {
+    /// The accounts of a window from this source.
+    pub fn from_books(books: &Books, source: SourceKind) -> Accounts {
         let part = |ns: u64| i64::try_from(ns).ok();
-        let exited_ns = (sees_exits || books.exited_ns > 0).then_some(books.exited_ns);
         Accounts {
             capacity_ns: books.total_ns,
             parts: [
                 part(books.tasks_ns),
-                exited_ns.and_then(part),
+                source.exited(books.exited_ns).and_then(part),
                 books.outside_ns.and_then(part),
                 part(books.unnamed_ns),
                 books.irq_ns.and_then(part),

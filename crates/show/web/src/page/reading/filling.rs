@@ -157,10 +157,8 @@ impl Filling {
     }
 
     fn accounts(&mut self, window: &Window, span: Span, begins: bool) {
-        let accounts = Accounts::from_books(
-            &Books::from_window(window),
-            window.end.provenance.source.sees_exits(),
-        );
+        let source = window.end.provenance.source;
+        let accounts = Accounts::from_books(&Books::from_window(window), source);
         let slots = &mut self.document.slots;
         let span_us = (us(span.wall_t0_ns()), us(span.wall_t1_ns()));
         slots.add(begins, span_us, (window.length_ns(), window.state() as u8), &accounts);
