@@ -1,6 +1,6 @@
 -- Cost by team and unit in CPU-hours, from sums by hour. The table teams (name, team) maps a namespace, or a unit
 -- without a namespace, to its team; without an entry the team is (none). Unused time has its own rows, so all rows
--- sum up to the fleet's CPUs x time.
+-- sum up to the fleet's CPUs x time. Interrupts or steal that no window measures are null: other rows have their time.
 -- Variables: since, until (UTC, whole hours).
 WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name),
 named AS
@@ -17,7 +17,7 @@ parts AS
 (
     SELECT
         unnest(['(idle)', '(irq)', '(offline)', '(residual)', '(steal)', '(unnamed)']) AS account,
-        unnest([idle_ns::HUGEINT, coalesce(irq_ns, 0), offline_ns, residual_ns, coalesce(steal_ns, 0), unnamed_ns]) AS part
+        unnest([idle_ns::HUGEINT, irq_ns, offline_ns, residual_ns, steal_ns, unnamed_ns]) AS part
     FROM accounts, asked
     WHERE end_ns >= since_ns AND end_ns < until_ns
 ),

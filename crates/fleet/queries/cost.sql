@@ -1,6 +1,6 @@
 -- Cost by team and unit in CPU-hours, from sums by hour. The table teams (name, team) maps a namespace, or a unit
 -- without a namespace, to its team; without an entry the team is (none). Unused time has its own rows, so all rows
--- sum up to the fleet's CPUs x time.
+-- sum up to the fleet's CPUs x time. Interrupts or steal that no window measures are null: other rows have their time.
 -- Parameters: since, until (UTC, whole hours).
 WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name)
 SELECT * FROM
@@ -21,7 +21,8 @@ SELECT '(nobody)', '', account, sum(toInt128(part)) AS ns, toFloat64(ns) / 3.6e1
 FROM accounts_1h
 ARRAY JOIN
     ['(idle)', '(irq)', '(offline)', '(residual)', '(steal)', '(unnamed)'] AS account,
-    [toInt128(idle_ns), toInt128(irq_ns), toInt128(offline_ns), residual_ns, toInt128(steal_ns), toInt128(unnamed_ns)] AS part
+    [toInt128(idle_ns), if(irq_windows = 0, NULL, toInt128(irq_ns)), toInt128(offline_ns), residual_ns,
+        if(steal_windows = 0, NULL, toInt128(steal_ns)), toInt128(unnamed_ns)] AS part
 WHERE hour >= {since:DateTime('UTC')} AND hour < {until:DateTime('UTC')}
 GROUP BY account
 )

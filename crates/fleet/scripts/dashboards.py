@@ -55,8 +55,9 @@ ACCOUNTS = """SELECT minute AS time, account, toFloat64(sum(part)) / 6e10 AS cpu
 FROM accounts_1m
 ARRAY JOIN
     ['tasks', 'exited', 'unnamed', 'irq', 'steal', 'idle', 'offline', 'residual'] AS account,
-    [toInt128(tasks_ns), if(exited_windows = 0, NULL, toInt128(exited_ns)), toInt128(unnamed_ns), toInt128(irq_ns),
-        toInt128(steal_ns), toInt128(idle_ns), toInt128(offline_ns), residual_ns] AS part
+    [toInt128(tasks_ns), if(exited_windows = 0, NULL, toInt128(exited_ns)), toInt128(unnamed_ns),
+        if(irq_windows = 0, NULL, toInt128(irq_ns)), if(steal_windows = 0, NULL, toInt128(steal_ns)), toInt128(idle_ns),
+        toInt128(offline_ns), residual_ns] AS part
 WHERE minute >= toStartOfMinute($__fromTime) AND minute < toStartOfMinute($__toTime)
 GROUP BY time, account
 ORDER BY time, account"""

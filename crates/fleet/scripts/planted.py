@@ -32,6 +32,8 @@ def instant(minute):
 
 GIVEN = {"since": instant(0), "until": instant(60), "rolled_out": instant(ROLLED_OUT), "changed": "^a-", "most": "2",
          "silent_s": "2500"}
+# The hour before has one window, without interrupts.
+BEFORE = {"since": instant(-60), "until": instant(0)}
 # pay has a team without a name, which counts as none.
 TEAMS = (("shop", "sellers"), ("pay", ""))
 ACCOUNTS = {
@@ -73,9 +75,10 @@ def pairs(host, minute):
     return []
 
 
-def group(names, run, lat=2 * SECOND, throttle=SECOND, lock=0):
+def group(names, run, lat=2 * SECOND, throttle=SECOND, lock=0, exited_processes=0):
     return dict(zip(("namespace", "container", "unit", "command"), names)) | {
-        "pod": "", "run_ns": run, "lat_ns": lat, "throttle_ns": throttle, "lock_ns": lock, "block_ns": 0, "exited_processes": 0}
+        "pod": "", "run_ns": run, "lat_ns": lat, "throttle_ns": throttle, "lock_ns": lock, "block_ns": 0,
+        "exited_processes": exited_processes}
 
 
 def window(host, minute, groups, steal=0, **other):
@@ -110,7 +113,8 @@ def windows():
             group(("mute", "", SLICE, "java"), 10 * SECOND, None, None, None),
         ], source="procfs")
         yield window("unlocked", minute, [group(("", "", "ssh.service", "sshd"), SECOND, lock=None)])
-    yield window("gone", -15, [group(("", "", "ssh.service", "sshd"), SECOND)])
+    yield window("gone", -15, [group(("", "", "ssh.service", "sshd"), SECOND, exited_processes=None)], source="procfs",
+                 exited_ns=None, irq_ns=None)
 
 
 def write(directory):
@@ -137,12 +141,12 @@ def write(directory):
     return charges
 
 
-def asked_clickhouse(directory, names):
+def asked_clickhouse(directory, names, given):
     with contextlib.closing(engines.Store(directory)) as store:
         for table in engines.SENT:
             store.insert(table, directory / "books" / "**" / f"{table}.parquet")
         store.base.query("INSERT INTO teams VALUES " + ", ".join(map(str, TEAMS)))
-        for name, value in GIVEN.items():
+        for name, value in given.items():
             store.base.query(f"SET param_{name} = '{value}'")
 
         def all_of():
@@ -157,11 +161,11 @@ def asked_clickhouse(directory, names):
         return told
 
 
-def asked_duckdb(directory, names):
+def asked_duckdb(directory, names, given):
     import duckdb
 
     base = duckdb.connect()
-    for name, value in (GIVEN | {"books": str(directory / "books")}).items():
+    for name, value in (given | {"books": str(directory / "books")}).items():
         base.execute(f"SET VARIABLE {name} = '{value}'")
     base.execute((engines.FLEET / "duckdb" / "tables.sql").read_text())
     base.executemany("INSERT INTO teams VALUES (?, ?)", TEAMS)
@@ -173,16 +177,16 @@ def asked_duckdb(directory, names):
     return told
 
 
-def asked_spark(directory, names):
+def asked_spark(directory, names, given):
     teams = directory / "teams"
     teams.write_text("".join(f"{name}\t{team}\n" for name, team in TEAMS))
     words = [sys.executable, engines.FLEET / "spark" / "run.py", "--master", "local[1]", "--books", directory / "books", "--json",
-             "--teams", teams, "--since", GIVEN["since"], "--until", GIVEN["until"]]
+             "--teams", teams, "--since", given["since"], "--until", given["until"]]
     for setting in ("spark.ui.enabled=false", "spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1",
                     "spark.sql.shuffle.partitions=1"):
         words += ["--conf", setting]
     words += [word for name in names for word in ("--query", name)]
-    words += [f"{name}={value}" for name, value in GIVEN.items() if name not in ("since", "until")]
+    words += [f"{name}={value}" for name, value in given.items() if name not in ("since", "until")]
     with open(directory / "spark-log", "wb") as log:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=log, cwd=directory)
     if done.returncode != 0:
@@ -268,15 +272,23 @@ def cost(rows):
     yield teams == {("sellers", "shop"), ("(none)", "pay"), ("(none)", ""), ("(none)", "only"), ("(none)", "mute")}, teams
 
 
-def wrong(told, charges):
-    def rows(name):
-        titles, lines = told[name]
+def unmeasured(rows):
+    """In an hour without measured interrupts they are unknown."""
+    told = {row["of_unit"]: row["ns"] for row in rows if row["of_team"] == "(nobody)"}
+    known = {name: None if ns is None else int(ns) for name, ns in told.items()}
+    yield known == {"(idle)": 119 * SECOND, "(irq)": None, "(offline)": 0, "(residual)": 0, "(steal)": 0, "(unnamed)": 0}, told
+
+
+def wrong(told, earlier, charges):
+    def rows(name, of=told):
+        titles, lines = of[name]
         return [dict(zip(titles, line)) for line in lines]
 
     held = {
         "waiting_by_namespace": waiting(rows("waiting_by_namespace"), charges), "doubtful_hosts": doubtful(rows("doubtful_hosts")),
         "rollout": rollout(rows("rollout")), "top_over_time": over_time(rows("top_over_time"), charges),
         "noisy_neighbours": noisy(rows("noisy_neighbours")), "cost": cost(rows("cost")),
+        "cost of the hour before": unmeasured(rows("cost", earlier)),
     }
     return [f"{name}: {seen}" for name, all_of in held.items() for is_so, seen in all_of if not is_so]
 
@@ -287,9 +299,10 @@ def main():
     charges, found = write(directory), []
     names = ("waiting_by_namespace", "doubtful_hosts", "rollout", "top_over_time", "noisy_neighbours", "cost")
     for engine in sys.argv[2:] or engines.ENGINES:
-        begun = time.monotonic()
-        found += [f"{engine}: {what}" for what in wrong(globals()[f"asked_{engine}"](directory, names), charges)]
-        print(f"{engine}: {len(names)} queries in {time.monotonic() - begun:.1f} s", flush=True)
+        begun, ask = time.monotonic(), globals()[f"asked_{engine}"]
+        told, earlier = ask(directory, names, GIVEN), ask(directory, ("cost",), GIVEN | BEFORE)
+        found += [f"{engine}: {what}" for what in wrong(told, earlier, charges)]
+        print(f"{engine}: {len(names) + 1} queries in {time.monotonic() - begun:.1f} s", flush=True)
     if found:
         sys.exit("fleet-planted: " + "\n".join(found))
     print("All engines give the known results of the hand-made books.")

@@ -1,6 +1,6 @@
 -- Cost by team and unit in CPU-hours, from sums by hour. The table teams (name, team) maps a namespace, or a unit
 -- without a namespace, to its team; without an entry the team is (none). Unused time has its own rows, so all rows
--- sum up to the fleet's CPUs x time.
+-- sum up to the fleet's CPUs x time. Interrupts or steal that no window measures are null: other rows have their time.
 -- Parameters: since, until (UTC, whole hours).
 WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name),
 used AS
@@ -29,6 +29,7 @@ sums AS
         sum(CAST(unnamed_ns AS DECIMAL(38, 0))) AS unnamed
     FROM accounts
     WHERE end_ns >= :since_ns AND end_ns < :until_ns
+    HAVING count(*) > 0
 ),
 parts AS
 (
@@ -40,6 +41,6 @@ all_rows AS
 (
     SELECT * FROM named
     UNION ALL
-    SELECT '(nobody)', '', account, coalesce(part, 0) FROM parts
+    SELECT '(nobody)', '', account, part FROM parts
 )
 SELECT *, CAST(ns AS DOUBLE) / 3.6e12D AS cpu_hours FROM all_rows ORDER BY ns DESC, of_team, of_namespace, of_unit
