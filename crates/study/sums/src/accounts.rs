@@ -8,6 +8,8 @@ struct SplitTime {
     all_ns: u64,
     /// The part that interrupted named tasks.
     named_ns: u64,
+    /// Number of windows that measured it.
+    windows: u64,
     /// A window did not measure it.
     unmeasured: bool,
 }
@@ -18,6 +20,7 @@ impl SplitTime {
             Some(all_ns) => {
                 self.all_ns += all_ns;
                 self.named_ns += named_ns;
+                self.windows += 1;
             }
             None => self.unmeasured = true,
         }
@@ -30,7 +33,7 @@ impl SplitTime {
     /// Returns the time to the interrupted accounts: named tasks and idle.
     fn give_back(&mut self) -> (u64, u64) {
         let parts = (self.named_ns, self.all_ns - self.named_ns);
-        *self = SplitTime { unmeasured: true, ..SplitTime::default() };
+        *self = SplitTime { unmeasured: true, windows: self.windows, ..SplitTime::default() };
         parts
     }
 }
@@ -79,6 +82,7 @@ impl Accounts {
         for (own, other) in [(&mut self.irq, &other.irq), (&mut self.steal, &other.steal)] {
             own.all_ns += other.all_ns;
             own.named_ns += other.named_ns;
+            own.windows += other.windows;
             own.unmeasured |= other.unmeasured;
         }
     }
@@ -98,6 +102,16 @@ impl Accounts {
     /// tasks' time.
     pub fn steal_ns(&self) -> Option<u64> {
         self.steal.known()
+    }
+
+    /// Number of windows that measured interrupts separately.
+    pub fn irq_windows(&self) -> u64 {
+        self.irq.windows
+    }
+
+    /// Number of windows that measured steal separately.
+    pub fn steal_windows(&self) -> u64 {
+        self.steal.windows
     }
 
     /// Returns the time of interrupts to the interrupted accounts.

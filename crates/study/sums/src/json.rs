@@ -65,7 +65,9 @@ pub fn stretch(stretch: &Stretch) -> Value {
         "unnamed_ns": accounts.unnamed_ns,
         "idle_ns": accounts.idle_ns,
         "steal_ns": accounts.steal_ns(),
+        "steal_windows": accounts.steal_windows(),
         "irq_ns": accounts.irq_ns(),
+        "irq_windows": accounts.irq_windows(),
         "offline_ns": accounts.offline_ns,
         "residual_ns": accounts.residual_ns,
     })

@@ -52,6 +52,11 @@ impl StateTracker {
         self.tasks.insert(account, now).and_then(|before| before.to(t0_ns))
     }
 
+    /// All tasks, each with its row.
+    pub fn rows(&self) -> impl Iterator<Item = (AccountId, u32)> + '_ {
+        self.tasks.iter().map(|(&account, standing)| (account, standing.row))
+    }
+
     /// True if the task is known.
     pub fn has(&self, account: AccountId) -> bool {
         self.tasks.contains_key(&account)

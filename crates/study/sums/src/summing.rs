@@ -12,7 +12,7 @@ use crate::stretch::{Stretch, Total};
 use exactop_model::blame::rows::{BlamedSums, KEYS};
 use exactop_model::ledger::exactness::WindowState;
 use exactop_model::owner::{share, Bearer, Charge, Grouping, Owner, Share};
-use exactop_model::{Books, Counter, Counters, Window};
+use exactop_model::{Books, Counter, Counters, Quality, Window};
 use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, TimeRange, Windows};
 use rustc_hash::FxHashMap;
 
@@ -29,6 +29,8 @@ pub(crate) struct Summing {
     blamed_ns: u64,
     slots: Slots,
     still: StateTracker,
+    /// Qualities of the counters in the last window.
+    qualities: [Quality; Counter::COUNT],
     /// End of the last window, CLOCK_MONOTONIC ns.
     until_ns: Option<u64>,
 }
@@ -64,6 +66,7 @@ impl Summing {
             blamed_ns: 0,
             slots: Slots::new(),
             still: StateTracker::default(),
+            qualities: [Quality::Missing; Counter::COUNT],
             until_ns: None,
         }
     }
@@ -92,6 +95,9 @@ impl Summing {
         match goes_on {
             true => self.ended(window, replay),
             false => self.begin(window, replay),
+        }
+        if !goes_on || self.qualities != window.end.provenance.counters {
+            self.forget_unmeasured(window, replay);
         }
         for cpu in &window.cpus {
             let busy_ns = cpu.time.task_ns.saturating_add(cpu.time.unnamed_ns);
@@ -179,6 +185,22 @@ impl Summing {
             let row = self.number(self.names.id(owner));
             let since_ns = window.t0_ns.max(task.since_ns);
             self.still.changes((account, task.state), row, (since_ns, since_ns));
+        }
+    }
+
+    /// A counter that is not measured is unknown for tasks without an event, too.
+    fn forget_unmeasured(&mut self, window: &Window, replay: &Replay) {
+        self.qualities = window.end.provenance.counters;
+        for (account, row) in self.still.rows() {
+            let task = replay.book().still_in(account, window);
+            // A zombie has nothing to measure.
+            let Some(task) = task.filter(|task| task.life_ns > 0) else { continue };
+            let counters = &mut self.totals[row as usize].counters;
+            for &counter in Counter::ALL {
+                if task.delta.get(counter).is_none() {
+                    counters.forget(counter);
+                }
+            }
         }
     }
 

@@ -98,13 +98,18 @@ fn in_words(stretch: &Stretch) -> String {
     if !said.is_empty() {
         text += &format!("; the largest: {}", said.join(", "));
     }
-    let taken = [("the hypervisor", accounts.steal_ns()), ("interrupts", accounts.irq_ns())];
-    for (who, ns) in taken {
-        let told = ns.map_or_else(
-            || format!("; the time of {who} is not measured separately"),
-            |ns| format!("; {who} took {} %", part(ns, all)),
-        );
-        text += &told;
+    for (who, ns, measured) in [
+        ("the hypervisor", accounts.steal_ns(), accounts.steal_windows()),
+        ("interrupts", accounts.irq_ns(), accounts.irq_windows()),
+    ] {
+        text += &match (ns, measured) {
+            (Some(ns), _) => format!("; {who} took {} %", part(ns, all)),
+            (None, 0) => format!("; the time of {who} is not measured separately"),
+            (None, some) => format!(
+                "; only {some} of {} windows measure the time of {who} separately: tasks and idle contain it",
+                stretch.windows
+            ),
+        };
     }
     let waited = rows.iter().map(|(_, row)| row.counters.get(Counter::LatNs)).sum::<Option<u64>>();
     if let Some(ns) = waited {

@@ -48,7 +48,7 @@ pub struct Truth {
 
 pub struct Drawn {
     seed: u64,
-    planted: Planted,
+    pub planted: Planted,
     at_ns: u64,
     tasks: Vec<TaskSample>,
     exited: Vec<ExitSample>,

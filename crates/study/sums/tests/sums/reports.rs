@@ -1,6 +1,6 @@
 //! A report shows the sums, in every form, and escapes every name.
 
-use crate::drawn::{stretch, Planted};
+use crate::drawn::{read, record, stretch, Drawn, Planted};
 use exactop_recording::{Recording, TimeRange};
 use exactop_sums::{report, Grouping, Stretch};
 
@@ -54,6 +54,31 @@ fn interrupts_that_were_not_measured_have_no_area_and_a_line_that_says_so() {
         assert_eq!(has("Not measured in every window: interrupts."), no_irq, "{page}");
         // Stolen time was measured.
         assert!(has(">\nstolen\n<"), "{page}");
+    }
+}
+
+#[test]
+fn a_report_says_how_many_windows_measured_interrupts() {
+    for (measured, words) in [
+        (20, "only 20 of 30 windows measure the time of interrupts separately: tasks and idle contain it"),
+        (0, "the time of interrupts is not measured separately"),
+    ] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("recording");
+        let mut drawn = Drawn::new(1, Planted::default());
+        if measured > 0 {
+            record(&path, &mut drawn, measured);
+        }
+        drawn.planted.no_irq = true;
+        record(&path, &mut drawn, 30 - measured);
+        let side = read(&path, Grouping::Command, None);
+        let text = report::page(&side, 5, false, &clock).expect("a page").text();
+        assert!(text.replace('\n', " ").contains(words), "{words}: {text}");
+        let told: serde_json::Value = serde_json::from_str(&report::json(&side)).expect("JSON");
+        let told = &told["stretch"];
+        assert_eq!((&told["windows"], &told["steal_windows"]), (&30.into(), &30.into()), "{told}");
+        assert_eq!((&told["irq_ns"], &told["irq_windows"]), (&().into(), &measured.into()), "{told}");
+        assert!(side.accounts.closes(), "{:?}", side.accounts);
     }
 }
 

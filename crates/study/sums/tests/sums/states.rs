@@ -3,7 +3,8 @@
 
 use crate::drawn;
 use exactop_model::{
-    Book, Comm, Counter, CpuSample, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
+    Book, Comm, Counter, CpuSample, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
+    TaskKey, TaskSample,
 };
 use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, TimeRange};
 use exactop_sums::{Grouping, Stretch, Total};
@@ -11,6 +12,9 @@ use exactop_testkit::samples;
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
+
+/// A counter that the source does not measure.
+const UNMEASURED: Counter = Counter::BlkioDelayNs;
 
 /// States of a task, each from a second on.
 type Script = &'static [(u64, MicroState)];
@@ -31,21 +35,26 @@ const TASKS: [(&str, u64, Script); 6] = [
 
 struct World {
     at_ns: u64,
+    /// The last second in which interrupts are measured.
+    irq_until: u64,
     tasks: Vec<(TaskSample, usize)>,
     cpu: CpuSample,
 }
 
 impl World {
-    fn new() -> World {
+    fn new(irq_until: u64) -> World {
         let task = |(n, (name, _, script)): (usize, &(&str, u64, Script))| {
             let pid = 100 + n as u32;
             let key = TaskKey { tgid: pid, tid: pid, start_ns: 1 };
             let ident = Ident { comm: Comm::new(name.as_bytes()), ..Ident::default() };
             let state = script[0].1;
-            (TaskSample { state, ..samples::task(n as u64, key, ident) }, n)
+            let mut task = TaskSample { state, ..samples::task(n as u64, key, ident) };
+            task.counters.forget(UNMEASURED);
+            (task, n)
         };
         World {
             at_ns: 10 * SECOND,
+            irq_until,
             tasks: TASKS.iter().enumerate().map(task).collect(),
             cpu: samples::cpu(0),
         }
@@ -81,7 +90,13 @@ impl World {
         self.tasks.retain(|(task, _)| !gone.contains(&task.account));
         let mut snapshot = samples::snapshot(SourceKind::Ledger, now);
         (snapshot.complete, snapshot.tasks, snapshot.gone) = (all, listed, gone);
-        snapshot.cpus = vec![self.cpu];
+        let irq_ns = (second <= self.irq_until).then_some(0);
+        snapshot.cpus = vec![CpuSample { irq_ns, irq_idle_ns: irq_ns, ..self.cpu }];
+        let measured = Counter::ALL.iter().copied().filter(|&counter| counter != UNMEASURED);
+        let measured: Vec<Counter> = measured.collect();
+        let irq = if irq_ns.is_some() { Quality::Exact } else { Quality::Missing };
+        let provenance = snapshot.provenance.with(Quality::Exact, &measured);
+        snapshot.provenance = Provenance { irq, ..provenance };
         snapshot
     }
 }
@@ -92,10 +107,10 @@ fn bump(task: &mut TaskSample, ns: u64) {
     }
 }
 
-fn recorded(path: &Path, windows: usize) {
+fn recorded(path: &Path, windows: usize, irq_until: u64) {
     let options = Options { sync: Sync::Never, ..Options::default() };
     let mut recorder = Recorder::open(path, drawn::machine(), options).expect("a recorder");
-    let (mut world, mut book) = (World::new(), Book::new());
+    let (mut world, mut book) = (World::new(irq_until), Book::new());
     for n in 0..=windows {
         let now = world.next(n == 0);
         recorder.record(&now, &book, Clocks { wall_offset_ns: 0, suspended_ns: 0 });
@@ -116,7 +131,7 @@ fn of<'a>(stretch: &'a Stretch, name: &str) -> &'a Total {
 fn the_states_of_a_task_sum_up_to_its_life() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
-    recorded(&path, 10);
+    recorded(&path, 10, 0);
     for by in [Grouping::Command, Grouping::Process] {
         // From 10 s to 20 s, and parts of that.
         for (from, to) in [(10, 20), (11, 20), (13, 16), (15, 18), (19, 20)] {
@@ -143,7 +158,7 @@ fn the_states_of_a_task_sum_up_to_its_life() {
 fn a_task_that_waits_all_through_has_its_wait() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
-    recorded(&path, 10);
+    recorded(&path, 10, 0);
     let stretch = Stretch::read(
         Recording::open(&path).expect("it"),
         TimeRange::default(),
@@ -165,4 +180,24 @@ fn a_task_that_waits_all_through_has_its_wait() {
     let rows = told["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), TASKS.len());
     assert!(rows.iter().any(|row| row["name"] == "starved" && row["run_ns"] == 0));
+}
+
+#[test]
+fn a_counter_that_is_not_measured_is_unknown_in_a_row_that_only_slept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    recorded(&path, 10, 15);
+    for (to, irq_ns) in [(15, Some(0)), (20, None)] {
+        let when = TimeRange { from: None, to: Some(i128::from(to * SECOND)) };
+        let recording = Recording::open(&path).expect("it");
+        let stretch = Stretch::read(recording, when, Grouping::Command, None).expect("it");
+        let told: serde_json::Value =
+            serde_json::from_str(&exactop_sums::report::json(&stretch)).expect("JSON");
+        let rows = told["rows"].as_array().expect("rows");
+        let sleeper = rows.iter().find(|row| row["name"] == "sleeper").expect("it is there");
+        let ns = |counter: Counter| sleeper[counter.info().id].as_u64();
+        assert_eq!(ns(Counter::SleepNs), Some((to - 10) * SECOND), "{sleeper}");
+        assert_eq!((ns(UNMEASURED), ns(Counter::LockNs)), (None, Some(0)), "{sleeper}");
+        assert_eq!(ns(Counter::IrqNs), irq_ns, "up to {to} s: {sleeper}");
+    }
 }
