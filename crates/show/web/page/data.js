@@ -172,7 +172,7 @@ class Model {
     if (this.slots === null) {
       this.slots = slots;
     } else {
-      for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns', 'blame_ns', 'sizes_ns']) {
+      for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns', 'blame_ns', 'sizes_ns', 'irq_windows', 'steal_windows']) {
         extend(this.slots[name], slots[name]);
       }
       slots.parts_ns.forEach((parts, i) => extend(this.slots.parts_ns[i], parts));
@@ -349,17 +349,22 @@ class Model {
     return Number(exactSum(this.slots.length_ns, from, to));
   }
 
-  // In how many of some slots an account was not measured. Only interrupts and steal can be.
-  unmeasured(account, from, to) {
-    if (!MEASURED_AT_TIMES.includes(this.accounts[account].id)) return 0;
-    return this.slots.parts_ns[account].slice(from, to).filter(part => part === null).length;
+  windowsOf(from, to) {
+    return Number(exactSum(this.slots.windows, from, to));
   }
 
-  // An account's name, with the part of these slots in which it was not measured.
+  // In how many windows of some slots an account was not measured. Only interrupts and steal can be.
+  unmeasured(account, from, to) {
+    const { id } = this.accounts[account];
+    if (!MEASURED_AT_TIMES.includes(id)) return 0;
+    return this.windowsOf(from, to) - Number(exactSum(this.slots[`${id}_windows`], from, to));
+  }
+
+  // An account's name, with the windows of these slots in which it was not measured.
   accountTitle(account, from, to) {
-    const missing = this.unmeasured(account, from, to), { title } = this.accounts[account];
+    const missing = this.unmeasured(account, from, to), all = this.windowsOf(from, to), { title } = this.accounts[account];
     if (missing === 0) return title;
-    return `${title}: not measured${missing < to - from ? ` in ${count(missing)} of ${count(to - from)} columns` : ''}`;
+    return `${title}: not measured${missing < all ? ` in ${count(missing)} of ${count(all)} windows` : ''}`;
   }
 
   // Sums of the accounts over some slots, to the nanosecond.

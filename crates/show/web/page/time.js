@@ -4,6 +4,9 @@ const IDLE = ['idle', 'offline'];
 
 const idleOf = accounts => accounts.map((account, i) => IDLE.includes(account.id) ? i : -1).filter(i => i >= 0);
 
+// Numbers of windows in the table of the balance.
+const COUNTS = [['Windows', 'windows'], ['… that measure interrupts', 'irq_windows'], ['… steal', 'steal_windows']];
+
 const balancePlot = model => {
   const idle = idleOf(model.accounts);
   const busyOf = of => 1 - idle.reduce((sum, i) => sum + (of.parts[i] ?? 0), 0) / of.capacity_ns;
@@ -25,20 +28,26 @@ const balancePlot = model => {
     },
     told: i => {
       const { capacity_ns, parts } = slotOf(i);
-      const shares = model.accounts.map((account, n) => parts[n] ? `${account.title} ${percent(parts[n] / capacity_ns)} %` : model.unmeasured(n, i, i + 1) ? model.accountTitle(n, i, i + 1) : null);
+      const shares = model.accounts.map((account, n) => {
+        const title = model.accountTitle(n, i, i + 1), isInPart = title !== account.title;
+        if (!parts[n]) return isInPart ? title : null;
+        return `${title}${isInPart ? ', else' : ''} ${percent(parts[n] / capacity_ns)} %`;
+      });
       const peaks = model.peaks(i), windows = model.slots.windows[i];
       const most = peaks.length ? `; ${windows} windows, the busiest ${percent(Math.max(...peaks.map(busyOf)))} %` : '';
       return `${clock(model.slots.from_us[i], true)}: ${shares.filter(share => share).join(', ')}${most}; ${state[model.slots.state[i]]}`;
     },
     table: ([from, to]) => {
       const [from_us, length, time] = begins(model), rows = [];
-      const share = (ns, [, , capacity]) => ns === null ? NONE : percent(ns / capacity, 2);
-      const heads = [from_us, length, head('CPUs × time', 'capacity_ns', duration), ...model.accounts.map(account => head(`${account.title} %`, `${account.id}_ns`, share)),
-        head('Busiest window %', 'busiest_share', busiest => percent(busiest, 2)), head('State', 'state')];
+      const counted = (row, id) => row.at(COUNTS.findIndex(([, of]) => of === id) - COUNTS.length);
+      const isInPart = (row, id) => COUNTS.some(([, of]) => of === id) && counted(row, id) < counted(row, 'windows');
+      const share = id => (ns, row) => ns === null ? NONE : `${isInPart(row, `${id}_windows`) ? '≥ ' : ''}${percent(ns / row[2], 2)}`;
+      const heads = [from_us, length, head('CPUs × time', 'capacity_ns', duration), ...model.accounts.map(account => head(`${account.title} %`, `${account.id}_ns`, share(account.id))),
+        head('Busiest window %', 'busiest_share', busiest => percent(busiest, 2)), head('State', 'state'), ...COUNTS.map(([text, id]) => head(text, id))];
       for (let i = from; i < to; i++) {
         const { capacity_ns, parts } = slotOf(i), peaks = model.peaks(i);
         const busiest = peaks.length ? Math.max(...peaks.map(busyOf)) : busyOf(slotOf(i));
-        rows.push([...time(i), capacity_ns, ...parts, busiest, state[model.slots.state[i]]]);
+        rows.push([...time(i), capacity_ns, ...parts, busiest, state[model.slots.state[i]], ...COUNTS.map(([, id]) => model.slots[id][i])]);
       }
       return [heads, rows];
     },
@@ -129,11 +138,12 @@ const showSums = (model, one, other) => {
   const rows = model.accounts.map((account, i) => {
     const unknown = b ? undefined : null;
     if (!a.known[i] && !b?.known[i]) return line(account.title, `${account.help} This source does not measure it separately.`, heads.map(() => NONE), unknown);
-    const figures = (of, ...ways) => ways.map(way => of.known[i] ? way(of) : NONE);
+    const isWhole = range => model.unmeasured(i, ...range) === 0;
+    const figures = (of, range, ...ways) => ways.map(way => of.known[i] ? `${isWhole(range) ? '' : '≥ '}${way(of)}` : NONE);
     const time = of => duration(of.parts[i]), part = of => percent(share(of, i), 2);
-    const cells = [...figures(a, time, part, of => exactNs(of.parts[i])), ...(b ? figures(b, time, part) : [])];
+    const cells = [...figures(a, one, time, part, of => exactNs(of.parts[i])), ...(b ? figures(b, other, time, part) : [])];
     // A difference to a time in which it was not measured would be one of measuring.
-    const comparable = b && [one, other].every(range => model.unmeasured(i, ...range) === 0);
+    const comparable = b && isWhole(one) && isWhole(other);
     return line(model.accountTitle(i, ...one), account.help, cells, comparable ? share(b, i) - share(a, i) : unknown);
   });
   const all = [duration(a.capacity), '100', exactNs(a.capacity), ...(b ? [duration(b.capacity), '100'] : [])];

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 /// Number of accounts.
 pub(crate) const COUNT: usize = 9;
+/// Indexes of the accounts that a window may not measure separately.
+pub(crate) const IRQ: usize = 4;
+pub(crate) const STEAL: usize = 5;
 /// Indexes of the unused accounts: idle and offline.
 const UNUSED: [usize; 2] = [6, 7];
 
@@ -187,8 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn unused_are_idle_and_offline() {
+    fn indexes_are_those_of_their_accounts() {
         assert_eq!(UNUSED.map(|at| ACCOUNTS[at].id), ["idle", "offline"]);
+        assert_eq!([IRQ, STEAL].map(|at| ACCOUNTS[at].id), ["irq", "steal"]);
     }
 
     #[test]

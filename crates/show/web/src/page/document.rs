@@ -1,6 +1,6 @@
 //! The page's content as JSON: figures in nanoseconds, times in microseconds since the epoch.
 
-use crate::page::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
+use crate::page::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT, IRQ, STEAL};
 use crate::page::cells::Columns;
 use crate::page::columns::ColumnInfo;
 use crate::page::entities::OtherRows;
@@ -146,6 +146,10 @@ pub(crate) struct Slots {
     pub blame_ns: Vec<u64>,
     /// Length of its windows with histograms of waits.
     pub sizes_ns: Vec<u64>,
+    /// Number of its windows that measured interrupts separately.
+    pub irq_windows: Vec<u32>,
+    /// Number of its windows that measured steal separately.
+    pub steal_windows: Vec<u32>,
     /// A list for each account.
     pub parts_ns: [Vec<Option<i64>>; COUNT],
     /// Single windows of slots with more than one: slot, then `Peak`.
@@ -266,12 +270,16 @@ impl Slots {
             self.capacity_ns.push(0);
             self.blame_ns.push(0);
             self.sizes_ns.push(0);
+            self.irq_windows.push(0);
+            self.steal_windows.push(0);
             self.parts_ns.iter_mut().for_each(|parts| parts.push(None));
         }
         let Some(last) = self.from_us.len().checked_sub(1) else { return };
         self.to_us[last] = span_us.1;
         self.length_ns[last] = self.length_ns[last].saturating_add(window.0);
         self.windows[last] += 1;
+        self.irq_windows[last] += u32::from(sums.parts[IRQ].is_some());
+        self.steal_windows[last] += u32::from(sums.parts[STEAL].is_some());
         self.state[last] = self.state[last].max(window.1);
         let mut all = Accounts { capacity_ns: self.capacity_ns[last], ..Accounts::default() };
         for (part, parts) in all.parts.iter_mut().zip(&self.parts_ns) {

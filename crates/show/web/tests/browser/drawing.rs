@@ -67,7 +67,7 @@ fn interrupts_that_were_not_measured_are_named_and_are_not_zero() {
     for (from, in_legend) in [
         (None, "interrupts"),
         (Some(0), every),
-        (Some(61), "interrupts: not measured in 60 of 120 columns"),
+        (Some(61), "interrupts: not measured in 60 of 120 windows"),
     ] {
         let planted = Planted { no_irq: from, ..Planted::default() };
         let Some(mut page) = shown(&planted, &limits) else { return };
@@ -83,6 +83,41 @@ fn interrupts_that_were_not_measured_are_named_and_are_not_zero() {
         }
         page.is_quiet();
     }
+}
+
+/// A column of the picture may stand for windows of both kinds.
+#[test]
+fn sums_of_windows_that_measured_interrupts_in_part_are_marked() {
+    let planted = Planted { no_irq: Some(64), ..Planted::default() };
+    let limits = Limits { slots: 20, ..Limits::default() };
+    let Some(mut page) = shown(&planted, &limits) else { return };
+    let slots = &page.json["slots"];
+    let count = |name: &str, slot: usize| slots[name][slot].as_u64().expect("a number");
+    let n = slots["windows"].as_array().expect("slots").len();
+    let is_part = |&slot: &usize| (1..count("windows", slot)).contains(&count("irq_windows", slot));
+    let [slot]: [usize; 1] =
+        (0..n).filter(is_part).collect::<Vec<_>>().try_into().expect("one slot has both kinds");
+    assert!((0..n).all(|slot| count("steal_windows", slot) == count("windows", slot)));
+    let measured: u64 = (0..n).map(|slot| count("irq_windows", slot)).sum();
+    assert_eq!(measured, 63, "windows before the 64th");
+    let (some, all) = (count("windows", slot) - count("irq_windows", slot), count("windows", slot));
+    let words = format!("interrupts: not measured in {some} of {all} windows");
+    let sentence = page.words(&format!("exactop.balance.of.told({slot})"));
+    assert!(sentence.contains(&words) && !sentence.contains("steal: not"), "{sentence}");
+    // The cells of an account in the sums.
+    let mut cells = |account: &str| {
+        page.words(&format!(
+            "[...document.querySelectorAll('#sums tr')].map(tr => tr.innerText).find(text => text.startsWith('{account}'))"
+        ))
+    };
+    let (irq, steal) = (cells("interrupts"), cells("steal"));
+    assert!(irq.contains("not measured in 57 of 120 windows") && irq.contains('≥'), "{irq}");
+    assert!(!steal.contains("not measured") && !steal.contains('≥'), "{steal}");
+    // In the table behind the picture only that column is in part.
+    let marked = "(() => { const [heads, rows] = exactop.balance.of.table([0, exactop.model.n]), at = heads.findIndex(head => head.id === 'irq_ns'); \
+        return JSON.stringify(rows.map((row, i) => heads[at].show(row[at], row).startsWith('≥') ? i : -1).filter(i => i >= 0)); })()";
+    assert_eq!(page.words(marked), format!("[{slot}]"));
+    page.is_quiet();
 }
 
 #[test]

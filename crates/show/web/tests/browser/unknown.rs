@@ -54,6 +54,7 @@ fn no_difference_is_made_with_an_account_that_was_not_measured() {
     let slots = told["slots"]["parts_ns"][irq].as_array_mut().expect("slots");
     slots[..60].fill(Value::Null);
     slots[60..].fill(5_000_000.into());
+    told["slots"]["irq_windows"].as_array_mut().expect("slots")[..60].fill(0.into());
     let Some(mut page) = shown_json(&told.to_string()) else { return };
     page.browser.ask(TWO_RANGES);
     let of_irq = cells(&mut page, "sums", "interrupts");
