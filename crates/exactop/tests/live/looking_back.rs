@@ -26,6 +26,15 @@ fn windows_that_are_over_can_be_gone_back_to() {
     terminal.keys(&["["]);
     terminal.wait("the first", |t| window(&t.screen()).filter(|other| *other == first));
     assert_ne!(next, first);
+    // Windows go on ending meanwhile, and none of them is long.
+    let mut seen = vec![first, next];
+    while seen.len() < 6 {
+        let later = terminal.wait("a window that ended meanwhile", |t| {
+            t.keys(&["]"]);
+            window(&t.screen()).filter(|window| !seen.contains(window))
+        });
+        seen.push(later);
+    }
     terminal.escape();
     terminal.wait("now", |t| window(&t.screen()).is_none().then_some(()));
     terminal.passes(|screen| table(&terminal, screen));

@@ -9,6 +9,7 @@ use crate::stream::{Incoming, Outgoing, StreamItem};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, Row, Snapshot, Tap, Window};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Windows kept, plus up to a piece: a piece is dropped as a whole. Fewer at [`BYTES`].
 pub const WINDOWS: usize = 300;
@@ -24,11 +25,13 @@ const TASKS: usize = 1_000;
 /// A piece is full when its windows exceed this fraction (1/n) of the most bytes.
 const PART_OF_A_PIECE: usize = 8;
 
-/// The last windows.
+/// The last windows. Each has a number that stays: the first one of the view is 0.
 #[derive(Debug)]
 pub struct RecentWindows {
     machine: Machine,
     pieces: VecDeque<Piece>,
+    /// Windows before the first piece.
+    dropped: usize,
     /// Encodes the bytes of the last piece.
     out: Option<Outgoing>,
     /// Last windows of the last piece, not encoded yet.
@@ -74,8 +77,9 @@ impl RecentWindows {
     /// Starts an empty history of this machine.
     pub fn new(machine: Machine) -> RecentWindows {
         let (pieces, most_bytes) = (VecDeque::new(), BYTES);
-        let (out, recent) = (None, Vec::new());
-        RecentWindows { machine, pieces, out, recent, bytes: 0, most_bytes, given_up: false }
+        let (out, recent, dropped) = (None, Vec::new(), 0);
+        let (bytes, given_up) = (0, false);
+        RecentWindows { machine, pieces, dropped, out, recent, bytes, most_bytes, given_up }
     }
 
     /// Sets another limit, for tests.
@@ -94,14 +98,19 @@ impl RecentWindows {
         self.len() == 0
     }
 
+    /// Numbers of the windows.
+    pub fn numbers(&self) -> Range<usize> {
+        self.dropped..self.dropped + self.len()
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Piece of the n-th window, and its index in the piece.
+    /// Piece of window `n`, and its index in the piece.
     fn place(&self, n: usize) -> Option<(&Piece, usize)> {
-        let mut left = n;
+        let mut left = n.checked_sub(self.dropped)?;
         for piece in &self.pieces {
             if left < piece.windows.len() {
                 return Some((piece, left));
@@ -111,13 +120,13 @@ impl RecentWindows {
         None
     }
 
-    /// Time of the n-th window; the oldest is 0.
+    /// Time of window `n`.
     pub fn span(&self, n: usize) -> Option<Span> {
         let (piece, at) = self.place(n)?;
         Some(piece.windows[at].0)
     }
 
-    /// The n-th window and its book; `None` if it does not exist or cannot be decoded.
+    /// Window `n` and its book; `None` if it is not kept or cannot be decoded.
     pub fn window(&self, n: usize) -> Option<(Window, Book)> {
         let (mut book, mut last) = (Book::new(), None);
         self.read(n, n, &mut |_, snapshot| last = book.advance(snapshot))?;
@@ -142,7 +151,7 @@ impl RecentWindows {
     /// Passes each window of the newest piece that has one which ended at `until_ns` or before, the
     /// oldest first, with its book. Later windows of that piece are left out.
     pub(crate) fn piece_until(&self, until_ns: u64, take: &mut dyn FnMut(&Window, &Book)) {
-        let mut end = self.len();
+        let mut end = self.numbers().end;
         for piece in self.pieces.iter().rev() {
             let first = end - piece.windows.len();
             let over = piece.windows.partition_point(|(span, _)| span.t1_ns <= until_ns);
@@ -167,8 +176,8 @@ impl RecentWindows {
         last: usize,
         take: &mut dyn FnMut(Option<usize>, Snapshot),
     ) -> Option<()> {
-        self.place(last)?;
-        let mut n = 0;
+        (self.place(first)?, self.place(last)?);
+        let mut n = self.dropped;
         let mut is_open = false;
         for piece in &self.pieces {
             let begin = n;
@@ -259,6 +268,7 @@ impl RecentWindows {
                 return;
             }
             self.bytes -= oldest.bytes();
+            self.dropped += oldest.windows.len();
             self.pieces.pop_front();
         }
         if self.bytes > self.most_bytes {
@@ -268,7 +278,7 @@ impl RecentWindows {
     }
 
     fn forget(&mut self) {
-        (self.out, self.bytes) = (None, 0);
+        (self.out, self.bytes, self.dropped) = (None, 0, self.numbers().end);
         self.pieces.clear();
         self.recent.clear();
     }
@@ -370,7 +380,8 @@ mod tests {
     fn the_oldest_pieces_are_dropped_by_number_and_by_bytes() {
         let (many, frames) = kept(700, BYTES);
         assert!((WINDOWS..WINDOWS + OF_A_PIECE).contains(&many.len()), "{}", many.len());
-        let last = many.span(many.len() - 1).expect("the last");
+        assert_eq!(many.numbers().end, 700, "the others keep their numbers");
+        let last = many.span(699).expect("the last");
         assert_eq!(last.t1_ns, frames[699].t1_ns, "the newest stay");
         let all: usize = many.pieces.iter().map(Piece::bytes).sum();
         assert_eq!(all, many.bytes());

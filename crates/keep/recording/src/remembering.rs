@@ -1,5 +1,6 @@
 //! A live source with its last windows in memory: the user can go back to them and return.
 
+use crate::frame::Span;
 use crate::RecentWindows;
 use exactop_model::feed::timeline::{Direction, Timeline, TimelineNote, TimelinePosition, Travel};
 use exactop_model::feed::{KeptAsk, KeptRow};
@@ -7,6 +8,7 @@ use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, IdleRows, Missing, Needs, Row, TaskKey, Window,
 };
 use std::cell::{RefCell, RefMut};
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,11 +20,13 @@ const NOT_KEPT: &str = "measured only while displayed, and not kept with earlier
 /// is decoded in any case, as for the window that a key shows.
 const DECODING: Duration = Duration::from_millis(50);
 
-/// An earlier window, or several as one.
+/// An earlier window, or several as one. It stays also when its history drops it.
 struct Shown {
-    /// Index of the first window; `n` is the last.
+    /// Numbers of the first window and of the last.
     first: usize,
     n: usize,
+    /// Times of the two.
+    spans: [Span; 2],
     window: Window,
     book: Book,
 }
@@ -54,13 +58,16 @@ impl Remembering {
     /// it does not exist.
     fn show(&mut self, n: usize, goes_on: bool) -> bool {
         let (first, last) = self.together(n, goes_on);
+        let kept = self.kept();
         let found = match first == last {
-            true => self.kept().window(n),
-            false => self.kept().joined(first, last),
+            true => kept.window(n),
+            false => kept.joined(first, last),
         };
+        let found = found.zip(kept.span(first)).zip(kept.span(last));
+        drop(kept);
         let is_there = found.is_some();
-        if let Some((window, book)) = found {
-            self.shown = Some(Shown { first, n: last, window, book });
+        if let Some((((window, book), begin), end)) = found {
+            self.shown = Some(Shown { first, n: last, spans: [begin, end], window, book });
         }
         is_there
     }
@@ -75,13 +82,13 @@ impl Remembering {
         match goes_on {
             true => (
                 n,
-                (n..kept.len())
+                (n..kept.numbers().end)
                     .take_while(|&last| last == n || adjoins(last - 1) && fits(n, last))
                     .last()
                     .unwrap_or(n),
             ),
             false => (
-                (0..=n)
+                (kept.numbers().start..=n)
                     .rev()
                     .take_while(|&first| first == n || adjoins(first) && fits(first, n))
                     .last()
@@ -133,13 +140,6 @@ impl Feed for Remembering {
         Some(&mut *self.feed)
     }
 
-    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        match &self.shown {
-            Some(shown) => Ok(Some(shown.frame(&mut *self.feed, ask))),
-            None => self.feed.next_frame(ask),
-        }
-    }
-
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         match &self.shown {
             Some(shown) => Some(shown.frame(&mut *self.feed, ask)),
@@ -178,9 +178,9 @@ impl Feed for Remembering {
     }
 
     fn look_back(&mut self) -> bool {
-        let count = self.kept().len();
+        let numbers = self.kept().numbers();
         // The last window is already on the screen.
-        count > 1 && self.show(count - 1, false)
+        numbers.len() > 1 && self.show(numbers.end - 1, false)
     }
 
     fn look_on(&mut self) {
@@ -191,23 +191,30 @@ impl Feed for Remembering {
 impl Timeline for Remembering {
     fn travel(&mut self, to: Travel) -> Result<Option<TimelineNote>, String> {
         let Some(shown) = &self.shown else { return Ok(None) };
-        let last = self.kept().len().saturating_sub(1);
+        let numbers = self.kept().numbers();
+        let last = numbers.end.saturating_sub(1);
         // Joined windows are one step.
         let (now, first) = (shown.n, shown.first);
         let goes_on = matches!(to, Travel::By(Direction::On, _) | Travel::Change(Direction::On));
         let (wanted, noted) = match to {
             // Gaps are no steps here: each kept window counts as a change.
-            Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if first == 0 => {
+            Travel::Change(Direction::Back) | Travel::By(Direction::Back, _)
+                if first <= numbers.start =>
+            {
                 (now, Some(TimelineNote::Begin))
             }
             Travel::Change(Direction::On) | Travel::By(Direction::On, _) if now >= last => {
                 (last, Some(TimelineNote::End))
             }
             Travel::Change(Direction::Back) => (first - 1, None),
-            Travel::Change(Direction::On) => (now + 1, None),
-            Travel::By(Direction::Back, windows) => (first.saturating_sub(windows), None),
-            Travel::By(Direction::On, windows) => (now.saturating_add(windows).min(last), None),
-            Travel::To(wall_ns) => self.at(wall_ns, last),
+            Travel::Change(Direction::On) => ((now + 1).max(numbers.start), None),
+            Travel::By(Direction::Back, windows) => {
+                (first.saturating_sub(windows).max(numbers.start), None)
+            }
+            Travel::By(Direction::On, windows) => {
+                (now.saturating_add(windows).clamp(numbers.start, last), None)
+            }
+            Travel::To(wall_ns) => self.at(wall_ns, numbers.start..=last),
         };
         match noted.is_some() && wanted == now || self.show(wanted, goes_on) {
             true => Ok(noted),
@@ -217,6 +224,11 @@ impl Timeline for Remembering {
 
     fn join(&mut self, length_ns: Option<u64>) -> Result<(), String> {
         let Some(now) = self.shown.as_ref().map(|shown| shown.n) else { return Ok(()) };
+        if now < self.kept().numbers().start {
+            return Err(
+                "cannot join a window that left the memory: ] shows the oldest in it".into()
+            );
+        }
         let before = std::mem::replace(&mut self.join_ns, length_ns);
         if self.show(now, false) {
             return Ok(());
@@ -231,16 +243,20 @@ impl Timeline for Remembering {
 
     fn place(&self) -> TimelinePosition {
         let kept = self.kept();
-        let span = |n| kept.span(n).unwrap_or_default();
-        let (from, to) = self.shown.as_ref().map_or((0, 0), |shown| (shown.first, shown.n));
-        let (begin, shown) = (span(from), span(to));
-        let (first, last) = (span(0), span(kept.len().saturating_sub(1)));
+        let Range { start, end } = kept.numbers();
+        let ends = kept.span(start).zip(end.checked_sub(1).and_then(|last| kept.span(last)));
+        let recorded = ends.map(|(first, last)| (first.wall_t0_ns(), last.wall_t1_ns()));
+        let recorded = recorded.into_iter().collect();
+        let Some(shown) = &self.shown else {
+            return TimelinePosition { recorded, ..TimelinePosition::default() };
+        };
+        let [begin, end] = shown.spans;
         TimelinePosition {
             from_wall_ns: begin.wall_t0_ns(),
-            to_wall_ns: shown.wall_t1_ns(),
-            length_ns: shown.t1_ns.saturating_sub(begin.t0_ns),
-            recorded: vec![(first.wall_t0_ns(), last.wall_t1_ns())],
-            windows: 1 + to - from,
+            to_wall_ns: end.wall_t1_ns(),
+            length_ns: end.t1_ns.saturating_sub(begin.t0_ns),
+            recorded,
+            windows: 1 + shown.n - shown.first,
         }
     }
 
@@ -254,10 +270,15 @@ impl Timeline for Remembering {
 
 impl Remembering {
     /// The window that holds a time, or the first after it; else the last, with [`TimelineNote::End`].
-    fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<TimelineNote>) {
+    fn at(
+        &self,
+        wall_ns: i128,
+        mut numbers: RangeInclusive<usize>,
+    ) -> (usize, Option<TimelineNote>) {
         let kept = self.kept();
         let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);
-        (0..=last).find(|&n| ends(n)).map_or((last, Some(TimelineNote::End)), |n| (n, None))
+        let last = *numbers.end();
+        numbers.find(|&n| ends(n)).map_or((last, Some(TimelineNote::End)), |n| (n, None))
     }
 }
 
@@ -362,14 +383,14 @@ mod tests {
         assert!(feed.timeline().is_none());
         assert!(feed.look_back());
         let shown = |feed: &mut Remembering| {
-            let frame = feed.next_frame(&ask()).expect("a frame").expect("a window");
+            let frame = feed.same_frame(&ask()).expect("a window");
             (instants(&frame), frame.books)
         };
         let was = |n: usize| (instants(&frames[n]), frames[n].books);
         let travel = |feed: &mut Remembering, to| {
             feed.timeline().expect("a time line").travel(to).expect("it can be read")
         };
-        assert_eq!(shown(&mut feed), was(5), "the last is shown, and none is closed");
+        assert_eq!(shown(&mut feed), was(5), "the last is shown");
         assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), None);
         assert_eq!(shown(&mut feed), was(4));
         assert_eq!(travel(&mut feed, Travel::Change(Direction::Back)), None);
@@ -394,6 +415,42 @@ mod tests {
         assert_eq!(next.t0_ns, frames[5].t1_ns, "the next window is closed");
     }
 
+    /// Also after the history has dropped the window on the screen.
+    #[test]
+    fn windows_are_kept_while_an_earlier_one_is_shown() {
+        let (mut feed, frames) = remembering(5);
+        assert!(feed.look_back());
+        let travel = |feed: &mut Remembering, to| {
+            feed.timeline().expect("a time line").travel(to).expect("it can be read")
+        };
+        let shown = |feed: &mut Remembering| {
+            let place = feed.timeline().expect("a time line").place();
+            (instants(&feed.same_frame(&ask()).expect("a window")), place.from_wall_ns)
+        };
+        travel(&mut feed, Travel::By(Direction::Back, 3));
+        let was = shown(&mut feed);
+        assert_eq!(was.0, instants(&frames[1]));
+        let mut ended = Vec::new();
+        for _ in 0..400 {
+            ended.extend(feed.next_frame(&ask()).expect("a frame"));
+            let place = feed.timeline().expect("a time line").place();
+            assert!(place.recorded.iter().all(|&(from, to)| from > 0 && from < to));
+        }
+        assert_eq!(ended[0].t0_ns, frames[4].t1_ns);
+        assert!(ended.windows(2).all(|two| two[0].t1_ns == two[1].t0_ns), "without a gap");
+        assert_eq!(shown(&mut feed), was, "it stays");
+        let join = feed.timeline().expect("a time line").join(Some(3 * exactop_testkit::WINDOW));
+        assert!(join.is_err_and(|why| why.contains("left the memory")));
+        feed.timeline().expect("a time line").join(None).expect_err("it is not kept, either");
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), Some(TimelineNote::Begin));
+        assert_eq!(shown(&mut feed), was);
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), None);
+        let oldest = feed.kept().numbers().start;
+        assert_eq!(shown(&mut feed).0, instants(&ended[oldest - frames.len()]), "the oldest");
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, usize::MAX)), None);
+        assert_eq!(shown(&mut feed).0, instants(&ended[399]));
+    }
+
     #[test]
     fn windows_are_joined_and_stepped_through_as_one() {
         let (mut feed, frames) = remembering(9);
@@ -403,7 +460,7 @@ mod tests {
         };
         timeline(&mut feed, Some(3 * exactop_testkit::WINDOW));
         let shown = |feed: &mut Remembering| {
-            let frame = feed.next_frame(&ask()).expect("a frame").expect("a window");
+            let frame = feed.same_frame(&ask()).expect("a window");
             let place = feed.timeline().expect("a time line").place();
             (instants(&frame), place.windows, frame.books.residual_ns)
         };

@@ -170,7 +170,6 @@ impl<'a> Desk<'a> {
             WindowAction::LookOn => {
                 self.feed.look_on();
                 self.app.end_looking_back();
-                self.refresh = true;
                 self.rearrange();
             }
         }
@@ -257,11 +256,15 @@ impl<'a> Desk<'a> {
         Ok(frame.map(|frame| self.accept(frame)).is_some())
     }
 
-    /// Closes the window and opens the next; true if there is a frame.
+    /// Closes the window and opens the next; true if there is a frame. An earlier window stays on
+    /// the screen meanwhile.
     ///
     /// # Errors
     /// The source failed before the first frame.
     pub fn next_frame(&mut self) -> Result<bool, TuiError> {
+        if self.app.is_looking_back() {
+            return Ok(self.next_of_present());
+        }
         if self.app.frame().is_some() && self.feed.timeline().is_some() {
             self.travel(Travel::By(Direction::On, 1));
             return Ok(true);
@@ -273,6 +276,28 @@ impl<'a> Desk<'a> {
             Err(why) => return Err(TuiError::Feed(why)),
         }
         Ok(true)
+    }
+
+    /// Closes a window of the present while an earlier one is shown.
+    fn next_of_present(&mut self) -> bool {
+        match self.feed.next_frame(&self.app.ask_for_present()) {
+            Ok(Some(frame)) => self.app.note_present(&frame),
+            Ok(None) => return false,
+            Err(why) => self.app.set_failure(why),
+        }
+        match self.app.is_paused() {
+            true => self.set_place(),
+            false => self.travel(Travel::By(Direction::On, 1)),
+        }
+        true
+    }
+
+    /// Sets the current window on the time line.
+    fn set_place(&mut self) {
+        if let Some(timeline) = self.feed.timeline() {
+            let local = &mut |ns| self.host.local_time(ns);
+            self.app.set_place(timeline.place(), local);
+        }
     }
 
     fn rearrange(&mut self) {
@@ -289,14 +314,11 @@ impl<'a> Desk<'a> {
         let is_first = self.app.frame().is_none();
         let feed = &mut self.feed;
         self.app.accept(frame, &mut |rows, needs| feed.details(rows, needs));
-        if let Some(timeline) = self.feed.timeline() {
-            let (place, arrived) = (timeline.place(), timeline.arrived().filter(|_| is_first));
-            let to = Travel::To(place.from_wall_ns);
+        self.set_place();
+        let arrived = self.feed.timeline().and_then(|timeline| timeline.arrived());
+        if let Some(noted) = arrived.filter(|_| is_first) {
             let local = &mut |ns| self.host.local_time(ns);
-            self.app.set_place(place, local);
-            if let Some(noted) = arrived {
-                self.app.say(past::noted(noted, to, false, local));
-            }
+            self.app.say(past::noted(noted, Travel::To(0), false, local));
         }
         // The process of the open page has no row if it exited or was idle.
         if let Some(key) = self.app.missing_process() {

@@ -306,8 +306,8 @@ const HISTORY: Explanation = Explanation {
     parts: &[
         (
             "time line",
-            "exactop keeps its last windows in memory. ◆ marks the shown one, which began at the \
-             time at the left.",
+            "exactop keeps its last windows in memory, and goes on meanwhile. ◆ marks the shown \
+             one, which began at the time at the left.",
         ),
         CPU_LINE,
         ("columns", "Figures that only a living process has are left out, such as its memory."),

@@ -134,14 +134,14 @@ impl View<'_> {
     }
 
     fn until_due(&self) -> Duration {
-        match self.desk.app().is_paused() {
+        match self.desk.app().holds_window() {
             true => Duration::from_secs(3600),
             false => self.due.saturating_duration_since(Instant::now()),
         }
     }
 
     fn is_due(&self) -> bool {
-        !self.desk.app().is_paused() && Instant::now() >= self.due
+        !self.desk.app().holds_window() && Instant::now() >= self.due
     }
 
     /// Handles waiting events, then closes the window if one of them requested that, then draws
@@ -177,7 +177,8 @@ impl View<'_> {
         let has_frame = self.desk.next_frame()?;
         let hurries = self.desk.app().hurries();
         self.set_due(has_frame);
-        if has_frame && self.is_over() && !std::mem::take(&mut self.is_short) {
+        let is_shown = !self.desk.app().is_looking_back();
+        if has_frame && self.is_over() && !std::mem::take(&mut self.is_short) && is_shown {
             self.left = self.left.map(|left| left.saturating_sub(1));
         }
         self.is_short |= hurries;

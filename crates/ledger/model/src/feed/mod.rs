@@ -137,12 +137,13 @@ pub trait Feed {
     }
 
     /// Switches to recorded windows, if the feed keeps any. From then on there is a
-    /// [timeline](Feed::timeline) and no window is closed. Returns false if there are none.
+    /// [timeline](Feed::timeline): [`Feed::same_frame`] arranges its window, and
+    /// [`Feed::next_frame`] goes on closing those of the present. Returns false if there are none.
     fn look_back(&mut self) -> bool {
         self.inner().is_some_and(|inner| inner.look_back())
     }
 
-    /// Switches back to the open window.
+    /// Switches back to the present.
     fn look_on(&mut self) {
         if let Some(inner) = self.inner() {
             inner.look_on();

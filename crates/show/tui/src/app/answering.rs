@@ -176,7 +176,7 @@ impl App {
             }
             Answer::Interval(seconds) => {
                 self.settings.interval_s = seconds;
-                if self.past.is_none() {
+                if self.past.is_none() || self.is_looking_back() {
                     return Action::Refresh;
                 }
             }

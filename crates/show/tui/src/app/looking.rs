@@ -11,7 +11,9 @@ impl App {
     /// Takes a frame that [`App::ask`] requested. Its rows are arranged before this returns, so the
     /// lines always belong to the frame.
     pub fn accept(&mut self, frame: Frame, read: ReadDetails) {
-        self.failure = None;
+        if !self.is_looking_back() {
+            self.failure = None;
+        }
         if let Some(Err(why)) = frame.subjects.get::<OwedWindow>().filter(|_| self.shows_owed) {
             self.shows_owed = false;
             self.complain(format!("no idle time owed: {}", escape_str(why)));

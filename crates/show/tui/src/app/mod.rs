@@ -224,9 +224,14 @@ impl App {
         self.message.as_ref()
     }
 
-    /// True if new windows wait.
+    /// True if the window on the screen stays until a key is pressed.
     pub fn is_paused(&self) -> bool {
         self.paused
+    }
+
+    /// True if no window ends until a key is pressed: a paused view, or a recording that stands still.
+    pub fn holds_window(&self) -> bool {
+        self.paused && !self.is_looking_back()
     }
 
     /// Sets the size of the terminal. Cells beyond the largest real terminal stay empty.

@@ -5,6 +5,8 @@ use super::question::{Prompt, Question};
 use super::App;
 use crate::keys::KeyCommand;
 use exactop_model::feed::timeline::{Direction, TimelineNote, TimelinePosition, Travel};
+use exactop_model::on_demand::Subject;
+use exactop_model::{Ask, Frame, FrameOptions, Needs};
 
 /// Lengths of merged windows, ns, and their names.
 const JOINED: [(u64, &str); 5] = [
@@ -64,8 +66,28 @@ impl App {
     }
 
     /// True if earlier windows of a live machine are shown.
-    pub(crate) fn is_looking_back(&self) -> bool {
+    pub fn is_looking_back(&self) -> bool {
         self.past.as_ref().is_some_and(|past| past.kept)
+    }
+
+    /// The request for a window of the present that ends while an earlier one is shown: what the
+    /// table needs, without the figures of a page.
+    pub(crate) fn ask_for_present(&self) -> Ask {
+        let ask = self.ask();
+        let FrameOptions { threads, still, .. } = ask.options;
+        let options = FrameOptions { threads, still, ..FrameOptions::default() };
+        Ask { options, watch: None, groups: false, ..ask }
+    }
+
+    /// Notes a window of the present that ended while an earlier one is shown.
+    pub(crate) fn note_present(&mut self, frame: &Frame) {
+        self.failure = None;
+        let owed = if self.shows_owed { Needs::subject(Subject::Owed) } else { Needs::NONE };
+        self.note_window(frame, owed);
+        if let Some(task) = self.tracked_task() {
+            let row = frame.rows.iter().find(|row| row.key == task);
+            self.tracked.note(task, row, frame);
+        }
     }
 
     /// Shows windows unmerged.
@@ -115,7 +137,12 @@ impl App {
             }
             KeyCommand::Play => {
                 self.paused = !self.paused;
-                Some(if self.paused { Action::Draw } else { Action::Refresh })
+                match (self.paused, past.kept) {
+                    (true, _) => Some(Action::Draw),
+                    (false, false) => Some(Action::Refresh),
+                    // No key of the past ends a window of the present.
+                    (false, true) => by(Direction::On, 1),
+                }
             }
             KeyCommand::Join => {
                 past.joined = past.longer();

@@ -88,21 +88,26 @@ impl Recent {
 impl App {
     /// Notes a new window. A recording has no last windows, because its user moves in both directions.
     pub(super) fn note_recent(&mut self, frame: &Frame) {
-        let plays = self.past.is_some() && !self.paused;
-        if plays {
-            self.age_message(frame.length_ns());
-        }
-        if self.past.is_none() && self.recent.note(frame) {
-            self.age_message(frame.length_ns());
-            self.note_attached(frame);
+        match &self.past {
+            None => self.note_window(frame, self.attached_needs()),
+            Some(past) if !past.kept && !self.paused => self.age_message(frame.length_ns()),
+            Some(_) => {}
         }
     }
 
-    /// Notes that the next window begins: programs that the page needs and that did not run yet are
+    /// Notes a new window of the present. The next one begins with the programs for these needs.
+    pub(super) fn note_window(&mut self, frame: &Frame, attached: Needs) {
+        if self.recent.note(frame) {
+            self.age_message(frame.length_ns());
+            self.note_attached(frame, attached);
+        }
+    }
+
+    /// Notes that the next window begins: programs that are needed and that did not run yet are
     /// attached in it. Only the ledger has such programs.
-    fn note_attached(&mut self, frame: &Frame) {
+    fn note_attached(&mut self, frame: &Frame, attached: Needs) {
         let wanted = match frame.provenance.source {
-            SourceKind::Ledger => self.attached_needs(),
+            SourceKind::Ledger => attached,
             _ => Needs::NONE,
         };
         self.attaches = [!self.watches.has(wanted), self.attaches[0]];

@@ -41,7 +41,7 @@ impl Tracked {
     }
 
     /// Notes the task's row in a window, once.
-    fn note(&mut self, task: TaskKey, row: Option<&Row>, frame: &Frame) {
+    pub(super) fn note(&mut self, task: TaskKey, row: Option<&Row>, frame: &Frame) {
         self.begin(task);
         if frame.is_since_boot() || frame.t1_ns <= self.until_ns {
             return;
@@ -126,14 +126,18 @@ impl App {
         }
     }
 
-    /// Notes the window of the task whose graph is open, else of the selected one. A recording has
-    /// no last windows, because its user moves in both directions.
+    /// The task whose graph is open, else the selected one.
+    pub(super) fn tracked_task(&self) -> Option<TaskKey> {
+        match (&self.page, self.selected()) {
+            (&Page::Graph(task), _) | (_, Some(RowId::Task(task))) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// Notes the window of this task. A recording has no last windows, because its user moves in
+    /// both directions.
     pub(super) fn note_tracked(&mut self) {
-        let task = match (&self.page, self.selected()) {
-            (Page::Graph(task), _) => *task,
-            (_, Some(RowId::Task(task))) => task,
-            _ => return,
-        };
+        let Some(task) = self.tracked_task() else { return };
         self.tracked.begin(task);
         if let Some(arranged) = self.arranged.as_ref().filter(|_| self.past.is_none()) {
             self.tracked.note(task, arranged.task(task), arranged.frame());

@@ -1,5 +1,5 @@
-//! Looking back from a live machine to earlier windows: the keys, that no window closes meanwhile,
-//! and the way back.
+//! Looking back from a live machine to earlier windows: the keys, the windows that end meanwhile, and
+//! the way back.
 
 use crate::host::Nobody;
 use crate::view::picture;
@@ -12,7 +12,7 @@ use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::desk::Desk;
 use exactop_tui::{App, Settings};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 const SECOND: i128 = 1_000_000_000;
@@ -33,9 +33,11 @@ impl Live {
 impl Feed for Live {
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         let (closed, back) = self.0.get();
-        assert_eq!(back, None, "a window is closed while one looks back");
-        self.0.set((closed + 1, None));
-        Ok(self.same_frame(ask))
+        let ended = closed.checked_add(1).ok_or("made to fail")?;
+        self.0.set((ended, None));
+        let frame = self.same_frame(ask);
+        self.0.set((ended, back));
+        Ok(frame)
     }
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
@@ -122,13 +124,28 @@ impl Timeline for Live {
     }
 }
 
+/// A feed that notes the requests for windows.
+struct Asked(Live, Rc<RefCell<Vec<Ask>>>);
+
+impl Feed for Asked {
+    fn inner(&mut self) -> Option<&mut dyn Feed> {
+        Some(&mut self.0)
+    }
+
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        self.1.borrow_mut().push(ask.clone());
+        self.0.next_frame(ask)
+    }
+}
+
+fn nobody() -> Nobody {
+    Nobody { is_live: true, point_in_time: |_, _| panic!("no time is asked for") }
+}
+
 /// A desk after this number of windows.
 fn with_desk(windows: usize, test: impl FnOnce(&mut Desk, &Shared)) {
     let shared: Shared = Rc::default();
-    let (mut feed, mut host) = (
-        Live(shared.clone()),
-        Nobody { is_live: true, point_in_time: |_, _| panic!("no time is asked for") },
-    );
+    let (mut feed, mut host) = (Live(shared.clone()), nobody());
     let app = App::new(Settings::default()).expect("settings");
     let mut desk = Desk::new(app, &mut feed, &mut host);
     desk.resize(100, 24);
@@ -178,10 +195,75 @@ fn brackets_step_through_earlier_windows_and_esc_returns() {
         );
         assert_eq!(at.get(), (5, Some(4)));
         press(desk, KeyCode::Esc);
-        assert_eq!(at.get(), (6, None), "the window that was open meanwhile is closed");
+        assert_eq!(at.get(), (5, None), "the open window ends when it is due");
         let screen = picture(desk.app());
         assert!(!screen.contains("2026-11-22") && !desk.app().is_paused(), "{screen}");
     });
+}
+
+/// The lines of the screen that show the window: without the graph of the last windows and the time
+/// line.
+fn figures(desk: &Desk) -> String {
+    picture(desk.app()).lines().skip(2).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn windows_end_while_an_earlier_one_stays_on_the_screen() {
+    with_desk(5, |desk, at| {
+        typed(desk, "[");
+        assert!(!desk.app().holds_window(), "windows end when they are due");
+        let mark = |desk: &Desk| {
+            let screen = picture(desk.app());
+            let line = screen.lines().nth(1).expect("the time line").chars();
+            line.take_while(|&c| c != '◆').count()
+        };
+        let (shown, before, at_first) = (figures(desk), bars(desk), mark(desk));
+        for closed in 6..=9 {
+            desk.next_frame().expect("a frame");
+            desk.look();
+            assert_eq!((at.get(), figures(desk)), ((closed, Some(3)), shown.clone()));
+        }
+        assert_eq!(bars(desk).2, before.2 + 2, "two windows a character of the graph");
+        assert!(mark(desk) < at_first, "the time line ends later: {}", picture(desk.app()));
+        typed(desk, "]]]]]");
+        assert_eq!(at.get(), (9, Some(8)), "and the keys reach them");
+        press(desk, KeyCode::Esc);
+        assert_eq!(at.get(), (9, None));
+        let live = figures(desk);
+        with_desk(9, |desk, _| assert_eq!(figures(desk), live, "the newest is shown at once"));
+    });
+}
+
+#[test]
+fn a_window_that_does_not_end_says_so_over_an_earlier_one() {
+    with_desk(5, |desk, at| {
+        typed(desk, "[");
+        at.set((usize::MAX, Some(3)));
+        desk.next_frame().expect("the earlier one stays");
+        typed(desk, "R");
+        assert!(picture(desk.app()).contains("no new window: "), "{}", picture(desk.app()));
+        at.set((5, Some(3)));
+        desk.next_frame().expect("a frame");
+        assert!(!picture(desk.app()).contains("no new window"), "{}", picture(desk.app()));
+    });
+}
+
+#[test]
+fn a_page_over_an_earlier_window_measures_nothing_now() {
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let (mut feed, mut host) = (Asked(Live(Shared::default()), asked.clone()), nobody());
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    (0..3).for_each(|_| assert!(desk.next_frame().expect("a frame")));
+    desk.look();
+    press(&mut desk, KeyCode::Down);
+    press(&mut desk, KeyCode::Enter);
+    let last = |asked: &RefCell<Vec<Ask>>| asked.borrow().last().expect("an ask").clone();
+    assert!(last(&asked).watch.is_some(), "the page of the present measures");
+    typed(&mut desk, "[");
+    desk.next_frame().expect("a frame");
+    let ask = last(&asked);
+    assert!(ask.watch.is_none() && !ask.groups && ask.needs.has(Needs::MACHINE), "{ask:?}");
 }
 
 #[test]
@@ -221,7 +303,7 @@ fn pages_are_left_before_the_past_is() {
         press(desk, KeyCode::Esc);
         assert_eq!(at.get(), (4, Some(2)), "a page was left");
         press(desk, KeyCode::Esc);
-        assert_eq!(at.get(), (5, None));
+        assert_eq!(at.get(), (4, None));
     });
 }
 
@@ -230,7 +312,7 @@ fn the_past_is_left_before_a_set_is() {
     with_desk(4, |desk, at| {
         typed(desk, "2[");
         press(desk, KeyCode::Esc);
-        assert_eq!(at.get(), (5, None), "the time line says so");
+        assert_eq!(at.get(), (4, None), "the time line says so");
         assert!(picture(desk.app()).contains("who waits"), "{}", picture(desk.app()));
     });
 }
@@ -300,7 +382,7 @@ fn the_mouse_chooses_a_window_on_the_graph_of_the_last_windows() {
             let message = desk.app().message();
             assert_eq!(message, None, "no bound of the time line is named");
             press(desk, KeyCode::Esc);
-            assert_eq!(at.get(), (10, None));
+            assert_eq!(at.get(), (9, None));
         });
     }
 }
