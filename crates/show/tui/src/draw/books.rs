@@ -17,11 +17,7 @@ pub(super) fn line(
     let Some(books) = BooksText::new(frame, of_machine) else {
         return Line::raw("CPU -");
     };
-    let known: Vec<Part> = books
-        .parts
-        .iter()
-        .filter_map(|&(account, n)| Some((account.label(), ink(account), n?)))
-        .collect();
+    let known = known(&books);
     let note = unknown_accounts(&books);
     let small = || merged(&known, Merge::Small);
     let busy = || merged(&known, Merge::Busy);
@@ -41,6 +37,19 @@ pub(super) fn line(
         _ => whole(books.total, &busy(), theme),
     };
     (0..9).map(form).find(|line| line.width() <= room).unwrap_or_else(|| form(9))
+}
+
+/// Least width of the line with every account of its own.
+pub(super) fn least_width(frame: &Frame, of_machine: bool, owed: &str) -> usize {
+    BooksText::new(frame, of_machine).map_or(0, |books| {
+        let tight = sum(books.total, &known(&books), Form::Tight, "", Theme::MONO);
+        with_owed(tight, owed).width()
+    })
+}
+
+fn known(books: &BooksText) -> Vec<Part> {
+    let known = |&(account, n): &(Account, Option<i64>)| Some((account.label(), ink(account), n?));
+    books.parts.iter().filter_map(known).collect()
 }
 
 /// The sum, with this text behind its idle time.

@@ -87,7 +87,7 @@ pub(super) fn draw(
 /// Gap between the books and the ticks to their right.
 const GAP: usize = 3;
 
-/// The ticks that fit; user, system and idle are always shown.
+/// The ticks that fit; user, system and idle are always shown, and those that are 0 leave first.
 fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     let ticks = ticks(frame, theme);
     let least = ticks.iter().filter(|tick| tick.rank() == MATTERS).map(|tick| tick.width() + 1);
@@ -95,15 +95,19 @@ fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
     pack(ticks, " ", room.max(least))
 }
 
-/// The books. If the ticks have no line of their own, the line leaves room for the important ones
-/// at its right.
+/// The books. If the ticks have no line of their own, the line leaves room for them at its right:
+/// for all of which the books with every account leave room, and at least for the important ones.
 fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    let owed = owed(app, frame);
+    let line = |room| books::line(frame, app.settings.of_machine, &owed, theme, room);
     let beside = match room >= usize::from(WIDE) {
-        true => ticks_line(frame, theme, 0).width() + GAP,
+        true => {
+            let books = books::least_width(frame, app.settings.of_machine, &owed);
+            ticks_line(frame, theme, room.saturating_sub(books + GAP)).width() + GAP
+        }
         false => 0,
     };
-    let owed = owed(app, frame);
-    books::line(frame, app.settings.of_machine, &owed, theme, room.saturating_sub(beside))
+    line(room.saturating_sub(beside))
 }
 
 /// The part of the idle time that was owed to waiting tasks, in the unit of the books; `-` until its
@@ -298,19 +302,21 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
 }
 
 /// The rank of ticks that are always shown.
-const MATTERS: u8 = 9;
+const MATTERS: u8 = 20;
+/// Added to the rank of ticks that are not 0: without them the rest does not add up.
+const NOT_ZERO: u8 = 10;
 
 /// The kernel's own tick counts, as top shows them; they are sampled, hence the `~`.
 fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
     const NAMES: [(&str, Ink, u8); 8] = [
         ("us", Ink::User, MATTERS),
         ("sy", Ink::System, MATTERS),
-        ("ni", Ink::User, 4),
+        ("ni", Ink::User, 3),
         ("id", Ink::Idle, MATTERS),
-        ("wa", Ink::Sleep, 7),
-        ("hi", Ink::Irq, 3),
-        ("si", Ink::Irq, 5),
-        ("st", Ink::Steal, 8),
+        ("wa", Ink::Sleep, 4),
+        ("hi", Ink::Irq, 1),
+        ("si", Ink::Irq, 2),
+        ("st", Ink::Steal, 5),
     ];
     let Some(ticks) = frame.ticks.filter(|t| t.total() > 0) else {
         return vec![Piece::new(
@@ -328,6 +334,7 @@ fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
         .map(|(i, (&(name, ink, rank), n))| {
             let figure = format!("{:>2}.{}", n / 10, n % 10);
             let ink = if n == 0 { Ink::Dim } else { ink };
+            let rank = if n == 0 || rank == MATTERS { rank } else { rank + NOT_ZERO };
             let mark = Piece::new(rank, theme, Ink::Plain, if i == 0 { "~" } else { "" });
             mark.and(theme, Ink::Plain, name).and(theme, Ink::Plain, " ").and(theme, ink, figure)
         })

@@ -7,6 +7,7 @@ mod findings;
 mod folds;
 mod graph;
 mod hands;
+mod header;
 mod help;
 mod history;
 mod holdings;
