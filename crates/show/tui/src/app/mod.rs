@@ -8,6 +8,7 @@ pub mod column_chooser;
 pub(crate) mod command;
 pub mod events;
 pub mod findings;
+pub(crate) mod first_line;
 mod folding;
 pub mod groups;
 pub mod help;
@@ -46,6 +47,7 @@ use exactop_model::owner::Grouping;
 use exactop_model::words::order::Order;
 use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
+use first_line::FirstLine;
 use groups::GroupsPage;
 use past::ShownPast;
 use process::ProcessPage;
@@ -139,6 +141,8 @@ pub struct App {
     pub(crate) attaches: [bool; 2],
     /// The first line when the end of the drawn text is on the screen, until the next event.
     pub(crate) last_top: Cell<usize>,
+    /// Widths of the drawn first line.
+    first_line: Cell<FirstLine>,
 }
 
 impl App {
@@ -176,6 +180,7 @@ impl App {
             watches: Needs::NONE,
             attaches: [false; 2],
             last_top: Cell::new(usize::MAX),
+            first_line: Cell::default(),
         })
     }
 

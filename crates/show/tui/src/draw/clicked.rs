@@ -13,7 +13,7 @@ pub(crate) fn window_at(app: &App, x: u16, y: u16) -> Option<usize> {
     let theme = if app.has_braille { Theme::FULL } else { Theme::FULL.in_ascii() };
     let summary = Summary::new(app, frame, theme, room);
     let (first, line) = match y {
-        0 => machine_line(app, frame, theme, room, summary.status_first).busy?,
+        0 => machine_line(app, frame, theme, room, &summary).busy?,
         y if y == screen.status_y => (0, busy_line(app, frame, &summary, theme, room)?),
         _ => return None,
     };

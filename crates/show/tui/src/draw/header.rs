@@ -1,8 +1,9 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
-use super::text::{cut, graph, pack, per_glyph, put, put_right, seconds, width, Piece};
+use super::text::{blanks, cut, graph, pack, per_glyph, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{books, pressure};
+use crate::app::first_line::FirstLine;
 use crate::app::past::ShownPast;
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
@@ -23,15 +24,18 @@ pub(super) struct Summary {
     pub(super) books: Line<'static>,
     /// True if the first line has room for the state of the books.
     pub(super) status_first: bool,
+    first_line: FirstLine,
 }
 
 impl Summary {
     /// Forms it for a screen of this width.
     pub(super) fn new(app: &App, frame: &Frame, theme: Theme, room: usize) -> Summary {
-        Summary {
-            books: books_line(app, frame, theme, room),
-            status_first: status_stands_first(app, frame, theme, room),
-        }
+        let about = width(&about(app, frame, theme), "  ");
+        let status = status_line(app, frame, theme, usize::MAX).width();
+        let first_line = app.grow_first_line(about, status, COST.len() + cost_text(frame).len());
+        let FirstLine { about, status, cost, .. } = first_line;
+        let status_first = about + status + cost + 2 * STATUS_BEFORE_COST.len() <= room;
+        Summary { books: books_line(app, frame, theme, room), status_first, first_line }
     }
 }
 
@@ -47,7 +51,7 @@ pub(super) fn draw(
     for (y, line) in (0u16..).zip(&screen.header) {
         match line {
             HeaderLine::Machine => {
-                let line = machine_line(app, frame, theme, room, summary.status_first);
+                let line = machine_line(app, frame, theme, room, summary);
                 put(buf, 0, y, u16::MAX, &line.left);
                 put_right(buf, y, &line.right);
                 if let Some((x, busy)) = line.busy {
@@ -130,26 +134,30 @@ pub(super) fn machine_line(
     frame: &Frame,
     theme: Theme,
     room: usize,
-    status_first: bool,
+    summary: &Summary,
 ) -> MachineLine {
+    let &Summary { status_first, first_line, .. } = summary;
     // It explains an unusual cost. What stands on which line does not depend on it.
     let why = if app.attached_in_window() { TO_ATTACH } else { "" };
-    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame)).and(theme, Ink::Plain, why);
+    let cost = format!("{COST}{:>1$}", cost_text(frame), first_line.cost - COST.len());
+    let cost = Piece::new(9, theme, Ink::Plain, cost).and(theme, Ink::Plain, why);
     let mut right = pack(vec![cost], "", room);
     if status_first {
         let mut first = status_line(app, frame, theme, usize::MAX);
-        first.push_span("     ");
+        first.push_span(blanks(first_line.status - first.width()));
+        first.push_span(STATUS_BEFORE_COST);
         first.spans.extend(right.spans);
         right = first;
     }
     let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
     // The unit of the per cent is shown if the last windows also have room.
-    let used = left.width() + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
+    let left_width = left.width().max(first_line.about);
+    let used = left_width + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
     if used + OF_A_CPU.len() <= room {
         let before_why = right.spans.len() - 1;
         right.spans.insert(before_why, Span::raw(OF_A_CPU));
     }
-    let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
+    let free = room.saturating_sub(left_width + right.width() + 2 * GAP);
     // Else the last windows get the line from which the books' state moved away.
     let busy = busy(app, theme, free).filter(|_| !status_first).map(|busy| {
         let x = room - right.width() - GAP - busy.width();
@@ -170,6 +178,8 @@ pub(super) struct MachineLine {
 const TO_ATTACH: &str = " to attach";
 /// Text after the cost of looking.
 const OF_A_CPU: &str = " of a CPU";
+/// Gap between the state of the books and the cost; the gap before the state is at least as wide.
+const STATUS_BEFORE_COST: &str = "     ";
 /// Text before the bars.
 pub(super) const BUSY: &str = "busy ";
 /// Least number of bars.
@@ -188,12 +198,6 @@ pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>
     let parts: Vec<f32> = app.recent.last(bars * per_glyph(theme)).collect();
     let bars = Span::styled(graph(&parts, theme), theme.style(Ink::User));
     Some(Line::from(vec![Span::styled(BUSY, theme.style(Ink::Dim)), bars]))
-}
-
-/// True if the first line has room for the state of the books.
-fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
-    let status = status_line(app, frame, theme, usize::MAX).width();
-    width(&about(app, frame, theme), "  ") + status + cost_text(frame).len() + 10 <= room
 }
 
 fn about(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
@@ -231,18 +235,21 @@ fn uptime(seconds: f64) -> String {
     }
 }
 
+/// Text before the cost of looking.
+const COST: &str = "cost ";
+
 /// The cost of looking, in per cent of one CPU.
 fn cost_text(frame: &Frame) -> String {
     let length = frame.length_ns();
     if length == 0 {
-        return "cost -".into();
+        return "-".into();
     }
     let percent = |ns: u64| ns as f64 * 100.0 / length as f64;
     let cost = frame.cost;
     match (cost.bpf_ns, frame.provenance.source) {
-        (Some(bpf), _) => format!("cost {:.2} %", percent(cost.user_ns + bpf)),
-        (None, SourceKind::Ledger) => format!("cost {:.2} % + bpf -", percent(cost.user_ns)),
-        (None, _) => format!("cost {:.2} %", percent(cost.user_ns)),
+        (Some(bpf), _) => format!("{:.2} %", percent(cost.user_ns + bpf)),
+        (None, SourceKind::Ledger) => format!("{:.2} % + bpf -", percent(cost.user_ns)),
+        (None, _) => format!("{:.2} %", percent(cost.user_ns)),
     }
 }
 

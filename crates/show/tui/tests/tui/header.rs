@@ -52,3 +52,39 @@ fn ticks_that_are_0_leave_before_others() {
         assert_eq!(line(&app, "~us").trim_end(), shown, "{width} columns");
     }
 }
+
+/// Changes the figures of the first line to narrow or wide ones.
+fn figures(wide: bool) -> impl Fn(&mut Frame) {
+    move |frame| {
+        frame.system.load = Some(if wide { [12.5, 11.5, 10.5] } else { [2.5, 1.5, 0.5] });
+        frame.cost.user_ns = frame.length_ns() / if wide { 8 } else { 800 };
+    }
+}
+
+#[test]
+fn parts_of_the_first_line_stay_in_their_places_while_figures_change() {
+    let parts =
+        ["exactop", "up ", "users", "load", "busy", "ledger", "exact ", "cost ", "of a CPU"];
+    let (mut app, mut next) = (app(40, 10, Settings::default()), 0);
+    for (width, height) in [(80, 24), (112, 30), (118, 40), (120, 40), (160, 45), (200, 50)] {
+        app.resize(width, height);
+        let mut places = |wide: bool| {
+            next += 1;
+            show(&mut app, |frame| {
+                let length_ns = frame.length_ns();
+                frame.t0_ns += next * length_ns;
+                frame.t1_ns += next * length_ns;
+                figures(wide)(frame);
+            });
+            let first = picture(&app).lines().next().expect("a line").to_string();
+            let column = |part| Some(first[..first.find(part)?].chars().count());
+            (parts.map(column), first)
+        };
+        // The graph of the last windows grows to its full width.
+        (0..if width == 80 { 125 } else { 1 }).for_each(|_| drop(places(false)));
+        let wide = places(true);
+        for now in [places(false), places(true), places(false)] {
+            assert_eq!(now.0, wide.0, "{width} columns:\n{}\n{}", now.1, wide.1);
+        }
+    }
+}
