@@ -51,7 +51,7 @@ impl Feed for Noting {
         None
     }
 
-    fn look_back(&mut self) -> bool {
+    fn look_back(&mut self, _: usize) -> bool {
         self.note("look_back");
         false
     }
@@ -75,7 +75,7 @@ pub fn not_forwarded(layer: impl FnOnce(Box<dyn Feed>) -> Box<dyn Feed>) -> Vec<
         ("forget_details", &|feed| feed.forget_details()),
         ("user", &|feed| drop(feed.user(0))),
         ("timeline", &|feed| assert!(feed.timeline().is_none())),
-        ("look_back", &|feed| assert!(!feed.look_back())),
+        ("look_back", &|feed| assert!(!feed.look_back(1))),
         ("look_on", &|feed| feed.look_on()),
     ];
     let is_missed = |(method, call): &(&'static str, Call)| {

@@ -59,9 +59,16 @@ impl Decoder {
         now.cpus = rows(TableId::Cpu).map(|r| cpu_of(r, strings)).collect::<Result<_, _>>()?;
         let ticks = rows(TableId::CpuTicks).map(|r| ticks_of_cpu(r, strings));
         now.system.cpu_ticks = ticks.collect::<Result<_, _>>()?;
-        now.tasks = rows(TableId::Task).map(|r| task_of(r, strings)).collect::<Result<_, _>>()?;
+        // Their samples are large: a list that grows as it is collected copies each several times.
+        now.tasks.reserve_exact(rows(TableId::Task).len());
+        for row in rows(TableId::Task) {
+            now.tasks.push(task_of(row, strings)?);
+        }
         now.gone = rows(TableId::Gone).map(|r| AccountId(r.key)).collect();
-        now.exited = rows(TableId::Exit).map(|r| exit_of(r, strings)).collect::<Result<_, _>>()?;
+        now.exited.reserve_exact(rows(TableId::Exit).len());
+        for row in rows(TableId::Exit) {
+            now.exited.push(exit_of(row, strings)?);
+        }
         let moves = rows(TableId::GroupMove).map(|r| group_move_of(r, strings));
         now.moves = moves.collect::<Result<_, _>>()?;
         let groups = rows(TableId::GroupName).map(|r| group_name_of(r, strings));

@@ -24,6 +24,10 @@ const TOGETHER: usize = 10;
 const TASKS: usize = 1_000;
 /// A piece is full when its windows exceed this fraction (1/n) of the most bytes.
 const PART_OF_A_PIECE: usize = 8;
+/// A piece is full when its windows have this many rows, some 30 ms of decoding, and this many for
+/// each row of its keyframe, which takes most of the bytes of a short piece.
+const ROWS: usize = 8_000;
+const ROWS_OF_A_ROW: usize = 8;
 
 /// The last windows. Each has a number that stays: the first one of the view is 0.
 #[derive(Debug)]
@@ -55,6 +59,9 @@ struct Recent {
 struct Piece {
     everyone: Vec<u8>,
     windows: Vec<(Span, Vec<u8>)>,
+    /// Rows of the windows, also of those that are not encoded yet.
+    rows: usize,
+    most_rows: usize,
 }
 
 impl Piece {
@@ -69,6 +76,7 @@ impl Piece {
     /// True if the next window but `recent` starts a new piece.
     fn is_full(&self, recent: usize, most_bytes: usize) -> bool {
         self.windows.len() + recent >= OF_A_PIECE
+            || self.rows >= self.most_rows
             || self.of_windows() * PART_OF_A_PIECE > most_bytes
     }
 }
@@ -176,7 +184,8 @@ impl RecentWindows {
         last: usize,
         take: &mut dyn FnMut(Option<usize>, Snapshot),
     ) -> Option<()> {
-        (self.place(first)?, self.place(last)?);
+        self.place(first)?;
+        self.place(last)?;
         let mut n = self.dropped;
         let mut is_open = false;
         for piece in &self.pieces {
@@ -226,8 +235,13 @@ impl RecentWindows {
             everyone.extend(out.keyframe(&whole, wall_offset_ns)?);
             everyone.shrink_to_fit();
             self.bytes += everyone.len();
-            self.pieces.push_back(Piece { everyone, windows: Vec::with_capacity(OF_A_PIECE) });
+            let windows = Vec::with_capacity(OF_A_PIECE);
+            let most_rows = ROWS.max(ROWS_OF_A_ROW * whole.tasks.len());
+            self.pieces.push_back(Piece { everyone, windows, rows: 0, most_rows });
             self.out = Some(out);
+        }
+        if let Some(piece) = self.pieces.back_mut() {
+            piece.rows += now.tasks.len() + now.exited.len();
         }
         self.recent.push(Recent { t0_ns, now: now.clone(), wall_offset_ns });
         let tasks: usize = self.recent.iter().map(|recent| recent.now.tasks.len()).sum();
@@ -394,6 +408,35 @@ mod tests {
         }
         let (none, _) = kept(20, 100);
         assert_eq!((none.len(), none.bytes()), (0, 0), "everyone alone takes more");
+    }
+
+    /// The whole piece before a window is decoded to show it.
+    #[test]
+    fn a_storm_of_exits_makes_short_pieces() {
+        const STORM: usize = 3_000;
+        let mut kept = RecentWindows::new(machine());
+        let (mut book, mut frames) = (Book::new(), Vec::new());
+        for n in 0..=12 {
+            let mut now = snapshot(SourceKind::Ledger, n, None);
+            let one = *now.exited.first().expect("an exited group");
+            now.exited = (0..STORM as u64)
+                .map(|group| {
+                    let mut exited = one;
+                    exited.account.0 += 1_000_000 + n * STORM as u64 + group;
+                    exited
+                })
+                .collect();
+            kept.snapshot(&now, &book);
+            frames.extend(book.advance(now).map(|window| frame(&window, &book)));
+        }
+        kept.settle();
+        assert_eq!((kept.len(), frames.len()), (12, 12));
+        let rows = |piece: &Piece| piece.rows < ROWS + 2 * STORM;
+        assert!(kept.pieces.len() >= 3 && kept.pieces.iter().all(rows), "{}", kept.pieces.len());
+        for (n, was) in frames.into_iter().enumerate() {
+            let (window, book) = kept.window(n).expect("it is kept");
+            assert_eq!(in_order(frame(&window, &book)), in_order(was), "window {n}");
+        }
     }
 
     #[test]

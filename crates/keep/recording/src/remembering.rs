@@ -177,10 +177,11 @@ impl Feed for Remembering {
         rows
     }
 
-    fn look_back(&mut self) -> bool {
-        let numbers = self.kept().numbers();
-        // The last window is already on the screen.
-        numbers.len() > 1 && self.show(numbers.end - 1, false)
+    fn look_back(&mut self, windows: usize) -> bool {
+        let Range { start, end } = self.kept().numbers();
+        // The newest window is the present.
+        let wanted = (end.max(1) - 1).saturating_sub(windows).max(start);
+        end - start > 1 && self.show(wanted, false)
     }
 
     fn look_on(&mut self) {
@@ -381,7 +382,11 @@ mod tests {
     fn every_step_shows_a_recorded_window_and_the_live_view_continues() {
         let (mut feed, frames) = remembering(6);
         assert!(feed.timeline().is_none());
-        assert!(feed.look_back());
+        for (windows, first) in [(1, 4), (9, 0), (0, 5)] {
+            assert!(feed.look_back(windows));
+            let frame = feed.same_frame(&ask()).expect("a window");
+            assert_eq!(instants(&frame), instants(&frames[first]), "{windows} back");
+        }
         let shown = |feed: &mut Remembering| {
             let frame = feed.same_frame(&ask()).expect("a window");
             (instants(&frame), frame.books)
@@ -419,7 +424,7 @@ mod tests {
     #[test]
     fn windows_are_kept_while_an_earlier_one_is_shown() {
         let (mut feed, frames) = remembering(5);
-        assert!(feed.look_back());
+        assert!(feed.look_back(0));
         let travel = |feed: &mut Remembering, to| {
             feed.timeline().expect("a time line").travel(to).expect("it can be read")
         };
@@ -454,7 +459,7 @@ mod tests {
     #[test]
     fn windows_are_joined_and_stepped_through_as_one() {
         let (mut feed, frames) = remembering(9);
-        assert!(feed.look_back());
+        assert!(feed.look_back(0));
         let timeline = |feed: &mut Remembering, length_ns| {
             feed.timeline().expect("a time line").join(length_ns).expect("they can be read");
         };
@@ -482,7 +487,7 @@ mod tests {
     #[test]
     fn details_of_an_earlier_window_come_only_from_that_window() {
         let (mut feed, _) = remembering(3);
-        feed.look_back();
+        feed.look_back(1);
         let mut frame = feed.same_frame(&ask()).expect("a window");
         let row = frame.rows.iter_mut().find(|row| row.kind != RowKind::Exited).expect("a row");
         row.ident.uid = 0;

@@ -12,7 +12,7 @@
 
 use crate::bounds::{cells, Room};
 use crate::error::FrameError;
-use crate::packed::{Packed, Values};
+use crate::packed::{Packed, Packer, Values};
 use integer_encoding::VarInt;
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,9 @@ pub(crate) struct Row {
 impl Row {
     /// Packs a row.
     pub fn new(key: u64, values: &[Option<u64>]) -> Row {
-        Row { key, values: values.iter().copied().collect() }
+        let mut packer = Packer::with_columns(values.len());
+        values.iter().for_each(|&value| packer.push(value));
+        Row { key, values: packer.packed() }
     }
 }
 

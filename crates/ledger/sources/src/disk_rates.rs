@@ -116,9 +116,10 @@ impl Feed for WithDiskRates {
         }
     }
 
-    fn look_back(&mut self) -> bool {
-        self.looks_back = self.feed.look_back();
-        self.looks_back
+    fn look_back(&mut self, windows: usize) -> bool {
+        let is_shown = self.feed.look_back(windows);
+        self.looks_back |= is_shown;
+        is_shown
     }
 
     fn look_on(&mut self) {

@@ -177,18 +177,13 @@ impl<'a> Desk<'a> {
 
     /// Shows an earlier window of the live machine, counted back from the newest one.
     fn look_back(&mut self, windows: usize) {
-        if self.app.is_looking_back() {
-            let newest = Travel::By(Direction::On, usize::MAX);
-            let there = self.feed.timeline().map(|timeline| timeline.travel(newest));
-            if let Some(Err(why)) = there {
-                return self.app.complain(why);
-            }
-        } else if self.feed.look_back() {
-            self.app.begin_looking_back();
-        } else {
+        if !self.feed.look_back(windows) {
             return self.app.complain("no earlier window is in memory");
         }
-        self.travel(Travel::By(Direction::Back, windows));
+        if !self.app.is_looking_back() {
+            self.app.begin_looking_back();
+        }
+        self.rearrange();
     }
 
     /// Marks the window on the screen: rows are compared with it from now on.

@@ -136,11 +136,12 @@ pub trait Feed {
         self.inner().map_or(Vec::new(), |inner| inner.kept_rows(ask))
     }
 
-    /// Switches to recorded windows, if the feed keeps any. From then on there is a
-    /// [timeline](Feed::timeline): [`Feed::same_frame`] arranges its window, and
-    /// [`Feed::next_frame`] goes on closing those of the present. Returns false if there are none.
-    fn look_back(&mut self) -> bool {
-        self.inner().is_some_and(|inner| inner.look_back())
+    /// Shows the window that ended this many windows before the newest one, or the oldest one that
+    /// the feed keeps. From then on there is a [timeline](Feed::timeline): [`Feed::same_frame`]
+    /// arranges its window, and [`Feed::next_frame`] goes on closing those of the present. Returns
+    /// false if no earlier window is kept.
+    fn look_back(&mut self, windows: usize) -> bool {
+        self.inner().is_some_and(|inner| inner.look_back(windows))
     }
 
     /// Switches back to the present.

@@ -55,10 +55,10 @@ impl Feed for Live {
         }
     }
 
-    fn look_back(&mut self) -> bool {
+    fn look_back(&mut self, windows: usize) -> bool {
         let (closed, _) = self.0.get();
         if closed > 1 {
-            self.0.set((closed, Some(closed - 1)));
+            self.0.set((closed, Some((closed - 1).saturating_sub(windows))));
         }
         closed > 1
     }
