@@ -232,7 +232,7 @@ impl View<'_> {
         let total: u64 = all.iter().map(|share| share.ns).sum();
         if all.is_empty() {
             let sees = self.frame.provenance.source == SourceKind::Ledger;
-            let wait = self.piece(9, Ink::Dim, "shown from the next window on");
+            let wait = self.piece(9, Ink::Dim, self.why_not_yet());
             return sees.then(|| self.named("ran on", vec![wait], ""));
         }
         all.retain(|share| share.ns > 0);
@@ -287,13 +287,22 @@ impl View<'_> {
         Some(self.named("moved by", vec![self.piece(9, ink, cut_to_part(&text, room))], ""))
     }
 
+    /// Why figures that are measured for the open page are missing. Nothing adds them to a window
+    /// that is over.
+    fn why_not_yet(&self) -> &'static str {
+        match self.app.past.is_some() {
+            true => "unknown: measured only while displayed",
+            false => "shown from the next window on",
+        }
+    }
+
     /// The note that a sampling source has no figures yet, because those of a process and of its
     /// threads are separate.
     fn first_reading(&self) -> Option<Line<'static>> {
         let samples = !self.frame.provenance.source.keeps_books();
         let is_first = samples && self.row.delta.get(Counter::RunNs).is_none();
-        let text = "figures of the threads: shown from the next window on";
-        let text = cut(text, self.room.saturating_sub(9));
+        let text = format!("figures of the threads: {}", self.why_not_yet());
+        let text = cut(&text, self.room.saturating_sub(9));
         is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
     }
 

@@ -41,7 +41,9 @@ impl Feed for Live {
     }
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        Some(arranged(&Ask { groups: false, ..ask.clone() }, self.shown() as u64))
+        // No process was watched in an earlier window.
+        let watch = ask.watch.filter(|_| self.0.get().1.is_none());
+        Some(arranged(&Ask { groups: false, watch, ..ask.clone() }, self.shown() as u64))
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
@@ -291,6 +293,18 @@ fn earlier_windows_have_no_environment() {
         press(desk, KeyCode::Esc);
         typed(desk, "e");
         assert!(picture(desk.app()).contains("no environment: "), "{}", picture(desk.app()));
+    });
+}
+
+#[test]
+fn no_next_window_has_figures_that_an_earlier_one_lacks() {
+    with_desk(4, |desk, _| {
+        typed(desk, "[");
+        press(desk, KeyCode::Down);
+        press(desk, KeyCode::Enter);
+        let screen = picture(desk.app());
+        assert!(screen.contains("ran on   unknown: measured only while displayed"), "{screen}");
+        assert!(!screen.contains("next window"), "{screen}");
     });
 }
 
