@@ -10,7 +10,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Number of names to try for a new directory.
@@ -270,6 +270,13 @@ impl Directory {
             true => Ok(OsStr::new(name)),
             false => Err(FileError::io("open", &self.path.join(name), Errno::INVAL)),
         }
+    }
+}
+
+/// For calls on the directory and its entries; opened with O_PATH.
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.held.as_fd()
     }
 }
 
