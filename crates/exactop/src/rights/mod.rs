@@ -74,7 +74,7 @@ pub fn reduce_reader() {
     use rustix::thread::CapabilitySet as Caps;
     // The program file's capabilities must not let a user read files of other users.
     let kept = match rustix::process::geteuid().is_root() {
-        true => Caps::SYS_PTRACE | Caps::DAC_READ_SEARCH,
+        true => table::READER,
         false => Caps::empty(),
     };
     no_new_privs();

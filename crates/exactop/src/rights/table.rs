@@ -90,6 +90,12 @@ const BPF: Caps = Caps::BPF.union(Caps::PERFMON);
 /// See all processes in a /proc that hides them.
 const SEE: Caps = Caps::SYS_PTRACE;
 
+/// Rights of root's reader process. In /proc/PID of another user, only that user may open `io`,
+/// `environ` and `fd`: anyone else needs DAC_READ_SEARCH for it, or DAC_OVERRIDE, which also writes.
+/// Then the kernel checks the access mode of ptrace(2), which takes SYS_PTRACE, also for root's own
+/// processes that have more capabilities than the reader.
+pub const READER: Caps = SEE.union(Caps::DAC_READ_SEARCH);
+
 impl Role {
     /// The rights that this command keeps.
     pub const fn rights(self) -> Rights {
@@ -239,6 +245,32 @@ mod tests {
         let rows = rows.skip(2).take_while(|line| line.starts_with('|')).count();
         // One more row is for the commands that keep all rights.
         assert_eq!(rows, ROLES.len() + 1);
+    }
+
+    #[test]
+    fn the_reader_needs_each_of_its_rights_for_another_users_process() {
+        use crate::rights::capabilities;
+        use std::os::unix::process::CommandExt;
+        let permitted = rustix::thread::capabilities(None).expect("capget").permitted;
+        if !permitted.contains(READER | Caps::SETUID | Caps::SETGID) {
+            return eprintln!("left out: only root starts another user's process");
+        }
+        let mut command = std::process::Command::new("sleep");
+        let mut other = command.arg("1000").uid(65534).gid(65534).spawn().expect("a process");
+        let dir = format!("/proc/{}", other.id());
+        // Capabilities belong to a thread.
+        let with = |kept: Caps| -> [bool; 3] {
+            let read = || {
+                capabilities::keep(kept, Caps::empty());
+                let [io, environ] = ["io", "environ"].map(|name| format!("{dir}/{name}"));
+                let file = std::fs::read_link(format!("{dir}/fd/0"));
+                [std::fs::read(io).is_ok(), std::fs::read(environ).is_ok(), file.is_ok()]
+            };
+            std::thread::scope(|scope| scope.spawn(read).join().expect("no panic"))
+        };
+        let told = [READER, Caps::SYS_PTRACE, Caps::DAC_READ_SEARCH].map(with);
+        other.kill().and_then(|()| other.wait()).expect("its end");
+        assert_eq!(told, [[true; 3], [false; 3], [false; 3]]);
     }
 
     #[test]
