@@ -143,6 +143,7 @@ impl Masks {
         let Snapshot {
             at_ns,
             provenance,
+            irq_again,
             complete,
             tasks,
             gone,
@@ -164,6 +165,7 @@ impl Masks {
         Snapshot {
             at_ns,
             provenance: Provenance { reason: None, ..provenance },
+            irq_again,
             complete,
             tasks: tasks.into_iter().map(|task| self.task(task)).collect(),
             gone,

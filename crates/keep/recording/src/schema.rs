@@ -153,7 +153,7 @@ fn machine() -> Columns {
         .chain(quality)
         .chain(columns(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
         .chain(columns(Type::Text, "degraded"))
-        .chain(columns(Type::Bool, "blame"))
+        .chain(columns(Type::Bool, "blame irq_again"))
         .collect()
 }
 

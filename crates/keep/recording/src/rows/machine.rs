@@ -34,6 +34,7 @@ pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
     let degraded = now.provenance.degraded;
     let degraded = degraded.map(|lacks| lacks.names().collect::<Vec<_>>().join(" "));
     cells.text(degraded.as_deref().map(str::as_bytes)).bool(now.blame.is_some());
+    cells.bool(now.irq_again);
     cells.row(0)
 }
 
@@ -87,9 +88,11 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Frame
     provenance.degraded = degraded.map(|names| Degraded::of_names(names.split(' ')));
     // Its rows are in other tables. A file without the column has no book.
     let blame = f.uint().is_some_and(|kept| kept == 1).then(Blame::default);
+    let irq_again = f.uint() == Some(1);
     Ok(Snapshot {
         at_ns,
         provenance,
+        irq_again,
         complete,
         tasks: Vec::new(),
         gone: Vec::new(),

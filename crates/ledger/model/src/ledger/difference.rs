@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// True if interrupts were measured from the first snapshot to the second. If only a part of the
 /// time was measured, interrupt time is added back to the tasks and idle time that it interrupted.
 pub(crate) fn interrupts_are_measured(last: &Snapshot, now: &Snapshot) -> bool {
-    [last, now].iter().all(|snapshot| snapshot.provenance.irq != Quality::Missing)
+    last.measures_interrupts() && now.provenance.irq != Quality::Missing
 }
 
 /// Adds interrupt time back to the time of the tasks that it interrupted.

@@ -176,6 +176,7 @@ impl Merged {
         self.then.clear();
         self.then.shrink_to(most);
         if let Some(irq) = self.irq.take() {
+            now.irq_again = irq == Quality::Missing && now.measures_interrupts();
             now.provenance.irq = irq;
         }
         if let Some(degraded) = self.degraded.take() {

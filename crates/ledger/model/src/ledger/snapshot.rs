@@ -6,7 +6,7 @@ use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::errors::ErrorCounts;
 use crate::ledger::key::{AccountId, Comm, Ident, TaskKey};
 use crate::ledger::named::GroupName;
-use crate::ledger::provenance::Provenance;
+use crate::ledger::provenance::{Provenance, Quality};
 use crate::ledger::system::System;
 use std::sync::Arc;
 
@@ -290,6 +290,9 @@ pub struct Snapshot {
     pub at_ns: u64,
     /// The source and the quality of its figures.
     pub provenance: Provenance,
+    /// True if interrupts are measured at this instant, although `provenance` says that they were
+    /// not all the time since the snapshot before.
+    pub irq_again: bool,
     /// True if `tasks` holds all tasks. False if it holds only those with an event since the
     /// snapshot before; the others are still in their last state.
     pub complete: bool,
@@ -329,11 +332,17 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// True if interrupts are measured at this instant.
+    pub(crate) fn measures_interrupts(&self) -> bool {
+        self.irq_again || self.provenance.irq != Quality::Missing
+    }
+
     /// A snapshot without tasks, CPUs and errors.
     pub fn empty(provenance: Provenance, at_ns: u64) -> Snapshot {
         Snapshot {
             at_ns,
             provenance,
+            irq_again: false,
             complete: true,
             tasks: Vec::new(),
             gone: Vec::new(),

@@ -391,6 +391,7 @@ impl Source for Ledger {
         Ok(Snapshot {
             at_ns: closed.t_ns,
             provenance: self.provenance.clone(),
+            irq_again: false,
             complete: false,
             tasks: changes.tasks,
             gone: changes.gone,

@@ -115,6 +115,7 @@ impl Filter {
         Snapshot {
             at_ns: now.at_ns,
             provenance: now.provenance.clone(),
+            irq_again: now.irq_again,
             complete: now.complete,
             tasks,
             gone: if now.complete { Vec::new() } else { gone },
