@@ -117,6 +117,27 @@ fn users_have_their_names_in_a_recording_of_sums() {
     }
 }
 
+/// User 2 has only processes that have exited by the window's end.
+#[cfg(feature = "bpf")]
+#[test]
+fn a_user_without_a_living_process_has_a_name_in_a_recording() {
+    if without_ledger() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_dir, path) = place();
+    let _load = Load::shell("while :; do setpriv --reuid 2 --clear-groups true; done");
+    let pace = ["-n", "3", "-d", "0.3", "--source", "ledger", "--record", &path];
+    let columns = ["--json", "--columns", "pid,user"];
+    let live = lines(&[&columns[..], &pace].concat());
+    let replayed = lines(&[&["replay", &path][..], &columns].concat());
+    let users = |windows: &[Value]| -> Vec<Vec<Value>> {
+        let of = |window| rows(window, "exited").iter().map(|row| row["user"].clone()).collect();
+        windows.iter().map(of).collect()
+    };
+    assert!(users(&live).iter().flatten().any(|user| user == "bin"), "{live:?}");
+    assert_eq!(users(&replayed), users(&live));
+}
+
 #[cfg(feature = "bpf")]
 #[test]
 fn the_waits_of_users_have_their_names_in_a_recording_of_sums() {

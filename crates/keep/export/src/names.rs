@@ -19,6 +19,7 @@ impl Names {
         if boot_id != self.boot_id {
             *self = Names { boot_id, ..Names::default() };
         }
+        self.users.extend(replay.users().map(|(uid, name)| (uid, escape_str(name))));
         let Some(window) = replay.window() else { return };
         for task in &window.tasks {
             let ident = &task.sample.ident;

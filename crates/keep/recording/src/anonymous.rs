@@ -221,14 +221,15 @@ impl Masks {
 
     /// Masks what was measured on demand.
     pub fn page(&mut self, page: PageData) -> PageData {
-        let PageData { waits, groups } = page;
+        let PageData { waits, groups, users } = page;
         let mut files =
             |files: Vec<GroupSample>| files.into_iter().map(|group| self.file(group)).collect();
         let groups = groups.map(|GroupFiles { before, after }| GroupFiles {
             before: files(before),
             after: files(after),
         });
-        PageData { waits: waits.map(|waits| self.waits(waits)), groups }
+        let users = users.into_iter().map(|(uid, name)| (self.uid(uid), self.user(name))).collect();
+        PageData { waits: waits.map(|waits| self.waits(waits)), groups, users }
     }
 
     /// Masks what a process waited for and which tasks it waited for. A failure text may hold

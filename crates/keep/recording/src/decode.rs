@@ -97,7 +97,8 @@ impl Decoder {
 
     /// Details that were read in an earlier window and still hold.
     pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
-        self.state.lasting(key)
+        let row = self.state.details(key).row(key.account)?;
+        Some(detail_of(row, &self.state.strings).ok()?.lasting())
     }
 
     /// Decodes only the CPUs of a keyframe or a window.

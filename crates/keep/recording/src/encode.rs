@@ -50,11 +50,6 @@ impl Encoder {
         self.payload(tables)
     }
 
-    /// Details that were encoded before and still hold.
-    pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
-        self.state.lasting(key)
-    }
-
     /// True if a keyframe is due because too many texts were added since the last.
     pub fn is_long(&self) -> bool {
         self.state.strings.is_long()

@@ -59,11 +59,6 @@ impl FileBytes {
         self.encoder = known;
     }
 
-    /// Details that the file has and that still hold.
-    pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
-        self.encoder.lasting(key)
-    }
-
     /// True if a keyframe is due.
     pub fn is_long(&self) -> bool {
         self.encoder.is_long()

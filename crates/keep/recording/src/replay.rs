@@ -241,8 +241,16 @@ impl Replay {
         facts.map(|facts| facts.detail)
     }
 
-    /// Name of a user, as read for any of the user's processes.
+    /// Names that users of sums and of exited groups have in the current window.
+    pub fn users(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.page.users.iter().map(|(&uid, name)| (uid, name.as_str()))
+    }
+
+    /// Name of a user: as recorded for the window, or as read for any of the user's processes.
     pub fn user(&self, uid: u32) -> Option<String> {
+        if let Some(name) = self.page.users.get(&uid) {
+            return Some(name.clone());
+        }
         let leaders = self.book.processes().filter_map(|(_, process)| process.leader);
         let theirs = leaders.filter(|&a| self.book.task(a).is_some_and(|t| t.ident.uid == uid));
         theirs.filter_map(|account| self.known(account)?.user.ok()).next()

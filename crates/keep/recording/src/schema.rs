@@ -60,6 +60,7 @@ pub(crate) enum TableId {
     PartySize,
     WaitSize,
     LeaderName,
+    UserName,
 }
 
 impl TableId {
@@ -112,6 +113,7 @@ pub fn tables() -> &'static [Table] {
             table("party_size", "party", party_wait()),
             table("wait_size", "place", wait_size()),
             table("leader_name", "tgid", columns(Type::Text, "comm").collect()),
+            table("user_name", "uid", columns(Type::Text, "name").collect()),
         ]
     });
     &TABLES

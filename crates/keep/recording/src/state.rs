@@ -2,7 +2,7 @@
 
 use crate::bounds::CELLS;
 use crate::error::FrameError;
-use crate::rows::{detail_of, DetailKey, Facts};
+use crate::rows::DetailKey;
 use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::PreviousRows;
@@ -25,14 +25,8 @@ impl State {
     }
 
     /// Table that holds details of this key.
-    fn details(&self, key: DetailKey) -> &PreviousRows {
+    pub fn details(&self, key: DetailKey) -> &PreviousRows {
         self.before(if key.is_task { TableId::TaskDetail } else { TableId::ProcessDetail })
-    }
-
-    /// Details that were read in an earlier window and still hold.
-    pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
-        let row = self.details(key).row(key.account)?;
-        Some(detail_of(row, &self.strings).ok()?.lasting())
     }
 
     /// Fails if more rows are remembered than the limit allows.

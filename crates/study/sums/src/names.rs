@@ -72,6 +72,12 @@ impl Names {
         }
     }
 
+    /// Adds the names of users that are recorded beside the current window's rows.
+    pub fn learn_users(&mut self, replay: &Replay) {
+        let boot = self.boot;
+        self.users.extend(replay.users().map(|(uid, name)| ((boot, uid), escape_str(name))));
+    }
+
     /// Adds the name that the owner has in the current window; a later window may know less of it.
     pub fn learn_from_book(&mut self, by: Grouping, owner: Owner, book: &Book) {
         // Other fields have the names of these.

@@ -74,6 +74,7 @@ impl Summing {
     /// Adds a window.
     pub fn window(&mut self, window: &Window, span: Span, replay: &Replay) {
         self.enter(replay);
+        self.names.learn_users(replay);
         let goes_on = self.until_ns == Some(window.t0_ns);
         if !goes_on {
             self.leave();

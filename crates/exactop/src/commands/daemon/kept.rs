@@ -1,7 +1,7 @@
 //! Records windows of the length that `record.interval` sets, however often readers close shorter
 //! ones.
 
-use crate::commands::record::DETAILS;
+use crate::commands::record::{name_users, DETAILS};
 use crate::recorded::Shared;
 use exactop_model::ledger::merged::Merged;
 use exactop_model::{Book, Feed, Frame, FrameOptions, IdleRows, Row, Snapshot, Tap};
@@ -64,7 +64,8 @@ impl PacedRecorder {
         recorder.with(|recorder| Tap::snapshot(recorder, &now, &self.book));
         if let Some(mut window) = self.book.advance(now) {
             // The files of exited tasks are gone, and in a storm of processes these are most rows.
-            window.exited = Vec::new();
+            let exited = std::mem::take(&mut window.exited);
+            name_users(session, exited.iter().filter_map(|exit| exit.sample.uid));
             let still = std::mem::take(&mut self.still);
             let options = FrameOptions { still, ..FrameOptions::default() };
             let mut frame = Frame::new(&window, &self.book, &options);

@@ -11,7 +11,7 @@ use crate::failure::{complain, Failure};
 use crate::output::Signals;
 use crate::recorded::Shared;
 use exactop_model::text::escape::harmless;
-use exactop_model::{Book, Needs, Row, Snapshot, Tap, TaskSample};
+use exactop_model::{Book, Needs, Row, Snapshot, Tap};
 use exactop_service::{Notice, Server, SHORTEST_NS};
 use exactop_sources::session::Session;
 use exactop_sources::{FollowedProcess, Request};
@@ -41,9 +41,9 @@ impl Tap for SessionTap {
         }
     }
 
-    fn user(&mut self, leader: &TaskSample, name: &str) {
+    fn user(&mut self, uid: u32, name: &str) {
         if let Some(recorder) = &self.recorder {
-            recorder.with(|recorder| recorder.user(leader, name));
+            recorder.with(|recorder| recorder.user(uid, name));
         }
     }
 }

@@ -19,6 +19,7 @@ use exactop_model::{Ask, Feed, FrameOptions, IdleRows, Needs, Row};
 use exactop_recording::{Options, Sync};
 use exactop_sources::session::Session;
 use exactop_sources::Request;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -173,6 +174,7 @@ fn windows(
             if let Some(mut frame) = session.same_frame(&ask) {
                 let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
                 session.details(&mut rows, DETAILS);
+                name_users(session, frame.exited.iter().filter_map(Row::uid));
             }
             recorder.with(exactop_recording::Recorder::settle);
         } else {
@@ -184,6 +186,13 @@ fn windows(
         due = (due + interval).max(Instant::now());
         signals.sleep_until(due)?;
     }
+}
+
+/// Reads the names of these users of exited groups, so that the recording has them, too: its other
+/// names are those of living processes.
+pub fn name_users(session: &mut Session, uids: impl Iterator<Item = u32>) {
+    let uids: BTreeSet<u32> = uids.collect();
+    uids.into_iter().for_each(|uid| drop(session.user(uid)));
 }
 
 /// Prints one line of progress on a terminal; a service prints none.

@@ -8,7 +8,7 @@ use crate::schema::TableId;
 use crate::strings::Strings;
 use crate::values::Row as Values;
 use exactop_model::ledger::named::Named;
-use exactop_model::{Detail, Ident, Missing, Row, RowKind};
+use exactop_model::{Detail, Missing, Row, RowKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -49,15 +49,14 @@ impl Facts {
             None => row.detail.named.clone(),
             Some(_) => Err(Missing::NotRead),
         };
-        // Disk figures belong to the moment of reading, not to a window.
-        let detail = Detail { named, disk: Err(Missing::NotRead), ..row.detail.clone() };
-        Facts { detail, ..Facts::of_ident(ident) }
-    }
-
-    /// Facts without details.
-    pub fn of_ident(ident: &Ident) -> Facts {
-        let &Ident { ppid, nice, prio, policy, .. } = ident;
-        Facts { detail: Detail::default(), ppid, nice, prio, policy }
+        Facts {
+            // Disk figures belong to the moment of reading, not to a window.
+            detail: Detail { named, disk: Err(Missing::NotRead), ..row.detail.clone() },
+            ppid: ident.ppid,
+            nice: ident.nice,
+            prio: ident.prio,
+            policy: ident.policy,
+        }
     }
 
     /// The details that hold without being read again. Memory does not.

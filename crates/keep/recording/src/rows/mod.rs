@@ -13,6 +13,7 @@ mod leader_name;
 mod machine;
 mod page_data;
 mod task;
+mod user_name;
 mod waited;
 mod words;
 

@@ -117,7 +117,8 @@ fn gaps_stay_and_a_boot_ends_the_cut() {
     assert_eq!(told, Cut::default(), "there is nothing");
 }
 
-const READ: [&str; 5] = ["SECRETCMD", "hunter2", "alice.secret", "corp-secret", "payroll-secret"];
+const READ: [&str; 6] =
+    ["SECRETCMD", "hunter2", "alice.secret", "gone.secret", "corp-secret", "payroll-secret"];
 
 /// Records the made-up machine, with details of every task.
 fn with_names(path: &Path) {
@@ -140,6 +141,7 @@ fn with_names(path: &Path) {
             row.detail.cgroup = Ok(b"/corp-secret.slice/payroll-secret.service".to_vec());
             recorder.details(row);
         }
+        recorder.user(4_000_000_000, "gone.secret");
         recorder.settle();
     }
 }

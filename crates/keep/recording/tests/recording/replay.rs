@@ -2,7 +2,7 @@
 //! time, with gaps, boots and clock jumps.
 
 use crate::world::{all, machine, open, replayed, Live, Shown};
-use exactop_model::{Row, RowKind, Tap};
+use exactop_model::Tap;
 use exactop_recording::{GapReason, Options, Recorder, Recording, RecordingError, Sync};
 use std::time::Duration;
 
@@ -182,31 +182,41 @@ fn details_of_a_sleeping_task_are_in_every_later_file() {
     assert!(known > 3, "{known} still live");
 }
 
-/// The name comes with no other detail of the process, and leaves those that hold.
+/// Each window has the names that were read for it, also in a cut of it.
 #[test]
-fn a_user_has_the_name_that_was_given_for_one_of_the_users_processes() {
+fn a_user_without_a_living_process_has_a_name() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("recording");
     let mut recorder = Recorder::open(&path, machine("boot"), options()).expect("a recorder");
     let mut live = Live::new(13, false);
     live.window(&mut recorder);
-    let shown = live.window(&mut recorder).expect("a window");
-    let read = |row: &&Row| {
-        row.kind == RowKind::Process && row.detail.cmdline.is_ok() && row.detail.user.is_ok()
-    };
-    let row = shown.rows.iter().find(read).expect("a row that was read");
-    for _ in 0..3 {
-        let leader = row.account.and_then(|account| live.book.task(account)).expect("it lives");
-        recorder.user(leader, "somebody");
+    let is_named = |n: usize| !n.is_multiple_of(3);
+    for n in 0..WINDOWS {
         let now = live.world.next();
         recorder.record(&now, &live.book, live.clocks());
         live.book.advance(now);
+        if is_named(n) {
+            recorder.user(4_000_000_000, "somebody");
+            recorder.user(4_000_000_001, &format!("user of {n}"));
+        }
     }
     drop(recorder);
-    let mut replay = open(&path);
-    while replay.forward().expect("readable") != exactop_recording::ReplayStep::End {}
-    let known = replay.known(row.account.expect("an account")).expect("details");
-    assert_eq!((known.user.as_deref(), &known.cmdline), (Ok("somebody"), &row.detail.cmdline));
+    let all = |path: &std::path::Path| {
+        let mut replay = open(path);
+        let mut all = Vec::new();
+        while replay.forward().expect("readable") != exactop_recording::ReplayStep::End {
+            all.push([4_000_000_000, 4_000_000_001].map(|uid| replay.user(uid)));
+        }
+        all
+    };
+    let expected: Vec<_> = (0..WINDOWS)
+        .map(|n| {
+            let named = |name: String| is_named(n).then_some(name);
+            [named("somebody".into()), named(format!("user of {n}"))]
+        })
+        .collect();
+    assert_eq!(all(&path), expected);
+    assert_eq!(all(&crate::cut::whole(&path, false, dir.path())), expected);
 }
 
 #[test]

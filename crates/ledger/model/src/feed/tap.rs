@@ -3,7 +3,7 @@
 use crate::cgroups::GroupSample;
 use crate::frame::row::Row;
 use crate::ledger::book::Book;
-use crate::ledger::snapshot::{Snapshot, TaskSample};
+use crate::ledger::snapshot::Snapshot;
 use crate::on_demand::waits::WaitWindow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,8 +25,8 @@ pub trait Tap {
     /// A row of the window that the last snapshot closed, after its details were read.
     fn details(&mut self, row: &Row);
 
-    /// The name of a user in that window, and the leader of a living process of the user.
-    fn user(&mut self, _leader: &TaskSample, _name: &str) {}
+    /// The name of a user in that window.
+    fn user(&mut self, _uid: u32, _name: &str) {}
 }
 
 /// A tap shared with its owner, who reads the results.
@@ -47,7 +47,7 @@ impl<T: Tap> Tap for Rc<RefCell<T>> {
         self.borrow_mut().details(row);
     }
 
-    fn user(&mut self, leader: &TaskSample, name: &str) {
-        self.borrow_mut().user(leader, name);
+    fn user(&mut self, uid: u32, name: &str) {
+        self.borrow_mut().user(uid, name);
     }
 }

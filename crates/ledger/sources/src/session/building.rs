@@ -11,7 +11,6 @@ use crate::source::Source;
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::Pooling;
 use exactop_model::{Book, Degraded, Tap};
-use rustc_hash::FxHashMap;
 use std::path::Path;
 
 impl Session {
@@ -31,7 +30,6 @@ impl Session {
             names: GroupNames::default(),
             leader_names: LeaderNames::open(root)?,
             tap: None,
-            user_leaders: FxHashMap::default(),
             memory: None,
             spare: memory::Spare::default(),
             pooling: Pooling::default(),

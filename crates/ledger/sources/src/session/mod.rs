@@ -26,11 +26,9 @@ use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
-    AccountId, Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap,
-    Window,
+    Ask, Book, Degraded, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
 };
 use row_details::RowDetails;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use watched::WatchedProcess;
 
@@ -47,8 +45,6 @@ pub struct Session {
     leader_names: LeaderNames,
     /// The tap that gets everything.
     tap: Option<Box<dyn Tap>>,
-    /// The process that stands for each user in the tap.
-    user_leaders: FxHashMap<u32, AccountId>,
     /// The tap that keeps the last windows. For it alone, the session measures nothing more.
     memory: Option<Box<dyn Tap>>,
     /// Decides when freed memory goes back to the kernel.
@@ -178,23 +174,11 @@ impl Session {
         };
     }
 
-    /// Gives the tap the names of these users who have a living process. One process stands for its
-    /// user as long as it lives, so most windows look at no other.
-    fn tap_users(&mut self, users: &FxHashMap<u32, String>) {
-        let Some(tap) = &mut self.tap else { return };
-        let book = &self.book;
-        let of_user = |account: AccountId, uid| book.task(account).filter(|t| t.ident.uid == uid);
-        self.user_leaders.retain(|&uid, account| of_user(*account, uid).is_some());
-        if users.keys().any(|uid| !self.user_leaders.contains_key(uid)) {
-            let leaders = book.processes().filter_map(|(_, process)| book.task(process.leader?));
-            for leader in leaders.filter(|leader| users.contains_key(&leader.ident.uid)) {
-                self.user_leaders.entry(leader.ident.uid).or_insert(leader.account);
-            }
-        }
-        for (&uid, name) in users {
-            let leader = self.user_leaders.get(&uid).and_then(|&account| of_user(account, uid));
-            leader.into_iter().for_each(|leader| tap.user(leader, name));
-        }
+    /// Name of a user, which the tap gets, too.
+    fn name_user(&mut self, uid: u32) -> String {
+        let name = self.details.user(uid);
+        self.tap.iter_mut().for_each(|tap| tap.user(uid, &name));
+        name
     }
 }
 
@@ -222,22 +206,17 @@ impl Feed for Session {
         let process = ask.watch.and_then(|pid| self.process(pid));
         self.watched.tell(&mut frame, process, ask.needs);
         frame.groups = if ask.groups { self.groups.shown() } else { None };
-        let mut users = FxHashMap::default();
         if let Some(sums) = &mut frame.sums {
-            sums.name_users(|uid| {
-                Some(users.entry(uid).or_insert_with(|| self.details.user(uid)).clone())
-            });
+            sums.name_users(|uid| Some(self.name_user(uid)));
             if let Some(Ok(groups)) = &frame.groups {
                 sums.beside(groups, &self.book);
             }
         }
-        self.tap_users(&users);
         self.name_held_back(&mut frame);
         Some(frame)
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        let mut exited_users = FxHashMap::default();
         for row in rows {
             let is_exited = row.kind == RowKind::Exited;
             match is_exited {
@@ -249,7 +228,10 @@ impl Feed for Session {
             }
             match (is_exited, self.tap.as_mut()) {
                 (false, Some(tap)) => tap.details(row),
-                (true, Some(_)) => exited_users.extend(row.uid().zip(row.detail.user.clone().ok())),
+                (true, Some(tap)) => {
+                    let named = row.uid().zip(row.detail.user.as_ref().ok());
+                    named.into_iter().for_each(|(uid, name)| tap.user(uid, name));
+                }
                 (_, None) => {}
             }
             // Also for a task that exited before its path was read.
@@ -257,7 +239,6 @@ impl Feed for Session {
                 row.name_group(&self.book);
             }
         }
-        self.tap_users(&exited_users);
     }
 
     fn forget_details(&mut self) {
@@ -265,6 +246,6 @@ impl Feed for Session {
     }
 
     fn user(&mut self, uid: u32) -> Option<String> {
-        Some(self.details.user(uid))
+        Some(self.name_user(uid))
     }
 }

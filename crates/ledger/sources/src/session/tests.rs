@@ -126,37 +126,37 @@ fn no_window_spans_two_ledgers() {
     assert_eq!(is_there(), Some(true));
 }
 
-/// PIDs of the processes that stood for a user.
+/// Names of users that a tap got.
 #[derive(Default)]
-struct Users(Vec<u32>);
+struct Users(Vec<(u32, String)>);
 
 impl Tap for Users {
     fn snapshot(&mut self, _: &exactop_model::Snapshot, _: &Book) {}
 
     fn details(&mut self, _: &Row) {}
 
-    fn user(&mut self, leader: &exactop_model::TaskSample, _: &str) {
-        self.0.push(leader.key.tgid);
+    fn user(&mut self, uid: u32, name: &str) {
+        self.0.push((uid, name.into()));
     }
 }
 
 #[test]
-fn one_process_stands_for_its_user_until_it_exits() {
+fn the_tap_gets_the_names_of_users_that_have_no_row_of_their_own() {
     let proc = FakeProc::new();
     proc.process(FakeTask { utime: 5, ..FakeTask::new(7) });
     let users = Rc::new(RefCell::new(Users::default()));
     let mut session = session(&proc).tapped(Box::new(Rc::clone(&users)));
+    let told = || std::mem::take(&mut users.borrow_mut().0);
     let options = FrameOptions { by: Some(Grouping::User), ..FrameOptions::default() };
     let ask = Ask { options, ..Ask::default() };
-    let mut told = || {
-        session.next_frame(&ask).unwrap();
-        std::mem::take(&mut users.borrow_mut().0)
-    };
-    assert_eq!((told(), told()), (vec![], vec![7]));
-    proc.process(FakeTask { utime: 5, ..FakeTask::new(6) });
-    assert_eq!((told(), told()), (vec![7], vec![7]));
-    proc.exit(7);
-    assert_eq!((told(), told()), (vec![6], vec![6]));
-    proc.exit(6);
-    assert_eq!(told(), [0; 0]);
+    session.next_frame(&ask).expect("the first snapshot");
+    assert_eq!(told(), []);
+    session.next_frame(&ask).expect("a window");
+    assert_eq!(told(), [(0, "root".into())]);
+    let frame = session.same_frame(&Ask::default()).expect("the window");
+    let mut exited = frame.rows.into_iter().next().expect("a row");
+    (exited.kind, exited.exited_uid) = (RowKind::Exited, Some(4_000_000_000));
+    session.details(&mut [&mut exited], Needs::USER);
+    session.user(0);
+    assert_eq!(told(), [(4_000_000_000, "4000000000".into()), (0, "root".into())]);
 }

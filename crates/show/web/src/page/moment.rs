@@ -16,6 +16,13 @@ pub(crate) trait Moment {
     fn is_anonymous(&self) -> bool;
     /// Details of the process whose leader has this account.
     fn known(&self, leader: AccountId) -> Option<Detail>;
+    /// Name of a user, as read for one of the user's processes.
+    fn user(&self, uid: u32) -> Option<String> {
+        let book = self.book();
+        let leaders = book.processes().filter_map(|(_, process)| process.leader);
+        let theirs = leaders.filter(|&l| book.task(l).is_some_and(|task| task.ident.uid == uid));
+        theirs.filter_map(|leader| self.known(leader)?.user.ok()).next()
+    }
     /// Figures from the kernel's files of control groups over the window, if they were read.
     fn group_files(&self) -> Option<Vec<GroupRow>>;
     fn findings(&self) -> Vec<Finding> {
@@ -59,6 +66,10 @@ impl Moment for Recorded<'_> {
 
     fn known(&self, leader: AccountId) -> Option<Detail> {
         self.replay.known(leader)
+    }
+
+    fn user(&self, uid: u32) -> Option<String> {
+        self.replay.user(uid)
     }
 
     fn group_files(&self) -> Option<Vec<GroupRow>> {

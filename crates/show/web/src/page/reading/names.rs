@@ -64,13 +64,9 @@ fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Mo
     }
 }
 
-/// A user's name, as read for one of the user's processes; else the id.
+/// A user's name; else the id.
 fn user(uid: u32, moment: &dyn Moment) -> String {
-    let book = moment.book();
-    let leaders = book.processes().filter_map(|(_, process)| process.leader);
-    let theirs = leaders.filter(|&leader| book.task(leader).is_some_and(|t| t.ident.uid == uid));
-    let mut names = theirs.filter_map(|leader| moment.known(leader)?.user.ok());
-    names.next().map_or_else(|| uid.to_string(), |name| escape_str(&name))
+    moment.user(uid).map_or_else(|| uid.to_string(), |name| escape_str(&name))
 }
 
 pub(super) fn shortened_path(path: &[u8]) -> String {
