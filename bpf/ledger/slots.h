@@ -3,6 +3,7 @@
 #ifndef EXACTOP_SLOTS_H
 #define EXACTOP_SLOTS_H
 
+#include "audit.h"
 #include "writer.h"
 
 static __always_inline bool take_free(__u32 *index)
@@ -43,6 +44,7 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	s->born = since;
 	s->cpu = bpf_get_smp_processor_id();
 	s->counted = state == EX_NEW ? 0 : EX_UNCOUNTED;
+	s->arrivals = arrivals_of(task);
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->delay_offset = task->sched_info.run_delay;
 	s->cum.utime = s->snap.utime = task->utime;

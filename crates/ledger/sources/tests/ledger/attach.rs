@@ -4,12 +4,12 @@
 use crate::books::Books;
 use crate::until;
 use exactop_model::ledger::window::Window;
-use exactop_model::{Counter, ErrorKind};
+use exactop_model::{Counter, ErrorKind, TaskSample};
 use exactop_sources::ledger::{LateEnd, Options};
 use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_testkit::wait;
 use exactop_workloads::herd::Wake;
-use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
+use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong, Spin};
 use std::time::Duration;
 
 #[test]
@@ -31,6 +31,26 @@ fn first_windows_close_under_load() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Their arrivals on a CPU before that are no unseen ones.
+#[test]
+fn tasks_that_wait_for_a_cpu_at_the_start_need_no_repair() {
+    let Some(_machine) = crate::machine() else { return };
+    let spin = Spin::start(40, None).expect("busy threads");
+    let tids = spin.threads();
+    let _ = rustix::process::setpriority_process(None, -19);
+    let mut books = Books::open(&Options::default());
+    let mut threads = Vec::new();
+    wait::until("a dispatch of each thread", || {
+        books.window(Duration::from_millis(20));
+        threads = books.book.tasks().filter(|task| tids.contains(&task.key.tid)).collect();
+        let is_seen = |task: &TaskSample| task.counters.get(Counter::Dispatches) > Some(0);
+        threads.len() == tids.len() && threads.iter().all(is_seen)
+    });
+    // The kernel may hide a switch of any of them.
+    let repaired = threads.iter().filter(|thread| thread.audit.repairs > 0).count();
+    assert!(repaired < tids.len() / 4, "{repaired} of {}", tids.len());
 }
 
 /// A hypervisor that stops the reader at this moment sometimes makes another end late.
