@@ -174,3 +174,19 @@ fn seconds_of_day(text: &str) -> Option<u64> {
 fn time_of_day(seconds: u64) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::SourceKind;
+
+    #[test]
+    fn interrupts_that_are_measured_again_are_recorded() {
+        for irq_again in [false, true] {
+            let empty = Snapshot::empty(Provenance::new(SourceKind::Ledger), 1);
+            let mut strings = Strings::default();
+            let row = machine(&Snapshot { irq_again, ..empty }, &mut strings);
+            assert_eq!(machine_of(&row, &strings).expect("a row").irq_again, irq_again);
+        }
+    }
+}

@@ -210,7 +210,6 @@ impl World {
         let source = if self.complete { SourceKind::Procfs } else { SourceKind::Ledger };
         let mut provenance = Provenance::new(source).with(Quality::Exact, &[Counter::RunNs]);
         provenance.reason = self.complete.then(|| "a reason".into());
-        provenance.irq = if n.is_multiple_of(5) { Quality::Missing } else { Quality::Exact };
         provenance.degraded =
             Some(Degraded { history: n % 2 == 1, brief: n % 4 > 1, threads: n % 8 > 3 });
         if !self.complete {
@@ -219,7 +218,7 @@ impl World {
         Snapshot {
             at_ns: self.at_ns,
             provenance,
-            irq_again: n.is_multiple_of(10),
+            irq_again: false,
             complete: self.complete,
             tasks,
             gone,
