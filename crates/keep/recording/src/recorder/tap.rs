@@ -36,8 +36,6 @@ impl Tap for Recorder {
     }
 
     fn user(&mut self, uid: u32, name: &str) {
-        if !self.page.users.contains_key(&uid) {
-            self.page.users.insert(uid, name.into());
-        }
+        self.page.users.entry(uid).or_insert_with(|| name.into());
     }
 }
