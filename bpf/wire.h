@@ -355,7 +355,7 @@ enum ex_why {
 	EX_BY_STEAL,
 	EX_BY_THROTTLE, /* its own quota was used up */
 	EX_BY_BRIEF,	/* too short to look for a culprit */
-	EX_BY_OLDER	/* longer ago than the CPU's stays reach */
+	EX_BY_OLDER	/* longer ago than the stays of the CPU reach, or ended unseen */
 };
 
 enum ex_book_sizes {

@@ -250,11 +250,12 @@ static __always_inline void book_brief(struct ex_slot *s, __u64 ns)
 
 /*
  * Books a task's waits that are charged and not booked yet. They were for `cpu` and ended at `to`.
- * Its own quota comes first: afterwards it waited for the CPU.
+ * Its own quota comes first: afterwards it waited for the CPU. A wait before the present one ended
+ * unseen, and nothing tells for which CPU it was.
  */
 __noinline int book_wait(struct ex_slot *s, __u32 cpu, __u64 to)
 {
-	__u64 ns, throttled, victim;
+	__u64 ns, throttled, victim, earlier;
 
 	if (!s)
 		return 0;
@@ -268,10 +269,14 @@ __noinline int book_wait(struct ex_slot *s, __u32 cpu, __u64 to)
 	ns -= throttled;
 	if (throttled)
 		book_pair(victim | EX_BY_THROTTLE, throttled, 1, s->epoch);
-	if (ns >= blame_floor_ns)
-		lay_over(cpu, victim, s->epoch, to - ns, to);
-	else
+	if (ns < blame_floor_ns) {
 		book_brief(s, ns);
+		return 0;
+	}
+	earlier = before_this_wait(s, ns, to);
+	if (earlier)
+		book_pair(victim | EX_BY_OLDER, earlier, 1, s->epoch);
+	lay_over(cpu, victim, s->epoch, to - (ns - earlier), to);
 	return 0;
 }
 

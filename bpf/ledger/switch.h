@@ -273,7 +273,7 @@ __noinline int until_queued(struct ex_cpu *c, struct ex_slot *s, __u64 now)
 			wait = now - s->since;
 	}
 	charge_off_cpu(c, s, now - wait, s->state);
-	s->since = now - wait;
+	s->since = s->wait_began = now - wait;
 	__sync_fetch_and_add(&repaired_wait_ns, wait);
 	return 0;
 }
@@ -342,7 +342,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 			begin_account(s, now);
 	}
 	if (sizes_waits)
-		size_wait(s, 1);
+		size_wait(s, now);
 	if (s->cum.dispatches && s->cpu != cpu)
 		s->cum.migrations++;
 	s->cum.dispatches++;

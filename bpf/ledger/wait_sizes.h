@@ -2,7 +2,8 @@
 /*
  * Histograms of waits, by party: each dispatch counts the whole wait that it ended, by its size,
  * also if the task changed its CPU meanwhile. A wait that ends without a dispatch adds its time
- * alone: the task ended, was found on a CPU, or became another party, whose wait begins then.
+ * alone: the task ended, was found on a CPU, left one unseen, or became another party, whose wait
+ * begins then.
  *
  * A slot counts what is in the histograms of its waits. So waits equal the histograms and the
  * change of what is in flight, if nothing is missing.
@@ -140,24 +141,39 @@ __noinline int add_size(__u64 size, __u64 ns, __u64 times, __u32 e)
 	return add_to_nobody(size, first + wait_places, ns, times, e);
 }
 
-/*
- * Puts a task's wait into the histogram of its party: `times` is 1 if a dispatch ends it, else 0. A
- * wait in which the group was throttled counts as preempted.
- */
-__noinline int size_wait(struct ex_slot *s, __u64 times)
+/* The part of `ns` of waits up to `to` that a task waited before its present wait began. */
+static __always_inline __u64 before_this_wait(struct ex_slot *s, __u64 ns, __u64 to)
 {
-	__u64 ns, size;
+	__u64 present = to - s->wait_began;
+
+	return present < ns ? ns - present : 0;
+}
+
+/*
+ * Puts a task's wait into the histogram of its party. `ended`: when a dispatch ended it; 0: none did.
+ * A wait in which the group was throttled counts as preempted. A wait before the present one ended
+ * without a dispatch.
+ */
+__noinline int size_wait(struct ex_slot *s, __u64 ended)
+{
+	__u64 ns, size, earlier;
 
 	if (!s)
 		return 0;
 	ns = waited(&s->cum) - s->waits.sized;
-	if (!(ns | times))
+	if (!ns && !ended)
 		return 0;
 	s->waits.sized += ns;
-	size = EX_PAIR_USED | (__u64)s->party << 16 | bucket_of(ns);
+	size = EX_PAIR_USED | (__u64)s->party << 16;
 	if (s->state == EX_LAT_PREEMPT || s->state == EX_THROTTLE)
 		size |= 1 << 8;
-	return add_size(size, ns, times, s->epoch);
+	if (ended) {
+		earlier = before_this_wait(s, ns, ended);
+		if (earlier)
+			add_size(size | bucket_of(earlier), earlier, 0, s->epoch);
+		ns -= earlier;
+	}
+	return add_size(size | bucket_of(ns), ns, !!ended, s->epoch);
 }
 
 #endif

@@ -78,7 +78,7 @@ pub enum Culprit {
     Throttled,
     /// The wait was too short to look for a culprit.
     Brief,
-    /// The wait began before the stays that the CPU remembers.
+    /// The wait began before the stays that the CPU remembers, or the kernel hid its end.
     Older,
     /// A task without an account, or no room in the table.
     Other,

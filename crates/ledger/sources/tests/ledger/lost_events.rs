@@ -2,12 +2,13 @@
 //! of the loss. The books close anyway, so they are no evidence here.
 
 use crate::books::{life_fault, Books};
+use exactop_model::blame::Culprit;
 use exactop_model::ledger::window::{ExitDelta, Window};
 use exactop_model::{Counter, ErrorKind};
-use exactop_sources::ledger::{Loss, LostEvent, Options};
+use exactop_sources::ledger::{BlameOptions, Loss, LostEvent, Options};
 use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_testkit::wait;
-use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
+use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
@@ -367,6 +368,29 @@ fn a_task_that_left_its_cpu_unseen_sleeps() {
         println!("{told}");
         assert!(waited_ns.abs_diff(kernel_ns) < lived_ns / 50, "{told}");
     }
+}
+
+/// Nothing tells for which CPU that wait was: it has no culprit, and is no part of the next wait.
+#[test]
+fn a_wait_that_ended_unseen_has_no_culprit() {
+    let Some(_machine) = crate::machine() else { return };
+    let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 2 };
+    let blame = Some(BlameOptions::default());
+    let mut books = Books::open(&Options { blame, ..losing(loss) });
+    let _busy = Spin::start(4, None).expect("busy threads");
+    let _sleeping = Sleeping::start(40);
+    let (mut ended_ns, mut older_ns) = (0, 0);
+    wait::until("waits that ended unseen", || {
+        let window = books.window(Duration::from_millis(200));
+        let blame = window.blame.as_ref().expect("a book");
+        let older = blame.pairs.iter().filter(|((_, culprit), _)| *culprit == Culprit::Older);
+        older_ns += older.map(|(_, booked)| booked.ns).sum::<u64>();
+        ended_ns += window.repaired_wait_ns.expect("repairs are counted");
+        ended_ns > 2_000_000_000
+    });
+    let told = format!("{older_ns} ns without a culprit, {ended_ns} ended unseen");
+    println!("{told}");
+    assert!(older_ns > ended_ns / 4, "{told}");
 }
 
 /// A lost switch belongs to a task, whose own counts show it.
