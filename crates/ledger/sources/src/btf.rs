@@ -4,6 +4,7 @@
 //! A name in the string section exists, but its kind is unknown. This is enough for tracepoints,
 //! whose typedefs are named `btf_trace_NAME`.
 
+use memchr::memmem;
 use std::collections::HashSet;
 
 /// `btf_header.magic`, in the byte order of the machine the kernel runs on.
@@ -12,19 +13,23 @@ const MAGIC: u16 = 0xEB9F;
 /// Prefix of the typedefs of tracepoints.
 const TRACEPOINT: &str = "btf_trace_";
 
+/// The same where a name begins.
+const TRACEPOINT_BEGINS: &[u8] = b"\0btf_trace_";
+
 /// Names found in BTF.
 pub(crate) struct Names(HashSet<String>);
 
 impl Names {
     /// Keeps tracepoints and the names in `also`. `None` if the bytes are no BTF of this machine.
     pub fn parse(btf: &[u8], also: &[&str]) -> Option<Names> {
-        let strings = strings(btf)?.split(|&b| b == 0);
-        // There are some 100,000 names: only the few that are kept become text.
-        let is_wanted = |name: &&[u8]| {
-            name.starts_with(TRACEPOINT.as_bytes())
-                || also.iter().any(|also| also.as_bytes() == *name)
-        };
-        let wanted = strings.filter(is_wanted).filter_map(|name| std::str::from_utf8(name).ok());
+        // A name begins after a zero, and ends with one: the section begins with the empty name.
+        let strings = strings(btf)?;
+        let begins = memmem::find_iter(strings, TRACEPOINT_BEGINS);
+        let tracepoints = begins.filter_map(|at| name_at(strings, at + 1));
+        let is_there =
+            |name: &&&str| memmem::find(strings, format!("\0{name}\0").as_bytes()).is_some();
+        let also = also.iter().filter(is_there).map(|name| name.as_bytes());
+        let wanted = tracepoints.chain(also).filter_map(|name| std::str::from_utf8(name).ok());
         Some(Names(wanted.map(String::from).collect()))
     }
 
@@ -70,11 +75,30 @@ impl<'a> Members<'a> {
 /// machine.
 #[cfg(feature = "bpf")]
 pub(crate) fn function(btf: &[u8], name: &str) -> Option<u32> {
+    number(btf, FUNCTION, name.as_bytes())
+}
+
+/// Type number of a tracepoint's typedef; `None` as in [`function`].
+#[cfg(feature = "bpf")]
+pub(crate) fn tracepoint(btf: &[u8], name: &str) -> Option<u32> {
+    number(btf, TYPEDEF, format!("{TRACEPOINT}{name}").as_bytes())
+}
+
+/// Number of the first type of a kind with this name.
+#[cfg(feature = "bpf")]
+fn number(btf: &[u8], kind: u32, name: &[u8]) -> Option<u32> {
     let (all, strings) = (Types(section(btf, 8)?), strings(btf)?);
-    let is_it = |of: &Type| of.is_function() && name_at(strings, of.name) == Some(name.as_bytes());
+    let is_it = |of: &Type| of.kind == kind && name_at(strings, of.name) == Some(name);
     let at = all.map_while(|of| of).position(|of| is_it(&of))?;
     u32::try_from(at + 1).ok()
 }
+
+/// BTF_KIND_TYPEDEF.
+#[cfg(feature = "bpf")]
+const TYPEDEF: u32 = 8;
+/// BTF_KIND_FUNC.
+#[cfg(feature = "bpf")]
+const FUNCTION: u32 = 12;
 
 /// Deepest nesting of structures without a name.
 const DEEPEST: usize = 8;
@@ -91,12 +115,6 @@ impl Type<'_> {
     /// BTF_KIND_STRUCT or BTF_KIND_UNION.
     fn is_structure(&self) -> bool {
         matches!(self.kind, 4 | 5)
-    }
-
-    /// BTF_KIND_FUNC.
-    #[cfg(feature = "bpf")]
-    fn is_function(&self) -> bool {
-        self.kind == 12
     }
 }
 
