@@ -1,16 +1,18 @@
 //! Loads and attaches an object's programs, by the table in `kernel_programs.rs`.
 
+use crate::bpf::beside::FreeProgram;
 use crate::bpf::fentry;
 use crate::bpf::kernel_types::KernelTypes;
-use crate::bpf::parts::{has_room_for_two, in_parts, Maps, Part};
+use crate::bpf::parts::{has_room_for_two, in_parts, is_beside, Maps};
 use crate::bpf::refusal::{self, NotAttached};
 use crate::bpf::skeleton::{Builder, Loaded, Open};
 use crate::btf::Names;
 use crate::error::SourceError;
 use crate::kernel_programs::{self, Attach, Kernels, Program};
 use libbpf_rs::skel::OpenSkel;
-use libbpf_rs::{Link, Object, ProgramMut};
+use libbpf_rs::{Link, Object, OpenProgramMut, ProgramMut};
 use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// The choice of programs for one attempt to load; the kernel's answer decides between attempts.
 #[derive(Clone, Copy)]
@@ -55,8 +57,8 @@ impl Attempt {
 pub struct InKernel<B: Builder, R> {
     /// Its maps and most of its programs.
     pub skel: Loaded<B>,
-    /// The programs that the kernel verified in a second thread; they share the maps.
-    pub beside: Option<Loaded<B>>,
+    /// The programs that a second thread loaded.
+    pub beside: Vec<FreeProgram>,
     /// Why the programs of which only loading can tell are missing, if they are.
     pub without: Option<String>,
     /// The result of the work done meanwhile.
@@ -104,20 +106,27 @@ pub fn load_those<B: Builder, R: Send>(
         }
         let takes =
             |program: &Program| wanted(program.attach) && attempt.takes(program, types.as_ref());
-        let in_two = has_room_for_two()
-            && kernel_programs::by_object(object)
-                .any(|row| takes(row) && Part::Beside.has(object, row));
-        let is_in = |part: Part, row: &Program| !in_two || part.has(object, row);
-        let prepare =
-            |part: Part| prepare::<B>(object, |row| takes(row) && is_in(part, row), &set_up);
-        let opened = refusal::attempt(|| prepare(Part::Main));
+        let open = || refusal::attempt(|| prepare::<B>(object, takes, &set_up));
+        let opened = open();
         if let Ok(open) = &opened {
             has_room(open)?;
         }
-        let again = in_two.then_some(|| prepare(Part::Beside));
-        match opened.and_then(|open| in_parts::<B, R>(open, again, &meanwhile)) {
-            Ok((skel, beside, meanwhile)) => {
-                return Ok(InKernel { skel, beside, without, meanwhile })
+        let are_beside =
+            kernel_programs::by_object(object).any(|row| takes(row) && is_beside(object, row));
+        let in_two = are_beside && has_room_for_two();
+        let row = |program: &OpenProgramMut| {
+            let row = row_of(object, program).filter(|row| in_two && takes(row));
+            row.filter(|row| is_beside(object, row))
+        };
+        let mut loaded = opened.and_then(|open| in_parts::<B, R>(open, row, &meanwhile));
+        if let Ok(None) = loaded {
+            // libbpf says more about a refused program.
+            loaded = open().and_then(|open| in_parts::<B, R>(open, |_| None, &meanwhile));
+        }
+        match loaded {
+            Ok(loaded) => {
+                let (skel, beside, meanwhile) = loaded.expect("only a second thread's fails so");
+                return Ok(InKernel { skel, beside, without, meanwhile });
             }
             // Some kernels refuse a tried program with any error. A user without the right to load
             // these programs cannot load the others either.
@@ -144,39 +153,81 @@ fn prepare<B: Builder>(
     // The skeleton borrows its storage; its users live about as long as the process does.
     let mut open = B::default().open(Box::leak(Box::new(MaybeUninit::uninit())))?;
     for mut program in open.open_object_mut().progs_mut() {
-        let row = kernel_programs::by_object(object).find(|row| program.name() == row.name);
-        program.set_autoload(row.is_some_and(&takes));
+        program.set_autoload(row_of(object, &program).is_some_and(&takes));
     }
     set_up(&mut open)?;
     Ok(open)
 }
 
-/// The programs in the loaded parts of an object, in the order of the table.
-pub fn loaded<'a>(
+/// The row of an object's program.
+fn row_of(object: &str, program: &OpenProgramMut) -> Option<&'static Program> {
+    kernel_programs::by_object(object).find(|row| program.name() == row.name)
+}
+
+/// A program in the kernel.
+enum InUse<'a> {
+    OfObject(ProgramMut<'a>),
+    Free(&'a FreeProgram),
+}
+
+/// Keeps a program attached until it is dropped.
+#[derive(Debug)]
+pub enum Attachment {
+    /// Of a program of an object.
+    OfObject(#[expect(dead_code)] Link),
+    /// Of a program that no object owns.
+    Free(#[expect(dead_code)] OwnedFd),
+}
+
+/// The programs of an object, and those beside it, in the order of the table.
+fn in_use<'a>(
     name: &str,
-    parts: impl Iterator<Item = &'a Object>,
-) -> Vec<(&'static Program, ProgramMut<'a>)> {
-    let programs = parts.flat_map(Object::progs_mut);
-    let mut programs: Vec<_> = programs.filter(|program| program.autoload()).collect();
+    object: &'a Object,
+    beside: &'a [FreeProgram],
+) -> Vec<(&'static Program, InUse<'a>)> {
+    let programs = object.progs_mut().filter(|program| program.autoload());
+    let mut programs: Vec<_> = programs.collect();
     let mut take = |row: &'static Program| {
+        if let Some(free) = beside.iter().find(|free| free.row.name == row.name) {
+            return Some((row, InUse::Free(free)));
+        }
         let at = programs.iter().position(|program| program.name() == row.name)?;
-        Some((row, programs.swap_remove(at)))
+        Some((row, InUse::OfObject(programs.swap_remove(at))))
     };
     kernel_programs::by_object(name).filter_map(&mut take).collect()
 }
 
-/// Attaches the programs of an object whose `Attach` is `wanted`.
+/// The descriptors of the programs of an object, and of those beside it, in the order of the table.
+pub fn descriptors(
+    name: &str,
+    object: &Object,
+    beside: &[FreeProgram],
+) -> Vec<(&'static Program, RawFd)> {
+    let programs = in_use(name, object, beside).into_iter();
+    let descriptor = |program: &InUse| match program {
+        InUse::OfObject(program) => program.as_fd().as_raw_fd(),
+        InUse::Free(program) => program.as_raw_fd(),
+    };
+    programs.map(|(row, program)| (row, descriptor(&program))).collect()
+}
+
+/// Attaches the programs of an object, and those beside it, whose `Attach` is `wanted`.
 ///
 /// # Errors
 /// The first program that could not be attached.
-pub fn attach<'a>(
+pub fn attach(
     name: &str,
-    parts: impl Iterator<Item = &'a Object>,
+    object: &Object,
+    beside: &[FreeProgram],
     when: impl Fn(Attach) -> bool,
-) -> Result<Vec<Link>, NotAttached> {
-    let attached = loaded(name, parts).into_iter().filter(|(row, _)| when(row.attach));
-    let attach = |(row, program): (&'static Program, ProgramMut<'_>)| {
-        program.attach().map_err(|error| NotAttached { name: row.name, error })
+) -> Result<Vec<Attachment>, NotAttached> {
+    let programs = in_use(name, object, beside).into_iter();
+    let attach = |(row, program): (&'static Program, InUse<'_>)| {
+        let attached = match program {
+            InUse::OfObject(program) => program.attach().map(Attachment::OfObject),
+            InUse::Free(program) => program.attach().map(Attachment::Free),
+        };
+        attached.map_err(|error| NotAttached { name: row.name, error })
     };
-    attached.map(attach).collect()
+    programs.filter(|(row, _)| when(row.attach)).map(attach).collect()
 }

@@ -5,6 +5,7 @@
 //! - the kernel's figures about loaded programs.
 
 pub(crate) mod batches;
+pub(crate) mod beside;
 pub(crate) mod fentry;
 pub(crate) mod iterator;
 pub(crate) mod kernel_types;
@@ -17,6 +18,8 @@ pub(crate) mod skeleton;
 pub(crate) mod spare;
 pub(crate) mod sums;
 pub(crate) mod task;
+#[cfg(test)]
+pub(crate) mod test_object;
 pub(crate) mod upkeep;
 
 /// Generated from bpf/enums.bpf.c by the build script.

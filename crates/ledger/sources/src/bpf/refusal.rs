@@ -237,8 +237,8 @@ pub fn failed(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::test_object::built;
     use libbpf_rs::{ErrorExt, ObjectBuilder};
-    use std::process::Command;
 
     /// A program that reads a 64-bit time as a signed 32-bit integer, which fits no kernel's BTF.
     const PROGRAM: &str = r#"
@@ -255,14 +255,7 @@ mod tests {
 
     #[test]
     fn a_field_that_does_not_fit_is_named_with_its_program() {
-        let dir = tempfile::tempdir().unwrap();
-        let (source, object) = (dir.path().join("misfit.c"), dir.path().join("misfit.o"));
-        fs::write(&source, PROGRAM).unwrap();
-        let clang = Command::new("clang")
-            .args(["-target", "bpf", "-mcpu=v3", "-g", "-O2", "-c", "-o"])
-            .args([&object, &source])
-            .status();
-        assert!(clang.expect("clang, which builds the BPF programs").success());
+        let (_dir, object) = built(PROGRAM);
         let load = || ObjectBuilder::default().open_file(&object)?.load().map(drop);
         let told = refused("the tests'", &attempt(load).expect_err("refused")).to_string();
         assert!(told.contains("program misfit: "), "{told}");

@@ -5,7 +5,8 @@ use super::load;
 use super::maps::Globals;
 use super::skel::{types, LedgerSkel};
 use super::Options;
-use crate::bpf::loading::InKernel;
+use crate::bpf::beside::FreeProgram;
+use crate::bpf::loading::{Attachment, InKernel};
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::plain::{bytes_of, from_bytes, plain};
 use crate::bpf::refusal::{self, NotAttached};
@@ -15,10 +16,9 @@ use crate::clock;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
 use libbpf_rs::skel::Skel;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramInput, ProgramMut};
 use std::io;
-use std::iter;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, RawFd};
 
 plain! { u32 u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_cum }
 plain! { types::ex_party types::ex_party_key types::ex_party_sum types::ex_unplaced }
@@ -77,14 +77,14 @@ pub struct KernelSide {
     pub sees_unthrottle: bool,
     /// Why the refill is not seen, if it is not.
     pub no_unthrottle: Option<String>,
-    /// The programs with counted cost and skipped runs, by the time of attaching. The objects below
-    /// own the descriptors.
+    /// The programs with counted cost and skipped runs, by the time of attaching. What stands below
+    /// owns the descriptors.
     counted: Vec<(Attach, RawFd)>,
-    links: Vec<Link>,
+    links: Vec<Attachment>,
     /// Dropped before the object, because its thread writes to the object's globals.
     growth: Growth,
-    /// The object with the program at sched_switch; it shares the maps of `skel`.
-    beside: Option<LedgerSkel<'static>>,
+    /// The programs that no object owns.
+    beside: Vec<FreeProgram>,
     skel: LedgerSkel<'static>,
 }
 
@@ -129,10 +129,10 @@ impl KernelSide {
             beside,
             skel,
         };
-        kernel.counted = loading::loaded(load::OBJECT, kernel.parts())
+        kernel.counted = loading::descriptors(load::OBJECT, kernel.skel.object(), &kernel.beside)
             .into_iter()
             .filter(|(row, _)| row.is_counted())
-            .map(|(row, program)| (row.attach, program.as_fd().as_raw_fd()))
+            .map(|(row, file)| (row.attach, file))
             .collect();
         let cpus = kernel.possible_cpus;
         kernel
@@ -182,12 +182,12 @@ impl KernelSide {
     }
 
     /// Attaches the programs with this `Attach`.
-    pub fn attach_those(&self, when: Attach) -> Result<Vec<Link>, SourceError> {
+    pub fn attach_those(&self, when: Attach) -> Result<Vec<Attachment>, SourceError> {
         self.attach_now(when).map_err(SourceError::from)
     }
 
-    fn attach_now(&self, when: Attach) -> Result<Vec<Link>, NotAttached> {
-        loading::attach(load::OBJECT, self.parts(), |then| then == when)
+    fn attach_now(&self, when: Attach) -> Result<Vec<Attachment>, NotAttached> {
+        loading::attach(load::OBJECT, self.skel.object(), &self.beside, |then| then == when)
     }
 
     /// Runs the iterator that gives every living task a slot.
@@ -384,10 +384,6 @@ impl KernelSide {
     pub fn free_group(&self, index: u32) -> Result<(), SourceError> {
         let pushed = self.skel.maps.free_groups.update(&[], &index.to_ne_bytes(), MapFlags::ANY);
         pushed.map_err(refusal::failed("cannot free an exited group"))
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &Object> {
-        iter::once(&self.skel).chain(&self.beside).map(Skel::object)
     }
 
     /// The programs with counted cost and skipped runs, with the time of attaching.

@@ -7,10 +7,10 @@
 
 use super::cost;
 use super::kernel_side::KernelSide;
+use crate::bpf::loading::Attachment;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
 use crate::source::{MeasurePolicy, SplitOptions};
-use libbpf_rs::Link;
 
 /// Rest of a group after it exceeded the budget, ns.
 const REST_NS: u64 = 30_000_000_000;
@@ -28,7 +28,7 @@ pub struct Optional {
     group: Group,
     when: MeasurePolicy,
     budget: f64,
-    links: Vec<Link>,
+    links: Vec<Attachment>,
     run: u32,
     rest_until_ns: u64,
     last: Option<(u64, u64)>,

@@ -1,7 +1,7 @@
 //! On-demand programs: loads and attaches an object, chooses processes, sizes maps, ends windows
 //! and counts losses (bpf/on_demand/on_demand.h).
 
-use crate::bpf::loading;
+use crate::bpf::loading::{self, Attachment};
 use crate::bpf::skeleton::{Builder, Loaded, Open};
 use crate::bpf::{refusal, upkeep};
 use crate::clock;
@@ -9,11 +9,10 @@ use crate::error::SourceError;
 use crate::kernel_programs::Attach;
 use exactop_model::on_demand::losses::Losses;
 use libbpf_rs::skel::{OpenSkel, Skel};
-use libbpf_rs::{libbpf_sys, Link, MapCore, MapFlags, MapType, Object, OpenMapMut};
+use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapType, Object, OpenMapMut};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::fs;
-use std::iter;
 use std::path::Path;
 
 /// Access to the variables that on_demand.h gives each object. The skeletons have different types,
@@ -79,7 +78,7 @@ pub struct Attached<B: OnDemand> {
     t0_ns: u64,
     /// Losses at the end of the last window.
     before: Losses,
-    links: Vec<Link>,
+    links: Vec<Attachment>,
     /// Maps and iterators.
     pub skel: Loaded<B>,
 }
@@ -116,8 +115,7 @@ impl<B: OnDemand> Attached<B> {
         let mut skel = load::<B>(pids, room, set_up)?;
         *B::epoch(&mut skel).expect("the object has globals") = 1;
         choose_processes(skel.object(), pids)?;
-        let object = iter::once(skel.object());
-        let links = loading::attach(B::OBJECT, object, |when| when != Attach::Never)?;
+        let links = loading::attach(B::OBJECT, skel.object(), &[], |when| when != Attach::Never)?;
         Ok(Attached { t0_ns: clock::now_ns(), before: Losses::default(), links, skel })
     }
 
