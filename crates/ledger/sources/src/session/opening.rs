@@ -74,11 +74,15 @@ fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Sourc
 
 #[cfg(feature = "bpf")]
 fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
+    use super::memory;
     use crate::ledger::{BlameOptions, Ledger, Options, WaitSizesOptions};
     let floor = |floor_ns| BlameOptions { floor_ns, ..BlameOptions::default() };
     let blame = split.blame_floor_ns.map(floor);
     let wait_sizes = blame.filter(|_| split.wait_sizes).map(|_| WaitSizesOptions::default());
-    Ok(Box::new(Ledger::open(&Options { split, blame, wait_sizes, ..Options::default() })?))
+    memory::end_phase();
+    let ledger = Ledger::open(&Options { split, blame, wait_sizes, ..Options::default() })?;
+    memory::end_phase();
+    Ok(Box::new(ledger))
 }
 
 #[cfg(feature = "bpf")]

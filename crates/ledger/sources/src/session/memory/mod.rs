@@ -18,11 +18,10 @@ impl Spare {
     /// session of several days also meets storms of tasks, which leave freed memory with the
     /// allocator.
     pub fn after_look(&mut self) {
-        if self.looks == 1 || (self.looks.is_multiple_of(LOOKS) && is_much(kept_bytes())) {
-            give_back();
-        }
-        if self.looks == 1 {
-            own_file::give_back();
+        match self.looks {
+            0 | 1 => end_phase(),
+            n if n.is_multiple_of(LOOKS) && is_much(kept_bytes()) => give_back(),
+            _ => {}
         }
         if std::mem::take(&mut self.is_urgent) {
             give_back();
@@ -34,6 +33,13 @@ impl Spare {
     pub fn give_back_next(&mut self) {
         self.is_urgent = true;
     }
+}
+
+/// Returns what only the phase of the start needed that ends here. Else the largest memory of the
+/// start would be the sum of its phases.
+pub(super) fn end_phase() {
+    give_back();
+    own_file::give_back();
 }
 
 fn is_much(bytes: u32) -> bool {
