@@ -13,7 +13,8 @@ use crate::kernel_programs::Attach;
 use libbpf_rs::libbpf_sys;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// Number of runs after which the mean is final.
+/// Number of runs after which the mean is final. On a quiet machine it is final sooner: at the next
+/// request for statistics.
 const ENOUGH_RUNS: u64 = 5_000;
 /// Number of runs before which there is no figure.
 const FEW_RUNS: u64 = 50;
@@ -22,6 +23,9 @@ const OTHER_LOAD: u64 = 4;
 /// Rate below which a machine counts as quiet, events a second. At this rate all events cost less
 /// than a fifth of a per cent of a CPU.
 const QUIET_PER_S: u64 = 2_000;
+/// Shortest time over which a rate of events says something about the load, ns. A window that ends
+/// at once may be a few milliseconds long: the start of one process is no load.
+const RATE_OVER_NS: u64 = 50_000_000;
 /// Longest wait for a first figure under a changed load, in steps of one millisecond, so that the
 /// present window gets its own figure.
 const WAITS: u32 = 5;
@@ -51,13 +55,15 @@ pub struct Cost {
     attached: Measured,
     /// Statistics at the start of this calibration.
     base: ProgramStats,
+    /// Instant of the first figure of this calibration, ns.
+    figure_ns: Option<u64>,
     ns_per_event: Option<f64>,
     /// Rate of events when the cost was measured, events a second.
     per_s: u64,
     events: u64,
     ns: f64,
-    /// Instant at which events were counted last, ns.
-    counted_ns: Option<u64>,
+    /// Number of events and instant, ns, at which the rate was measured last.
+    rated: Option<(u64, u64)>,
 }
 
 impl Cost {
@@ -70,18 +76,19 @@ impl Cost {
             asked_ns: None,
             attached: Measured::default(),
             base: ProgramStats::default(),
+            figure_ns: None,
             ns_per_event: None,
             per_s: 0,
             events: 0,
             ns: 0.0,
-            counted_ns: None,
+            rated: None,
         }
     }
 
-    /// Adds the cost of the events up to now. Asks the kernel for the programs' statistics in
-    /// each window of a calibration, else every five seconds and in the `last` window. `attached` says which optional programs
-    /// are attached. Returns the number of skipped runs at the last request: a skipped run makes the
-    /// window inexact in which it becomes known.
+    /// Adds the cost of the events up to now. Asks the kernel for the programs' statistics every five
+    /// seconds, in the `last` window, and in each window until a calibration has a figure. `attached`
+    /// says which optional programs are attached. Returns the number of skipped runs at the last
+    /// request: a skipped run makes the window inexact in which it becomes known.
     pub fn review(
         &mut self,
         kernel: &KernelSide,
@@ -92,15 +99,16 @@ impl Cost {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
         self.events = events;
-        if let Some(per_s) = self.rate(new, now_ns).filter(|&now| is_other(now, self.per_s)) {
-            self.calibrate_anew(kernel, per_s);
+        if let Some(per_s) = self.rate(now_ns).filter(|&now| is_other(now, self.per_s)) {
+            self.calibrate_anew(kernel, per_s, now_ns);
         }
         self.attached.split |= attached.split;
         self.attached.irq |= attached.irq;
-        if last || self.stats.is_some() || is_due(self.asked_ns, now_ns) {
+        let lacks_figure = self.stats.is_some() && self.figure_ns.is_none();
+        if last || lacks_figure || is_due(self.asked_ns, now_ns) {
             self.asked_ns = Some(now_ns);
             let since = std::mem::replace(&mut self.attached, attached);
-            self.ask(kernel, |when| match when {
+            self.ask(kernel, now_ns, |when| match when {
                 Attach::Split => since.split,
                 Attach::Interrupts => since.irq,
                 // Only the reader runs it, and no interrupt runs it again.
@@ -124,14 +132,18 @@ impl Cost {
         self.ns_per_event
     }
 
-    /// Rate of events since the last count, events a second.
-    fn rate(&mut self, new: u64, now_ns: u64) -> Option<u64> {
-        let elapsed_ns = now_ns.checked_sub(self.counted_ns.replace(now_ns)?)?;
-        (u128::from(new) * 1_000_000_000).checked_div(elapsed_ns.into())?.try_into().ok()
+    /// Rate of events since the last rate, events a second, if that is long enough ago.
+    fn rate(&mut self, now_ns: u64) -> Option<u64> {
+        let now = (self.events, now_ns);
+        let (events, at_ns) = *self.rated.get_or_insert(now);
+        let elapsed_ns = now_ns.checked_sub(at_ns).filter(|&ns| ns >= RATE_OVER_NS)?;
+        self.rated = Some(now);
+        let new = u128::from(self.events.saturating_sub(events));
+        (new * 1_000_000_000).checked_div(elapsed_ns.into())?.try_into().ok()
     }
 
     /// Measures the cost of an event under a changed load, at once if there are enough events.
-    fn calibrate_anew(&mut self, kernel: &KernelSide, per_s: u64) {
+    fn calibrate_anew(&mut self, kernel: &KernelSide, per_s: u64, now_ns: u64) {
         if !self.wanted {
             return;
         }
@@ -140,10 +152,10 @@ impl Cost {
         }
         self.known = program_stats(kernel);
         self.base = sum(&self.known);
-        self.per_s = per_s;
+        (self.per_s, self.figure_ns) = (per_s, None);
         for _ in 0..WAITS {
             std::thread::sleep(std::time::Duration::from_millis(1));
-            if self.ask(kernel, |_| true) {
+            if self.ask(kernel, now_ns, |_| true) {
                 break;
             }
         }
@@ -151,7 +163,12 @@ impl Cost {
 
     /// Requests the statistics of the programs that `may_have_run` since the last request, or of
     /// all programs during a calibration. Returns true if this calibration has a figure.
-    fn ask(&mut self, kernel: &KernelSide, may_have_run: impl Fn(Attach) -> bool) -> bool {
+    fn ask(
+        &mut self,
+        kernel: &KernelSide,
+        now_ns: u64,
+        may_have_run: impl Fn(Attach) -> bool,
+    ) -> bool {
         let all = self.stats.is_some() || self.known.len() != kernel.counted().len();
         self.known.resize(kernel.counted().len(), ProgramStats::default());
         for (known, &(when, fd)) in self.known.iter_mut().zip(kernel.counted()) {
@@ -166,7 +183,8 @@ impl Cost {
         }
         let time_ns = now.run_time_ns.saturating_sub(self.base.run_time_ns);
         self.ns_per_event = Some(time_ns as f64 / runs as f64);
-        if runs >= ENOUGH_RUNS {
+        let figure_ns = *self.figure_ns.get_or_insert(now_ns);
+        if runs >= ENOUGH_RUNS || now_ns >= figure_ns + ASK_EVERY_NS {
             self.stats = None;
         }
         true
@@ -255,6 +273,20 @@ mod tests {
             due
         });
         assert_eq!(asks.count(), 2, "in ten seconds");
+    }
+
+    #[test]
+    fn the_start_of_a_process_is_no_load() {
+        let mut cost = Cost::start(false);
+        let mut rate = |events, ms: u64| {
+            cost.events = events;
+            cost.rate(ms * 1_000_000)
+        };
+        assert_eq!(rate(1_000, 5_000), None, "the first");
+        assert_eq!(rate(1_100, 6_000), Some(100));
+        assert_eq!(rate(1_300, 6_007), None, "200 events in a window that ended at once");
+        assert_eq!(rate(1_400, 7_000), Some(300), "over both windows");
+        assert_eq!(rate(6_400, 7_050), Some(100_000));
     }
 
     #[test]
