@@ -101,6 +101,10 @@ while read -r name told needs; do
     begin=$SECONDS how=passed
     # shellcheck disable=SC2086 # none or one word
     make "$name" $told 2>&1 </dev/null | tee "$logs/$name.log" || { how=FAILED failed=1; }
-    printf '%-16s  %-6s  %6d s\n' "$name" "$how" $((SECONDS - begin)) >>"$table"
+    # A test that needs a quiet machine prints this instead of failing.
+    but=
+    [[ $how == FAILED ]] || ! grep -q 'not measured: ' "$logs/$name.log" ||
+        but=', but the machine was too busy for some figures'
+    printf '%-16s  %-6s  %6d s%s\n' "$name" "$how" $((SECONDS - begin)) "$but" >>"$table"
 done < <(grep . <<<"$targets")
 exit $failed

@@ -5,10 +5,11 @@
 //! Each chore is a module with its own arguments; this file only dispatches.
 //!
 //! Modules: `vm` (programs on Debian's kernels in an emulated machine; `guest/` runs there),
-//! `bench`, `fuzz` (every target for a time), `hostile` (kills, crowds, names, limits, storms: the
-//! table of docs/explanation/security.md).
+//! `bench`, `hostile` (kills, crowds, names, limits, storms: the table of
+//! docs/explanation/security.md), `children` (processes that end with xtask).
 
 mod bench;
+mod children;
 mod hostile;
 mod vm;
 

@@ -1,10 +1,10 @@
 //! Cost of BPF programs by the kernel's run-time statistics.
 
 use anyhow::{Context, Result};
+use libbpf_rs::libbpf_sys;
 use std::collections::BTreeMap;
 use std::fs;
-
-const SWITCH: &str = "/proc/sys/kernel/bpf_stats_enabled";
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Runs and time of programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,26 +26,25 @@ impl Runs {
     }
 }
 
-/// The kernel's statistics, on while this value lives, then as before.
+/// The kernel's statistics, on while this value lives.
 pub struct Measured {
-    before: String,
+    _statistics: OwnedFd,
 }
 
 impl Measured {
-    /// Turns the statistics on.
+    /// Turns the statistics on (bpf(2), BPF_ENABLE_STATS).
     ///
     /// # Errors
     /// The kernel does not permit it.
     pub fn on() -> Result<Measured> {
-        let before = fs::read_to_string(SWITCH).with_context(|| format!("reading {SWITCH}"))?;
-        fs::write(SWITCH, "1\n").with_context(|| format!("writing {SWITCH}"))?;
-        Ok(Measured { before })
-    }
-}
-
-impl Drop for Measured {
-    fn drop(&mut self) {
-        let _ = fs::write(SWITCH, &self.before);
+        // SAFETY: the call takes a number and returns a descriptor or an error.
+        let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+        if fd < 0 {
+            let refusal = std::io::Error::from_raw_os_error(-fd);
+            return Err(refusal).context("turning on the run-time statistics of BPF programs");
+        }
+        // SAFETY: the kernel just opened this descriptor for us.
+        Ok(Measured { _statistics: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A running tool on a terminal or a pipe: its output is read, and it is ended in time.
 
 use super::terminal;
+use crate::children::end_with_us;
 use anyhow::{anyhow, Context, Result};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{kill_process, pidfd_open, Pid, PidfdFlags, Signal};
@@ -67,6 +68,7 @@ impl Running {
         needle: &'static str,
     ) -> Result<Running> {
         let program = command.get_program().to_string_lossy().into_owned();
+        end_with_us(command);
         let (child, source, keyboard) =
             open(command, surface).with_context(|| format!("starting {program}"))?;
         let output = Arc::new(Output::default());

@@ -1,9 +1,9 @@
 //! The emulated machine: starts it, passes its console on, and stops it at the timeout.
 
 use super::{EXIT_GUEST_DIED, EXIT_TIMEOUT};
+use crate::children::end_with_us;
 use anyhow::{bail, Context, Result};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
@@ -94,12 +94,7 @@ impl Machine<'_> {
         command.args(self.topology());
         command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initrd);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let die_with_parent = || {
-            let signal = Some(rustix::process::Signal::KILL);
-            Ok(rustix::process::set_parent_process_death_signal(signal)?)
-        };
-        // SAFETY: one system call, which allocates nothing and takes no lock.
-        unsafe { command.pre_exec(die_with_parent) };
+        end_with_us(&mut command);
         command.spawn().context("starting qemu")
     }
 
