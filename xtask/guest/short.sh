@@ -116,7 +116,7 @@ cheap_to_load() {
     [ $most -gt 1000 ] && [ $most -lt 36000 ] || failed "$most verified instructions of a program"
 }
 
-# Records ten seconds of windows from the first one on; the commands that read them come after.
+# Records six seconds of windows from the first one on; the commands that read them come after.
 record() {
     "$exactop" record -d 0.5 --dir /tmp/recorded >/tmp/err 2>&1 &
     recorder=$!
@@ -128,9 +128,9 @@ record() {
     done
     cheap_to_load $recorder
     from=$(now)
-    sleep 5
+    sleep 3
     half=$(now)
-    sleep 5
+    sleep 3
     kill $recorder
     wait $recorder
     # The signal ends it.
@@ -148,7 +148,7 @@ replay() {
 }
 
 two_halves() {
-    prints "$exactop" diff -a "$from+5s" -b "$half+5s" /tmp/recorded
+    prints "$exactop" diff -a "$from+3s" -b "$half+3s" /tmp/recorded
 }
 
 report() {

@@ -8,7 +8,7 @@ use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::{BlameOptions, Loss, LostEvent, Options};
 use exactop_sources::{MeasurePolicy, SplitOptions};
 use exactop_testkit::wait;
-use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};
+use exactop_workloads::workloads::{AutoReaped, ExitingThreads, ForkStorm, PipePingPong, Spin};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
@@ -171,13 +171,15 @@ fn of_cpus(window: &Window) -> u64 {
     window.cpus.iter().map(|cpu| missed(cpu).expect("this kernel has the witness")).sum()
 }
 
-/// Births and exits are frequent enough for one loss in ten thousand only if nothing else uses the
-/// CPUs.
+/// Births and exits are frequent enough for one loss in ten thousand only if most processes execute
+/// no program, and if nothing else uses the CPUs.
 fn loads(loss: Loss) -> impl Sized {
     let is_of_lives = matches!(loss.event, LostEvent::Birth | LostEvent::Exit);
     let switches = !(is_of_lives && is_rare(loss));
+    let brief = || AutoReaped::start(8, Duration::from_micros(10)).expect("brief processes");
     (
-        ForkStorm::start(if switches { 1 } else { 4 }).expect("a fork storm"),
+        ForkStorm::start(1).expect("a fork storm"),
+        (!switches).then(brief),
         switches.then(|| PipePingPong::start(40).expect("ping-pong")),
         switches.then(|| ExitingThreads::start(1).expect("exits")),
     )
