@@ -54,21 +54,18 @@ enum ex_cpu_word {
 	EX_CPU_LEAVING = 0x80000000 /* that CPU is taking the owner off, unseen */
 };
 
-/* Cumulative figures of a task: nanoseconds and counts. */
+/* Cumulative figures of a task: nanoseconds and counts. Those of each switch come first. */
 struct ex_cum {
 	__u64 ns[EX_NS];
 	__u64 utime; /* task_struct.utime, tick-sampled */
 	__u64 stime;
+	__u64 min_flt; /* task_struct.min_flt */
+	__u64 maj_flt;
 	__u64 dispatches;
 	__u64 vcx;
 	__u64 icx;
 	__u64 wakeups;
-	__u64 migrations;
-	__u64 signals;	/* delivered to a handler or default action */
-	__u64 syscalls; /* while the split is measured */
-	__u64 given;	/* wake-ups given to others */
-	__u64 min_flt;	/* task_struct.min_flt */
-	__u64 maj_flt;
+	__u64 given;   /* wake-ups given to others */
 	__u32 missed;  /* switches of the task that the kernel counted and did not show */
 	__u32 repairs; /* repairs of the task; of a group: repaired tasks */
 	/*
@@ -80,6 +77,9 @@ struct ex_cum {
 	__s64 run_bias;
 	__s64 lat_error;
 	__s64 lat_bias;
+	__u64 migrations;
+	__u64 signals;	/* delivered to a handler or default action */
+	__u64 syscalls; /* while the split is measured */
 };
 
 /* The kernel's own counts of a task, from before its account. */
@@ -105,44 +105,46 @@ struct ex_wait_cum {
  * boundary stores snap, epoch, cum in this order. So a reader that finds the boundary's epoch takes
  * snap. If it finds an older epoch before and after its copy, it takes cum and adds the time since
  * `since`.
+ *
+ * What each switch needs comes first, up to cum.lat_bias: on a quiet machine each cache line is a
+ * miss.
  */
 struct ex_slot {
-	__u64 task;   /* address of the task_struct; 0: free */
-	__u64 serial; /* never reused */
-	__u64 since;  /* time up to which `state` is charged */
-	__u64 born;   /* begin of the account */
+	__u64 task;  /* address of the task_struct; 0: free */
+	__u64 since; /* time up to which `state` is charged */
 	__u32 epoch;
 	__u32 state;
 	__u32 cpu;
 	__u32 kstate; /* prev_state of the last switch-out; exit_state when dead */
-	__u32 snap_state;
-	__u32 snap_cpu;
-	__u32 snap_kstate;
-	__u32 exit_flags;
-	struct ex_ident id; /* its cgroup changes with `set` */
-	__u64 set;	    /* address of the css_set from which its cgroup was read */
-	__u64 snap_cgroup;
-	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
-	__u64 woken_at; /* woken while it was still leaving its CPU; 0: not */
+	__u64 set;    /* address of the css_set from which its cgroup was read */
+	__u64 serial;	    /* never reused */
 	__u64 exec_offset;  /* at the last look: sum_exec_runtime less its time on CPUs here */
 	__u64 delay_offset; /* at the last look: sched_info.run_delay less its waits here */
+	__u64 sum_exec;	    /* sum_exec_runtime at the last switch-in */
 	__s64 queue_offset; /* begin of its wait here, less its begin in the run queue */
-	__u64 wait_began; /* begin of its wait here */
-	__u32 counted; /* nvcsw + nivcsw at its last switch-out */
-	__u16 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
-	__u16 fault_text; /* its last page fault was on an instruction */
+	__u64 wait_began;   /* begin of its wait here */
+	__u64 woken_at; /* woken while it was still leaving its CPU; 0: not */
+	__u32 counted;	/* nvcsw + nivcsw at its last switch-out */
+	__u32 arrivals; /* sched_info.pcount at the begin of its wait */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
+	__u8 mode;     /* EX_USR or EX_SYS, if split_run is the present one */
+	__u8 fault_text; /* its last page fault was on an instruction */
 	__u16 party; /* number of its party in the blame book; 0: none */
-	__u16 snap_party;
-	__u32 tree;	  /* the followed tree that it belongs to; 0: none; inherited */
+	__u32 tree; /* the followed tree that it belongs to; 0: none; inherited */
 	struct ex_wait_cum waits;
 	struct ex_cum cum;
 	struct ex_cum snap;
 	struct ex_wait_cum snap_waits;
 	struct ex_before before; /* 0 if the account began with the task, or when the ledger did */
-	__u32 arrivals; /* sched_info.pcount at the begin of its wait */
-	__u32 unused;
+	struct ex_ident id;	 /* its cgroup changes with `set` */
+	__u64 born;		 /* begin of the account */
+	__u64 snap_cgroup;
+	__u32 snap_cpu;
+	__u32 snap_kstate;
+	__u32 exit_flags;
+	__u16 snap_party;
+	__u16 snap_state;
 };
 
 /* A process whose children begin a followed tree. */
@@ -188,25 +190,25 @@ struct ex_zombie {
 	__u32 tree;
 };
 
-/* Where a CPU's time went. */
+/* Where a CPU's time went. Figures of each switch come first. */
 struct ex_cpu_cum {
 	__u64 task;
-	__u64 unnamed;
 	__u64 idle;
-	__u64 offline;
 	__u64 steal;	  /* all of it */
 	__u64 steal_idle; /* the part that hit no task's account */
+	__u64 irq;	/* all of it */
+	__u64 irq_idle; /* the part that hit no task's account */
 	__u64 switches;
+	__u64 missed; /* switches that the kernel counted and did not show */
+	__u64 unnamed;
+	__u64 offline;
 	__u64 watched;
 	__u64 watched_dispatches;
 	__u64 no_name; /* executed by tasks that exited with no group free; in `task` of some CPU */
 	__u64 no_name_steal;
-	__u64 irq;	/* all of it */
-	__u64 irq_idle; /* the part that hit no task's account */
 	__u64 no_name_irq;
 	__u64 no_name_tasks; /* number of these tasks */
 	__u64 no_name_processes; /* number of whole processes among them */
-	__u64 missed; /* switches that the kernel counted and did not show */
 };
 
 /* steal_raw and kernel_switches before the first look. */
@@ -238,6 +240,9 @@ struct ex_segment {
 	__u32 irq;
 	__u32 pad;
 };
+
+/* Slots that a CPU keeps for the next births on it. */
+enum ex_spares { EX_SPARES = 4 };
 
 /* Who is on a CPU, and who was before; the stays before these are in its part of the blame book. */
 struct ex_stays {
@@ -273,10 +278,11 @@ struct ex_cpu {
 	__s64 came_ahead;      /* arrival less its clock for tasks */
 	__u32 irq_run;	       /* the measurement of interrupts in which it had a switch */
 	__u32 barrier;	       /* written only to order other stores */
-	__u64 line2[6];
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
 	struct ex_cpu_cum snap;
+	__u32 spares[EX_SPARES]; /* slots for births, each plus 1 (ledger/slots.h); 0: none */
+	__u32 pad[8];		 /* whole cache lines */
 };
 
 /* A process in a chain of ancestors. */
@@ -434,7 +440,7 @@ enum ex_error {
 
 _Static_assert(sizeof(struct ex_cum) == 264, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 72, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 840, "ex_slot");
+_Static_assert(sizeof(struct ex_slot) == 832, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 576, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 72, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 824, "ex_group");

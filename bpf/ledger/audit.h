@@ -129,19 +129,24 @@ static __always_inline __u64 if_searching(struct ex_slot *s, struct task_struct 
 
 /*
  * Adds the difference since the last comparison. `ahead`: our clock less the kernel's task clock at
- * its last count. If `searching` is set, a missing time of at most one search counts as bias
- * instead of error.
+ * its last count. If `leaves` is set and the CPU may be searching, a missing time of at most one
+ * search counts as bias instead of error.
  */
-static __always_inline void hold_run_time(struct ex_cpu *c, struct ex_slot *s, __u64 sum_exec,
-					  __s64 ahead, __u64 begun, __u64 searching)
+static __always_inline void hold_run_time(struct ex_cpu *c, struct ex_slot *s,
+					  struct task_struct *task, __u64 sum_exec, __s64 ahead,
+					  __u64 begun, bool leaves)
 {
-	__u64 offset = sum_exec - on_cpus(s);
-	__u64 error = (s->exec_offset - offset - (ahead - c->came_ahead)) & begun;
-	__u64 search = error & searching & ~if_any(error >> EX_SEARCH_BITS);
+	__u64 offset = sum_exec - on_cpus(s), error, search = 0;
 
+	error = (s->exec_offset - offset - (ahead - c->came_ahead)) & begun;
+	s->exec_offset = offset;
+	/* Nearly always; else it needs a cache line of the slot that nothing else here needs. */
+	if (!error)
+		return;
+	if (leaves)
+		search = error & if_searching(s, task) & ~if_any(error >> EX_SEARCH_BITS);
 	s->cum.run_error += error - search;
 	s->cum.run_bias += search;
-	s->exec_offset = offset;
 }
 
 static __always_inline void hold_waits(struct ex_slot *s, struct task_struct *task, __u64 begun)
@@ -167,8 +172,7 @@ static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 		struct rq *rq = run_queue_of(task);
 		__u64 counted_at = task->se.exec_start;
 
-		hold_run_time(c, s, task->se.sum_exec_runtime, now - counted_at, begun,
-			      if_searching(s, task));
+		hold_run_time(c, s, task, task->se.sum_exec_runtime, now - counted_at, begun, true);
 		/* The CPU's search for another task is charged to no task. */
 		s->cum.run_bias += (c->clock_offset + rq->clock_task - counted_at - c->came_offset) &
 				   begun;
@@ -193,7 +197,7 @@ static __always_inline void audit_staying(struct ex_cpu *c, struct ex_slot *s,
 		counted_at = READ_ONCE(se->exec_start);
 		if (sum_exec == READ_ONCE(se->sum_exec_runtime) &&
 		    counted_at == READ_ONCE(se->exec_start)) {
-			hold_run_time(c, s, sum_exec, now - counted_at, begun, 0);
+			hold_run_time(c, s, task, sum_exec, now - counted_at, begun, false);
 			c->came_ahead = now - counted_at;
 		}
 	}

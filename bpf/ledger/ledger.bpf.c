@@ -122,7 +122,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	if (!tree)
 		tree = mine ? mine->tree : inherited_tree(parent);
 	s->tree = tree;
-	if (!claim(st, s, index)) {
+	if (!claim(task, st, s, index)) {
 		s = slot_of(task, &index);
 		if (s)
 			s->tree = tree;
@@ -213,6 +213,7 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
+	struct task_struct *owner;
 	struct ex_slot *s;
 	__u32 index;
 
@@ -221,6 +222,10 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	if (!s || s->state == EX_DEAD || s->state == EX_FREE)
 		return 0;
 	bpf_probe_read_kernel_str(s->id.comm, sizeof(s->id.comm), comm);
+	/* It ended just now, and the name is that of the slot's next owner. */
+	owner = (void *)READ_ONCE(s->task);
+	if (owner && owner != task)
+		bpf_probe_read_kernel_str(s->id.comm, sizeof(s->id.comm), &owner->comm);
 	list_dirty(last_boundary(bpf_ktime_get_ns()).epoch, index);
 	return 0;
 }
@@ -256,7 +261,7 @@ static __always_inline void free_slot(struct ex_cpu *c, struct storage *st, stru
 		return;
 	}
 	end_unseen(c, s, index, depth);
-	release_slot(s, task, index);
+	release_slot(c, s, task, index);
 }
 
 /*
@@ -275,8 +280,6 @@ int BPF_PROG(on_free, struct task_struct *p)
 	if (!c || !st || is_lost(c, EX_EV_OTHER) || lose_kind == EX_LOSE_ENDS_AND_RELEASES)
 		return 0;
 	s = slot_of(p, &index);
-	if (s && s->task != (__u64)p)
-		s = NULL;
 	stay();
 	depth = enter(c);
 	if (p->pid == p->tgid && !st->process_counted && (st->slot_plus_1 || st->zombie))

@@ -330,7 +330,7 @@ int seed(struct bpf_iter__task *ctx)
 	if (blame)
 		follow_party(s);
 	list_dirty(READ_ONCE(epoch), index);
-	if (!claim(st, s, index))
+	if (!claim(task, st, s, index))
 		return 0;
 	/* From here on events find the slot. Only if none came, the task's present state counts. */
 	state = state_of(task);

@@ -18,17 +18,50 @@ static __always_inline bool take_free(__u32 *index)
 	/* The reader may still need the task that ended here after the last boundary. */
 	if ((__s32)(s->epoch - READ_ONCE(read_epoch)) <= 0)
 		return true;
-	if (bpf_map_push_elem(&free_slots, index, 0))
-		count_error(EX_ERR_FREE_LIST);
+	put_free(*index);
+	return false;
+}
+
+/*
+ * A CPU keeps some slots for the next births on it: their memory is in its caches. The reader needs
+ * none of them: the task of each was born and ended between two boundaries. An interrupt may free or
+ * take one too, so each step is one atomic.
+ */
+static __always_inline bool take_spare(struct ex_cpu *c, __u32 *index)
+{
+	__u32 spare;
+
+	_Pragma("unroll") for (int i = 0; i < EX_SPARES; i++) {
+		spare = READ_ONCE(c->spares[i]);
+		if (spare && __sync_val_compare_and_swap(&c->spares[i], spare, 0) == spare) {
+			*index = spare - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Keeps a slot that no task has any more; false if it is not for this, or if there are enough. */
+static __always_inline bool keep_spare(struct ex_cpu *c, struct ex_slot *s, __u32 index)
+{
+	/* Set before the task's first event, and at a boundary by its next one. */
+	if (s->snap_state != EX_NEW)
+		return false;
+	_Pragma("unroll") for (int i = 0; i < EX_SPARES; i++) {
+		if (!READ_ONCE(c->spares[i]) &&
+		    !__sync_val_compare_and_swap(&c->spares[i], 0, index + 1))
+			return true;
+	}
 	return false;
 }
 
 static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 state,
 						__u64 since, __u32 *index)
 {
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 
-	if (!take_free(index) && !take_index(EX_TABLE_SLOTS, index))
+	if (!(c && take_spare(c, index)) && !take_free(index) && !take_index(EX_TABLE_SLOTS, index))
 		return NULL;
 	s = slot_at(*index);
 	if (!s)
@@ -73,10 +106,13 @@ static __always_inline void begin_account(struct ex_slot *s, __u64 now)
  * Gives a slot to a task. At a birth the iterator may run at the same time: one of the two is
  * first, and the other frees its slot.
  */
-static __always_inline bool claim(struct storage *st, struct ex_slot *s, __u32 index)
+static __always_inline bool claim(struct task_struct *task, struct storage *st, struct ex_slot *s,
+				  __u32 index)
 {
-	if (!__sync_val_compare_and_swap(&st->slot_plus_1, 0, index + 1))
+	if (!__sync_val_compare_and_swap(&st->slot_plus_1, 0, index + 1)) {
+		note_found(task, index + 1);
 		return true;
+	}
 	give_back(s, index);
 	return false;
 }
@@ -87,19 +123,23 @@ static __always_inline bool claim(struct storage *st, struct ex_slot *s, __u32 i
  * rename by another thread looks at tasks that are not its own and not protected by the scheduler's
  * locks. It sees that the slot has changed its owner.
  */
-static __always_inline void release_slot(struct ex_slot *s, struct task_struct *task, __u32 index)
+static __always_inline void release_slot(struct ex_cpu *c, struct ex_slot *s,
+					 struct task_struct *task, __u32 index)
 {
 	struct storage *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (st)
 		*(volatile __u32 *)&st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
-	give_back(s, index);
+	empty(s);
+	store_barrier(c);
+	if (!keep_spare(c, s, index))
+		put_free(index);
 }
 
+/* By its storage: the kernel verifies the way through the cache with each way from here on. */
 static __always_inline __u32 tree_of(struct task_struct *task)
 {
-	__u32 index;
-	struct ex_slot *s = slot_of(task, &index);
+	struct ex_slot *s = slot_at(stored_slot_plus_1_of(task) - 1);
 
 	return s ? s->tree : 0;
 }
@@ -194,7 +234,7 @@ static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32
 	if (!s)
 		return NULL;
 	s->tree = inherited_tree(task);
-	return claim(st, s, *index) ? s : NULL;
+	return claim(task, st, s, *index) ? s : NULL;
 }
 
 #endif

@@ -139,7 +139,7 @@ __noinline int end_current(struct ex_cpu *c, struct ex_slot *s, __u32 index, __u
 	fold(c, s, bpf_get_smp_processor_id(), now, e);
 	if (task->exit_state & EXIT_ZOMBIE)
 		list_zombie(s, task, now);
-	release_slot(s, task, index);
+	release_slot(c, s, task, index);
 	return 0;
 }
 

@@ -66,12 +66,22 @@ static __always_inline bool begin_to_leave(struct ex_slot *s, __u32 cpu)
 	return __sync_val_compare_and_swap(&s->cpu, cpu, cpu | EX_CPU_LEAVING) == cpu;
 }
 
-static __always_inline void give_back(struct ex_slot *s, __u32 index)
+static __always_inline void empty(struct ex_slot *s)
 {
 	s->state = EX_FREE;
 	s->task = 0;
+}
+
+static __always_inline void put_free(__u32 index)
+{
 	if (bpf_map_push_elem(&free_slots, &index, 0))
 		count_error(EX_ERR_FREE_LIST);
+}
+
+static __always_inline void give_back(struct ex_slot *s, __u32 index)
+{
+	empty(s);
+	put_free(index);
 }
 
 /* The owner is off: after the store of the state other CPUs write the slot. */

@@ -25,13 +25,13 @@ use std::thread::JoinHandle;
 pub const SLOTS_PER_CHUNK: u32 = ex_chunks::EX_SLOT_CHUNK.0;
 /// Number of groups in a chunk.
 pub const GROUPS_PER_CHUNK: u32 = ex_chunks::EX_GROUP_CHUNK.0;
-/// Most slots, by the size of the array of maps; they take 420 MiB of kernel memory.
+/// Most slots, by the size of the array of maps; they take 416 MiB of kernel memory.
 pub const MOST_SLOTS: u32 = ex_chunks::EX_SLOT_CHUNKS.0 * SLOTS_PER_CHUNK;
 /// Most groups; they take 103 MiB of kernel memory.
 pub const MOST_GROUPS: u32 = ex_chunks::EX_GROUP_CHUNKS.0 * GROUPS_PER_CHUNK;
 
 const _: () = {
-    assert!(MOST_SLOTS as usize * size_of::<types::ex_slot>() == 420 << 20);
+    assert!(MOST_SLOTS as usize * size_of::<types::ex_slot>() == 416 << 20);
     assert!(MOST_GROUPS as usize * size_of::<types::ex_group>() == 103 << 20);
 };
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 const _: () = {
     assert!(size_of::<types::ex_cum>() == 264);
     assert!(size_of::<types::ex_ident>() == 72);
-    assert!(size_of::<types::ex_slot>() == 840);
+    assert!(size_of::<types::ex_slot>() == 832);
     assert!(size_of::<types::ex_cpu>() == 576);
     assert!(size_of::<types::ex_group_key>() == 72);
     assert!(size_of::<types::ex_group>() == 824);

@@ -260,6 +260,11 @@ impl Ledger {
         self.kernel.globals.events_lost()
     }
 
+    /// Number of slots that tasks have had so far. Each has one task at a time.
+    pub fn slots(&self) -> u64 {
+        self.kernel.globals.next_slot().into()
+    }
+
     /// Cost of one event, ns, once calibrated.
     pub fn ns_per_event(&self) -> Option<f64> {
         self.cost.ns_per_event()

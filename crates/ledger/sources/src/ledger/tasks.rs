@@ -305,7 +305,7 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<SlotState>
     None
 }
 
-/// Copies only what holds as of T. A slot has 14 cache lines; for an ended task one of them is
+/// Copies only what holds as of T. A slot has 13 cache lines; for an ended task two of them are
 /// enough.
 ///
 /// # Safety
@@ -319,7 +319,7 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
         };
     }
     let now = copy!(state);
-    let state = if crossed { copy!(snap_state) } else { now };
+    let state = if crossed { copy!(snap_state).into() } else { now };
     if serial == 0 || !is_alive(state) {
         return if now == state::DEAD { SlotState::Ended } else { SlotState::Nobody };
     }
@@ -414,7 +414,7 @@ mod tests {
         let sleep = S::EX_SLEEP.0 as usize;
         slot.cum.ns[sleep] = 7;
         slot.snap.ns[sleep] = 3;
-        slot.snap_state = state::LAT;
+        slot.snap_state = state::LAT as u16;
         let at_t = |slot: &ex_slot, serial, crossed| {
             // SAFETY: the pointer is to a slot.
             match unsafe { super::at_t(slot, serial, crossed, 150) } {

@@ -2,7 +2,7 @@
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
-use exactop_model::ledger::window::Window;
+use exactop_model::ledger::window::{ExitDelta, Window};
 use exactop_model::{Counter, RowKind};
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::ExecThreads;
@@ -32,6 +32,26 @@ fn a_task_born_and_dead_inside_a_window_is_counted() {
         assert!(processes <= 10, "{exited:?}");
         (processes == 10).then_some(())
     });
+}
+
+/// Also those that a CPU keeps for its next births.
+#[test]
+fn slots_of_tasks_that_ended_are_used_again() {
+    const BIRTHS: u64 = 3_000;
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    books.window(Duration::from_millis(50));
+    let before = books.ledger.slots();
+    let script = format!("i=0; while [ $i -lt {BIRTHS} ]; do (:); i=$((i+1)); done");
+    assert!(Command::new("/bin/sh").args(["-c", &script]).status().expect("sh").success());
+    let taken = books.ledger.slots() - before;
+    let window = books.close().expect("a window is open");
+    let me = std::process::id();
+    let ours = |group: &&ExitDelta| group.sample.ancestors.iter().any(|of| of.tgid == me);
+    let exited: u64 = window.exited.iter().filter(ours).map(|group| group.processes).sum();
+    assert!(exited >= BIRTHS, "{exited} exited");
+    // Other processes of the machine take some.
+    assert!(taken < BIRTHS / 2, "{taken} slots for {BIRTHS} tasks, one after the other");
 }
 
 #[test]
