@@ -123,7 +123,8 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		tree = mine ? mine->tree : inherited_tree(parent);
 	s->tree = tree;
 	if (!claim(task, st, s, index)) {
-		s = slot_of(task, &index);
+		/* The cache may not have it yet. */
+		s = slot_at(st->slot_plus_1 - 1);
 		if (s)
 			s->tree = tree;
 	}
